@@ -34,6 +34,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_serializer, model_validator
 
+from harness.bounds import RESULT_BYTES
 from harness.causes import CAUSES, CauseName, Responsible, cause_of_old_record
 from harness.errors import HarnessError, UsageError, quoted
 from harness.leftovers import Leftover
@@ -117,9 +118,6 @@ class EpisodeEnding(Strict):
         label = self.failure_label or "-"
         return f"stopped: {self.stopped} ({label})" if self.stopped and not self.success else label
 
-
-LONGEST_RECORD = 64 << 20
-"""Bytes of a result.json or run.json that are read."""
 
 TaskId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,127}$")]
 Family = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$")]
@@ -331,7 +329,7 @@ class RunFolder:
 
     def results(self, damaged: list[HarnessError] | None = None) -> Iterator[Result]:
         """Every finished episode, by path; raises UsageError naming the file that is no result, or puts it into `damaged`."""
-        for name, data in self.files.results(LONGEST_RECORD):
+        for name, data in self.files.results(RESULT_BYTES):
             try:
                 if isinstance(data, OSError):
                     raise data
@@ -414,7 +412,7 @@ class RunFolder:
 
     def _read(self, name: str) -> bytes:
         """A file of this run, through no link, of a bounded size."""
-        return self.files.read(name, LONGEST_RECORD)
+        return self.files.read(name, RESULT_BYTES)
 
     def _placed(self, result: Result) -> Result:
         """A result that says where it lies says here: a run may have been moved, merged or packed since it was played."""

@@ -17,6 +17,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from harness.bounds import (
+    SETTINGS_BYTES,
     Command,
     ContainerPath,
     Cost,
@@ -43,8 +44,8 @@ from worlds.core.models import Strict
 SCHEMA_VERSION = "1.4"
 """The Harbor schema our folders are written in."""
 
-LONGEST_TOML, DEEPEST_TOML = 256 << 10, 32
-"""Bytes of a task.toml, and levels of its tables and lists: far more than a task needs."""
+DEEPEST_TOML = 32
+"""Levels of tables and lists of a task.toml: far more than a task needs."""
 SCHEMA_VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4")
 """The schemas that Harbor 0.25 knows; what a later one means is not known here."""
 
@@ -309,7 +310,7 @@ class TaskFile(Strict):
 def read_taskfile(path: Path) -> TaskFile:
     """Read and check one task.toml; raises TaskInvalid with `path:line: what`."""
     try:
-        text = read_file(path.parent, path.name, LONGEST_TOML).data.decode("utf-8")
+        text = read_file(path.parent, path.name, SETTINGS_BYTES).data.decode("utf-8")
     except NotPlain as error:
         raise TaskInvalid(f"{error.filename}:1: {error.strerror}") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -28,7 +28,7 @@ from harness.interop.inspect_log import LogTally, write_log
 from harness.interop.scout import ScoutDatabase
 from harness.modules import family_part, family_part_or_none
 from harness.packs import read_recorded
-from harness.reading import LONGEST_FILE, RecordedEpisode, read_episode
+from harness.reading import FILES, RecordedEpisode, read_episode
 from harness.records import RunFolder
 from harness.report.evidence import planned_runs
 from harness.run_files import is_packed, run_name
@@ -135,7 +135,7 @@ def _exported(runs: list[Path], out: Path) -> list[_Exported]:
 def _file(episode: RecordedEpisode, name: str) -> bytes:
     """A file of an episode, as it was recorded; nothing where there is none."""
     try:
-        return read_recorded(Path(episode.path), name, LONGEST_FILE)
+        return read_recorded(Path(episode.path), name, FILES[name])
     except FileNotFoundError:
         return b""
     except OSError as error:

@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
+from harness.bounds import FILE_BYTES
 from harness.errors import UsageError, quoted
 from harness.packs import files_of
 from harness.reading import FILES, RecordedEpisode, read_episode
@@ -54,9 +55,6 @@ PAGE_ROWS = 200
 
 OFFERED = (*FILES, "reward.json", "verifier.log")
 """The files of an episode that are offered."""
-
-LONGEST_OFFERED = 256 << 20
-"""Bytes of a file that is offered."""
 
 _STATIC = {"style.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
@@ -238,7 +236,7 @@ class Site:
 
     def _file(self, run: ShownRun, key: Key, name: str) -> Served | None:
         try:
-            return Served("text/plain", files_of(run.path).read(f"episodes/{key.name}/{name}", LONGEST_OFFERED))
+            return Served("text/plain", files_of(run.path).read(f"episodes/{key.name}/{name}", FILE_BYTES))
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -15,6 +15,7 @@ from typing import Any
 
 from harness.agent import AgentSpec
 from harness.agents.seating.lineup import may_hold
+from harness.bounds import SETTINGS_BYTES
 from harness.contents import read_file
 from harness.errors import UsageError
 from harness.registry import Task
@@ -22,7 +23,6 @@ from harness.teams import Holder, Variant
 
 FAMILIES = Path(__file__).parents[2] / "families"
 FOLDER, SUFFIX = "prompt_variants", ".md"
-MOST_BYTES = 100_000
 
 
 def read_variant(name: str, families: Sequence[str]) -> Variant:
@@ -93,7 +93,7 @@ def _folder(family: str) -> Path | None:
 def _read(name: str, path: Path) -> Variant:
     try:
         there = path.resolve()
-        text = read_file(there.parent, there.name, MOST_BYTES).data.decode("utf-8")
+        text = read_file(there.parent, there.name, SETTINGS_BYTES).data.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise UsageError(f"the variant {path} cannot be read: {why}") from None
