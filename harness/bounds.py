@@ -41,6 +41,8 @@ class Limit(int):
                 # a text may hold them too; most files are too short to hold as many
                 if len(data) > limit and data.count(mark) > limit:
                     return f"holds more than {limit}"
+            if b"0" * DIGITS in data.translate(_AS_DIGITS):
+                return f"holds a number of {DIGITS} or more"
         return None
 
 
@@ -66,7 +68,11 @@ VALUES = Limit(1_000_000, "json_values", "values")
 OBJECTS = Limit(200_000, "json_objects", "objects")
 """In one file, by its commas and braces: in memory, an object is a hundred times as long as in a file."""
 
+DIGITS = Limit(300, "digits", "digits")
+"""Of one number: a float holds a little more."""
+
 _MARKS = {VALUES: b",", OBJECTS: b"{"}
+_AS_DIGITS = bytes(ord("0" if chr(byte).isdecimal() and byte < 128 else " ") for byte in range(256))
 
 PACK_PATH_BYTES = Limit(4096, "pack_path_bytes")
 PACK_PIECE_BYTES = Limit(1 << 20, "pack_piece_bytes")

@@ -25,6 +25,7 @@ from harness.errors import UsageError, quoted
 from harness.packs import GROUP, KIND, PIECE, VERSION, PackedFiles, is_result
 from harness.records import RunFolder
 from harness.run_files import is_abandoned, remove
+from harness.secrets import refuse_secrets
 from harness.writing import append_to_file, make_folder, write_file, writing
 
 _THREADS, _FILES = 4, 64
@@ -216,6 +217,7 @@ def _rows(root: Path, contents: RunContents) -> Iterator[dict[str, Any]]:
             raise UsageError(f"{error.filename or root / name} {error.strerror}", hint="remove it, then harness pack") from None
         if len(data) != size:
             raise UsageError(f"{root / name} has changed while it was packed", hint="the same command again")
+        refuse_secrets(str(root / name), data)
         column, other = ("result", "data") if is_result(name) else ("data", "result")
         for part in range(_pieces(size)):
             yield {"path": name, "part": part, column: data[part * PIECE : (part + 1) * PIECE], other: None}

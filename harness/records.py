@@ -43,19 +43,19 @@ from harness.packs import files_of
 from harness.run_files import RunFiles, is_packed, is_run, left_in, remove
 from harness.writing import make_folder, write_file, writing
 from validators.verdict import UNEXPLAINED
-from worlds.core.models import Strict
+from worlds.core.models import Amount, Span, Strict, Whole
 
 
 class Forfeits(Strict):
     """Turns that one seat of a game gave up for one reason."""
 
-    seat: int
+    seat: Whole
     """From 0."""
 
     cause: str
     """A key of `harness.causes.FORFEITS`."""
 
-    count: int
+    count: Whole
 
 
 class EpisodeEnding(Strict):
@@ -78,7 +78,7 @@ class EpisodeEnding(Strict):
     ended_by: CauseName | None = None
     """The row of `harness.causes.CAUSES` that ended it; None where the agent finished. Derived for records that lack it."""
 
-    disturbed: dict[CauseName, int] = {}
+    disturbed: dict[CauseName, Whole] = {}
     """How often each row disturbed it without ending it."""
 
     forfeits: tuple[Forfeits, ...] = ()
@@ -146,25 +146,25 @@ class Key(Strict):
 class Tokens(Strict):
     """Tokens of one episode, as billed; `estimated` when any were counted locally."""
 
-    calls: int = 0
-    prompt: int = 0
-    cached: int = 0
-    completion: int = 0
-    reasoning: int = 0
+    calls: Whole = 0
+    prompt: Whole = 0
+    cached: Whole = 0
+    completion: Whole = 0
+    reasoning: Whole = 0
     estimated: bool = False
-    kept: int = 0
+    kept: Whole = 0
     """Of the calls, those answered from a cache: their tokens are counted, and were billed to an earlier run."""
 
 
 class Timings(Strict):
     """Real seconds of each phase, of which an episode consists; `total` is what a user waits for."""
 
-    open: float = 0.0
-    agent: float = 0.0
-    finish: float = 0.0
-    judge: float = 0.0
-    close: float = 0.0
-    total: float = 0.0
+    open: Span = 0.0
+    agent: Span = 0.0
+    finish: Span = 0.0
+    judge: Span = 0.0
+    close: Span = 0.0
+    total: Span = 0.0
 
 
 class VariantRef(Strict):
@@ -177,7 +177,7 @@ class VariantRef(Strict):
 class SeatResult(Strict):
     """One seat of a game: who held it, and what that cost."""
 
-    seat: int
+    seat: Whole
     """From 0."""
 
     kind: Literal["policy", "model", "human", "replay"]
@@ -188,13 +188,13 @@ class SeatResult(Strict):
     """Set where a model held the seat."""
 
     tokens: Tokens = Tokens()
-    cost_usd: float | None = None
+    cost_usd: Amount | None = None
     """None where no model was called, or one without a price."""
 
-    latency_s: float = 0.0
+    latency_s: Span = 0.0
     """Real seconds that its model's or person's answers took together, without those in which a provider kept it waiting."""
 
-    latencies_s: tuple[float, ...] = ()
+    latencies_s: tuple[Span, ...] = ()
     """Of each of these answers, in order; empty in records of versions that did not say it."""
 
     effective: dict[str, Any] = {}
@@ -234,16 +234,16 @@ class Result(EpisodeEnding):
     model: str | None = None
     interface: str | None = None
     runtime: str
-    reward: float | None = None
+    reward: Amount | None = None
     """None for an ungraded episode: it counts for nothing, and is counted apart."""
 
-    severity: float | None = None
+    severity: Amount | None = None
     metrics: Mapping[str, Any] = {}
     """The family's own measures, as the verdict has them."""
 
     recovered: bool = False
-    steps: int = 0
-    virtual_time_elapsed: float = 0.0
+    steps: Whole = 0
+    virtual_time_elapsed: Span = 0.0
     """Virtual seconds."""
 
     trace_hash: str | None = None
@@ -252,10 +252,10 @@ class Result(EpisodeEnding):
     """Set where this is a retry."""
 
     key_digest: str
-    tool_calls: int = 0
+    tool_calls: Whole = 0
     tokens: Tokens = Tokens()
-    cost_usd: float | None = None
-    kept_usd: float = 0.0
+    cost_usd: Amount | None = None
+    kept_usd: Amount = 0.0
     """What answers from a cache had cost when they were given; no part of `cost_usd`."""
 
     price: Literal["none", "exact", "estimated", "no price"] = "none"

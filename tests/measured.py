@@ -15,7 +15,7 @@ _PEAK = re.compile(r"VmHWM:\s+(\d+) kB")
 
 
 class Measured(NamedTuple):
-    """What came of a command; `said` is all that it printed."""
+    """What came of a command; `said` is all that it printed, `seconds` are its own."""
 
     code: int
     said: str
@@ -31,10 +31,18 @@ def measured(words: Sequence[str], folder: Path, environ: Mapping[str, str] = {}
         pipes = {"stdin": subprocess.DEVNULL, "stdout": said, "stderr": said}
         with subprocess.Popen(command, cwd=folder, env={**os.environ, **environ}, **pipes) as process:
             while process.poll() is None:
-                status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii", errors="replace")
-                peak = max(peak, *map(int, _PEAK.findall(status)), 0)
+                peak = max(peak, peak_of(process.pid))
                 if time.monotonic() - began > limit_s:
                     process.kill()
                 time.sleep(0.01)
     seconds = time.monotonic() - began
     return Measured(process.returncode, log.read_text(encoding="utf-8", errors="replace"), seconds, peak / 1024)
+
+
+def peak_of(pid: int) -> int:
+    """The most kB that a process has held; 0 where it has ended."""
+    try:
+        found = _PEAK.search(Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace"))
+    except OSError:
+        return 0
+    return int(found[1]) if found else 0

@@ -18,8 +18,8 @@ from typing import Any, get_args
 import tomli
 import typer
 
-from harness.agents.llm.provider import public_address
 from harness.errors import UsageError
+from harness.secrets import public_address
 from harness.taskfile import line_of
 
 PRESETS = Path(__file__).resolve().parents[1] / "presets"

@@ -34,6 +34,7 @@ from harness.reading import FILES, RecordedEpisode, read_episode
 from harness.reading.addresses import INDEX, episode_page, run_page, seed_name
 from harness.records import Key
 from harness.run_files import run_and_place
+from harness.secrets import refuse_secrets_in
 from harness.viewing.library import Library, Recorded, ShownRun
 from harness.viewing.pages import (
     ComparePage,
@@ -316,6 +317,8 @@ def write_bundle(library: Library, folder: Path, wrote: Callable[[int], None]) -
     with writing(folder):
         shutil.rmtree(beside, ignore_errors=True)
         try:
+            for run in library.runs():
+                refuse_secrets_in(run.path)
             damaged = _filled(Site(library, is_bundle=True), beside, wrote)
             write_file(beside / MARK, _MARKED)
             if folder.exists():
