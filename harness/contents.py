@@ -85,6 +85,12 @@ def read_file(folder: Path, name: str, most: Limit = FILE_BYTES) -> Content:
         return _content(file, folder, name, most)
 
 
+def read_given(path: Path, most: Limit) -> bytes:
+    """The bytes of a file that a person named, maybe through a link; raises as `read_file` does, for a FIFO or a device too."""
+    whole = path.resolve()
+    return read_file(whole.parent, whole.name, most).data
+
+
 def read_files(folder: Path, names: Iterable[str], most: Limit = FILE_BYTES) -> Iterator[bytes]:
     """The bytes of each of these files; raises as `read_file` does. Of files side by side the folder is opened once."""
     place: str | None = None

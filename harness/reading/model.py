@@ -29,7 +29,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from harness.bounds import RECORD_BYTES
-from harness.contents import read_file
+from harness.contents import read_given
 from harness.errors import UsageError, quoted
 from harness.records import Result, first_problem
 from validators.verdict import Verdict
@@ -273,9 +273,7 @@ def trace_files(paths: Iterable[Path]) -> list[Path]:
 def read_document(path: Path) -> Any:
     """The JSON in a file; raises UsageError naming it."""
     try:
-        # a user may name it through a link
-        whole = path.resolve()
-        return json.loads(read_file(whole.parent, whole.name, RECORD_BYTES).data)
+        return json.loads(read_given(path, RECORD_BYTES))
     except OSError as error:
         why = error.strerror or type(error).__name__
     except (ValueError, RecursionError) as error:

@@ -16,7 +16,7 @@ from typing import Any
 from harness.agent import AgentSpec
 from harness.agents.seating.lineup import may_hold
 from harness.bounds import SETTINGS_BYTES
-from harness.contents import read_file
+from harness.contents import read_given
 from harness.errors import UsageError
 from harness.registry import Task
 from harness.teams import Holder, Variant
@@ -92,8 +92,7 @@ def _folder(family: str) -> Path | None:
 
 def _read(name: str, path: Path) -> Variant:
     try:
-        there = path.resolve()
-        text = read_file(there.parent, there.name, SETTINGS_BYTES).data.decode("utf-8")
+        text = read_given(path, SETTINGS_BYTES).decode()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise UsageError(f"the variant {path} cannot be read: {why}") from None
