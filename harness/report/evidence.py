@@ -44,10 +44,13 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
+
+from pydantic import ValidationError
 
 from harness.agent import Budget, SeatSpec
 from harness.errors import HarnessError, UsageError
@@ -64,6 +67,7 @@ from harness.runs.request import Planned, read_record
 from harness.teams import PlannedTeam
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.manifest import STANDARD
+from worlds.core.parts import part
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,35 @@ def read_runs(paths: Sequence[Path], damaged: list[HarnessError] | None = None) 
     An episode that does not read is told in `damaged`, where that is given, and left out.
     """
     return [Run(path, planned, tuple(kept(RunFolder(path).results(damaged)))) for path, planned in planned_runs(paths)]
+
+
+@contextmanager
+def naming_misfits(runs: Sequence[Run]) -> Iterator[None]:
+    """Make tables of these runs; raises UsageError for the result at fault where the tables cannot be made of its measures.
+
+    Only then are measures held against their family's schema: to do so of a hundred thousand episodes takes longer than to
+    read them.
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        for result in (result for run in runs for result in run.results):
+            if why := _misfit(result):
+                path = f"{result.path}/result.json"
+                raise UsageError(f"{path} is no result of this version: its metrics: {why}", hint="a run without it") from None
+        raise
+
+
+def _misfit(result: Result) -> str:
+    """What of an episode's measures is not as its family's schema has it; empty where all that are there fit."""
+    module = part("worlds", result.family, "rules.measures")
+    try:
+        if module is not None:
+            module.Measures.model_validate(dict(result.metrics))
+    except ValidationError as error:
+        wrong = [one for one in error.errors() if one["type"] != "missing" or len(one["loc"]) > 1]
+        return next((f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong), "")
+    return ""
 
 
 def planned_runs(paths: Sequence[Path]) -> list[tuple[Path, Planned]]:
