@@ -44,6 +44,7 @@ from harness.run_files import RunFiles, is_packed, is_run, left_in, remove
 from harness.writing import make_folder, write_file, writing
 from validators.verdict import UNEXPLAINED
 from worlds.core.models import Amount, Span, Strict, Whole
+from worlds.core.parts import part
 
 
 class Forfeits(Strict):
@@ -442,3 +443,15 @@ def first_problem(error: ValidationError) -> str:
     """Return which field of a record is wrong, and how."""
     first = error.errors()[0]
     return ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)
+
+
+def misfit(result: Result) -> str:
+    """Return what of an episode's measures is not as its family's schema has it; empty where all that are there fit."""
+    module = part("worlds", result.family, "rules.measures")
+    try:
+        if module is not None:
+            module.Measures.model_validate(dict(result.metrics))
+    except ValidationError as error:
+        wrong = [one for one in error.errors() if one["type"] != "missing" or len(one["loc"]) > 1]
+        return next((f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong), "")
+    return ""

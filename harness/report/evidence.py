@@ -50,13 +50,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from pydantic import ValidationError
-
 from harness.agent import Budget, SeatSpec
 from harness.errors import HarnessError, UsageError
 from harness.headline import ended_by
 from harness.kept import kept
-from harness.records import Result, RunFolder
+from harness.records import Result, RunFolder, misfit
 from harness.registry import Task
 from harness.release import pinned_tasks
 from harness.report.models import ModelEntry, find_model
@@ -67,7 +65,6 @@ from harness.runs.request import Planned, read_record
 from harness.teams import PlannedTeam
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.manifest import STANDARD
-from worlds.core.parts import part
 
 
 @dataclass(frozen=True)
@@ -98,22 +95,10 @@ def naming_misfits(runs: Sequence[Run]) -> Iterator[None]:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         for result in (result for run in runs for result in run.results):
-            if why := _misfit(result):
+            if why := misfit(result):
                 path = f"{result.path}/result.json"
                 raise UsageError(f"{path} is no result of this version: its metrics: {why}", hint="a run without it") from None
         raise
-
-
-def _misfit(result: Result) -> str:
-    """What of an episode's measures is not as its family's schema has it; empty where all that are there fit."""
-    module = part("worlds", result.family, "rules.measures")
-    try:
-        if module is not None:
-            module.Measures.model_validate(dict(result.metrics))
-    except ValidationError as error:
-        wrong = [one for one in error.errors() if one["type"] != "missing" or len(one["loc"]) > 1]
-        return next((f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong), "")
-    return ""
 
 
 def planned_runs(paths: Sequence[Path]) -> list[tuple[Path, Planned]]:

@@ -26,7 +26,7 @@ from harness.headline import figure_words
 from harness.kept import MeasurePacker
 from harness.packs import files_of
 from harness.reading.addresses import run_names
-from harness.records import Key, Result, RunFolder, first_problem
+from harness.records import Key, Result, RunFolder, first_problem, misfit
 from harness.run_files import is_packed, runs_in
 from harness.runs.request import RunRecord, read_record
 
@@ -219,7 +219,10 @@ def _recorded(place: Path, data: bytes | OSError, keep: Callable[[Result], Resul
     if isinstance(data, OSError):
         return Damage(key, f"result.json cannot be read: {data.strerror}")
     try:
-        return Recorded(key, keep(Result.model_validate_json(data)))
+        result = Result.model_validate_json(data)
+        if why := misfit(result):
+            return Damage(key, f"result.json cannot be read: its metrics: {why}")
+        return Recorded(key, keep(result))
     except ValidationError as error:
         return Damage(key, f"result.json cannot be read: {first_problem(error)}")
 
