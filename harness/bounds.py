@@ -1,16 +1,86 @@
-"""What a value of task.toml may be: numbers have bounds, and a string that becomes a path or an argument has a shape.
+"""Limits on data from elsewhere: one budget for every reader, and the values that task.toml may hold.
 
-A folder may come from anybody. A number without a bound turns a limit off (nano_cpus 0 is none) or overflows far from where it
-was written; a name without a shape becomes a path outside the run, or an option of a program.
+The budget is for files that anybody may have written: runs, packs, settings, templates, caches, traces. Whatever exceeds it is
+refused in one line, with the limit's name and value.
+
+In a task's folder, a number without a bound turns a limit off (nano_cpus 0 is none) or overflows far from where it was written;
+a name without a shape becomes a path outside the run, or an option of a program.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import PurePosixPath
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, FiniteFloat
+
+
+class Limit(int):
+    """A limit of the budget: an integer that is printed as `20000 files (limit files)`."""
+
+    name: str
+    unit: str
+    is_parsed: bool
+
+    def __new__(cls, most: int, name: str, unit: str = "bytes", *, is_parsed: bool = False) -> Self:
+        """Make a limit of `most` units; `is_parsed`: on the bytes of JSON, whose values are limited too."""
+        limit = super().__new__(cls, most)
+        limit.name, limit.unit, limit.is_parsed = name, unit, is_parsed
+        return limit
+
+    def __str__(self) -> str:
+        return f"{int(self)} {self.unit} (limit {self.name})"
+
+    def exceeded(self, data: bytes | bytearray) -> str | None:
+        """Return how data of this kind is over the budget, `is longer than ...`; None where it is not."""
+        if len(data) > self:
+            return f"is longer than {self}"
+        if self.is_parsed:
+            for limit, mark in _MARKS.items():
+                # a text may hold them too; most files are too short to hold as many
+                if len(data) > limit and data.count(mark) > limit:
+                    return f"holds more than {limit}"
+            if b"0" * DIGITS in data.translate(_AS_DIGITS):
+                return f"holds a number of {DIGITS} or more"
+        return None
+
+
+FILES = Limit(20_000, "files", "files")
+FOLDER_DEPTH = Limit(64, "folder_depth", "folders")
+FOLDER_BYTES = Limit(1 << 30, "folder_bytes")
+FILE_BYTES = Limit(256 << 20, "file_bytes")
+"""One file that is read as bytes."""
+
+TEXT_BYTES = Limit(64 << 20, "text_bytes")
+"""A log that is shown."""
+
+RECORD_BYTES = Limit(64 << 20, "record_bytes", is_parsed=True)
+"""A trajectory, an event log, a trace, a cassette, a file that is imported."""
+
+RESULT_BYTES = Limit(16 << 20, "result_bytes", is_parsed=True)
+"""A run's plan, an episode's result and verdict, a cached reply."""
+
+SETTINGS_BYTES = Limit(256 << 10, "settings_bytes", is_parsed=True)
+"""What a person writes: settings, templates, prices, tables of seats."""
+
+VALUES = Limit(1_000_000, "json_values", "values")
+OBJECTS = Limit(200_000, "json_objects", "objects")
+"""In one file, by its commas and braces: in memory, an object is a hundred times as long as in a file."""
+
+DIGITS = Limit(300, "digits", "digits")
+"""Of one number: a float holds a little more."""
+
+_MARKS = {VALUES: b",", OBJECTS: b"{"}
+_AS_DIGITS = bytes(ord("0" if chr(byte).isdecimal() and byte < 128 else " ") for byte in range(256))
+
+PACK_PATH_BYTES = Limit(4096, "pack_path_bytes")
+PACK_PIECE_BYTES = Limit(1 << 20, "pack_piece_bytes")
+PACK_ROWS = Limit(100_000, "pack_rows", "rows, and a row for each 4 bytes of the file,")
+PACK_BYTES = Limit(64 << 20, "pack_bytes")
+"""What a pack may hold whatever its ratio."""
+
+PACK_RATIO = Limit(1000, "pack_ratio", "times its size")
 
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,63})?")
 VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]{0,127}$"

@@ -5,7 +5,7 @@
    that stays inside is data: its target is read as text, and it is never followed.
 2. Every file is opened one component of its path at a time, each from the descriptor of the one before and none through a
    link (openat(2) with O_NOFOLLOW). So what is put in a file's place after it was looked at is an error, and no way out.
-3. How many files there are, how deep, how long one is and all together is bounded, so reading always ends.
+3. How many files there are, how deep, how long one is and all together is bounded (`harness.bounds`), so reading always ends.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-MOST_FILES, DEEPEST = 20_000, 64
-LONGEST, MOST_BYTES = 256 << 20, 1 << 30
-"""Bytes of one file, and of all files of a folder."""
+from harness.bounds import FILE_BYTES, FILES, FOLDER_BYTES, FOLDER_DEPTH, Limit
 
 IGNORED = frozenset({"__pycache__", ".DS_Store", ".pytest_cache"})
 _EDITOR_LOCK = ".#"
@@ -83,10 +81,10 @@ def _entries(folder: Path, part: str, links: str | None) -> list[_Entry]:
         for entry in _below(door, folder / part, "", root):
             entries.append(entry)
             total += entry.size
-            if len(entries) > MOST_FILES:
-                raise NotPlain(errno.EFBIG, f"holds more than {MOST_FILES} files", str(folder / part))
-            if total > MOST_BYTES:
-                raise NotPlain(errno.EFBIG, f"holds more than {MOST_BYTES} bytes", str(folder / part))
+            if len(entries) > FILES:
+                raise NotPlain(errno.EFBIG, f"holds more than {FILES}", str(folder / part))
+            if total > FOLDER_BYTES:
+                raise NotPlain(errno.EFBIG, f"holds more than {FOLDER_BYTES}", str(folder / part))
     return entries
 
 
@@ -96,13 +94,19 @@ def read_folder(folder: Path, part: str = "", links: str | None = None) -> dict[
     return {name: read_file(folder, prefix + name) for name in names_in(folder, part, links)}
 
 
-def read_file(folder: Path, name: str, most: int = LONGEST) -> Content:
+def read_file(folder: Path, name: str, most: Limit = FILE_BYTES) -> Content:
     """The file `name`, a path below `folder`; raises NotPlain for anything else, and OSError for what cannot be read."""
     with _opened(folder, name) as file:
         return _content(file, folder, name, most)
 
 
-def read_files(folder: Path, names: Iterable[str], most: int = LONGEST) -> Iterator[bytes]:
+def read_given(path: Path, most: Limit) -> bytes:
+    """The bytes of a file that a person named, maybe through a link; raises as `read_file` does, for a FIFO or a device too."""
+    whole = path.resolve()
+    return read_file(whole.parent, whole.name, most).data
+
+
+def read_files(folder: Path, names: Iterable[str], most: Limit = FILE_BYTES) -> Iterator[bytes]:
     """The bytes of each of these files; raises as `read_file` does. Of files side by side the folder is opened once."""
     place: str | None = None
     door = -1
@@ -120,7 +124,7 @@ def read_files(folder: Path, names: Iterable[str], most: int = LONGEST) -> Itera
             yield data
 
 
-def _content(file: int, folder: Path, name: str, most: int) -> Content:
+def _content(file: int, folder: Path, name: str, most: Limit) -> Content:
     info = os.fstat(file)
     if not stat.S_ISREG(info.st_mode):
         raise NotPlain(errno.EINVAL, f"is {_kind(info.st_mode)}, not a file", str(folder / name))
@@ -128,8 +132,8 @@ def _content(file: int, folder: Path, name: str, most: int) -> Content:
         data = opened.read(min(info.st_size, most) + 1)
         if len(data) <= most and len(data) > info.st_size:
             data += opened.read(most + 1 - len(data))
-    if len(data) > most:
-        raise NotPlain(errno.EFBIG, f"is longer than {most} bytes", str(folder / name))
+    if why := most.exceeded(data):
+        raise NotPlain(errno.EFBIG, why, str(folder / name))
     return Content(data, bool(info.st_mode & 0o100))
 
 
@@ -169,8 +173,8 @@ def _below(door: int, place: Path, prefix: str, root: Path | None) -> Iterator[_
 
     Links are entries where they stay inside `root`.
     """
-    if prefix.count("/") > DEEPEST:
-        raise NotPlain(errno.ELOOP, f"lies more than {DEEPEST} folders deep", str(place))
+    if prefix.count("/") > FOLDER_DEPTH:
+        raise NotPlain(errno.ELOOP, f"lies deeper than {FOLDER_DEPTH}", str(place))
     with os.scandir(door) as entries:
         inside = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries if not _ignored(entry.name)]
     for name, info in inside:

@@ -15,6 +15,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +25,8 @@ from harness.errors import UsageError, quoted
 from harness.packs import GROUP, KIND, PIECE, VERSION, PackedFiles, is_result
 from harness.records import RunFolder
 from harness.run_files import is_abandoned, remove
-from harness.writing import make_folder, write_file, writing
+from harness.secrets import refuse_secrets
+from harness.writing import append_to_file, make_folder, write_file, writing
 
 _THREADS, _FILES = 4, 64
 _HELD = 16 << 20
@@ -115,9 +118,12 @@ def unpack(packed: Path, out: Path) -> int:
     with _beside(out) as partial:
         make_folder(partial)
         count, made = 0, set[str]()
-        for name, data in files.everything():
+        for name, part, data in files.everything():
             if not all(map(_PART.fullmatch, name.split("/"))):
                 raise UsageError(f"{packed} holds {name!r}, which is no path below a folder")
+            if part:
+                append_to_file(partial / name, data)
+                continue
             place = name.rpartition("/")[0]
             if place not in made:
                 make_folder(partial / place)
@@ -134,8 +140,9 @@ def differs(run: Path, packed: Path) -> str | None:
     """The first file of a run's folder that is not in its pack byte for byte; None where all are."""
     root, files = run.resolve(), PackedFiles(packed)
     left = set(_contents(run, {one.name for one in RunFolder(run).leftovers()}, with_key=True).names)
-    for name, data in files.everything():
-        if name not in left or read_file(root, name).data != data:
+    name: str
+    for name, pieces in groupby(files.everything(), key=attrgetter("path")):
+        if name not in left or read_file(root, name).data != b"".join(piece.data for piece in pieces):
             return name
         left.remove(name)
     return min(left, default=None)
@@ -210,6 +217,7 @@ def _rows(root: Path, contents: RunContents) -> Iterator[dict[str, Any]]:
             raise UsageError(f"{error.filename or root / name} {error.strerror}", hint="remove it, then harness pack") from None
         if len(data) != size:
             raise UsageError(f"{root / name} has changed while it was packed", hint="the same command again")
+        refuse_secrets(str(root / name), data)
         column, other = ("result", "data") if is_result(name) else ("data", "result")
         for part in range(_pieces(size)):
             yield {"path": name, "part": part, column: data[part * PIECE : (part + 1) * PIECE], other: None}

@@ -14,132 +14,253 @@ import os
 import re
 import threading
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from harness.bounds import PACK_BYTES, PACK_PATH_BYTES, PACK_PIECE_BYTES, PACK_RATIO, PACK_ROWS, Limit
 from harness.contents import NotPlain
 from harness.errors import UsageError
 from harness.run_files import FolderFiles, RunFiles, in_order, is_packed, run_and_place
 
-PIECE, GROUP = 1 << 20, 256
+PIECE, GROUP = PACK_PIECE_BYTES, 256
 KIND, VERSION = "parley_run", "1"
 """What stands in the metadata of such a file."""
 
-_GROUPS_KEPT = 4
+_GROUPS_KEPT, _BLOCK = 4, 64
+"""Groups that are kept, and those whose lengths are asked for at once."""
+
+_AT_ONCE = 16 << 20
+"""Bytes that are fetched in one go: what is heavier is fetched row by row."""
+
 _RESULT = re.compile(r"episodes/[^/]+/[^/]+/s[^/]*-a[^/]*/result\.json")
-_PATHS = "select path from read_parquet(?, hive_partitioning = false) where part = 0"
-_FIRSTS = "select path from read_parquet(?, file_row_number = true, hive_partitioning = false) where file_row_number % ? = 0"
-_RESULTS = "select path, result from read_parquet(?, hive_partitioning = false) where result is not null"
-_EVERYTHING = "select path, coalesce(result, data) from read_parquet(?, hive_partitioning = false)"
-_SOME = (
-    "select path, coalesce(result, data) from read_parquet(?, file_row_number = true, hive_partitioning = false) "
-    "where file_row_number between ? and ?"
+_COLUMNS = [("path", "VARCHAR"), ("part", "INTEGER"), ("result", "BLOB"), ("data", "BLOB")]
+_FROM = "from read_parquet(?, file_row_number = true, hive_partitioning = false)"
+_SHAPE = "select sum(rows) from (select distinct row_group_id, row_group_num_rows as rows from parquet_metadata(?)) groups"
+_LENGTHS_OF_PATHS = f"select count(*) - count(path), max(strlen(path)), sum(strlen(path)) {_FROM}"
+_PATHS = f"select path {_FROM} where part = 0"
+_FIRSTS = f"select path {_FROM} where file_row_number % {GROUP} = 0"
+_PLACES = f"select path, file_row_number {_FROM} where file_row_number between ? and ?"
+_LENGTHS = (
+    f"select file_row_number // {GROUP} as number, coalesce(max({{size}}), 0), coalesce(sum({{size}}), 0) {_FROM} "
+    "where file_row_number between ? and ? group by number order by number"
 )
+_ROWS = f"select path, part, {{columns}} {_FROM} where file_row_number between ? and ?{{only}}"
+_DUCKDB: dict[str, Any] = {
+    "threads": 1, "memory_limit": "256MB", "temp_directory": "",
+    "autoinstall_known_extensions": False, "autoload_known_extensions": False,
+}  # fmt: skip
+"""A file from elsewhere may fill neither the memory nor the disk, nor have DuckDB fetch an extension."""
+
+
+class Piece(NamedTuple):
+    """A file of a run, or a piece of it by its number from 0."""
+
+    path: str
+    part: int
+    data: bytes
+
+
+class _Row(NamedTuple):
+    """A row of a group that is kept: its bytes, or where in the file they are fetched."""
+
+    path: str
+    place: int
+    data: bytes | None = None
+
+
+class _Column(NamedTuple):
+    """The columns of bytes that are asked for, and the length of a row in them."""
+
+    names: str
+    size: str
+    only: str = ""
+
+
+# both columns are fetched: joined by an expression they would be copied, 2,048 rows at once
+_BOTH = _Column("result, data", "coalesce(octet_length(result), 0) + coalesce(octet_length(data), 0)")
+_RESULTS_ALONE = _Column("result", "coalesce(octet_length(result), 0)", " and result is not null")
 
 
 class PackedFiles:
     """The files of a packed run; may be read by several threads."""
 
     def __init__(self, path: Path) -> None:
-        """Open it; raises UsageError for a file that is no packed run of this version."""
+        """Open it; raises UsageError for a file that is no packed run of this version, or is over the budget."""
         import duckdb  # noqa: PLC0415 - only where a run is packed
 
         self.path = path
+        self._error = duckdb.Error
         self._turn = threading.Lock()
-        self._groups: dict[int, list[tuple[str, bytes]]] = {}
+        self._groups: dict[int, list[_Row]] = {}
+        self._heavy: dict[int, bool] = {}
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._source = f"/dev/fd/{self._file}"
-        self._duckdb = duckdb.connect(config={"threads": 1, "memory_limit": "400MB"})
+        self._duckdb = duckdb.connect(config=_DUCKDB)
+        # else the list of groups is read anew for every group
+        self._duckdb.execute("set parquet_metadata_cache = true")
         try:
-            facts = self._duckdb.execute("select key, value from parquet_kv_metadata(?)", [self._source]).fetchall()
-        except duckdb.Error as error:
-            raise UsageError(f"{path} is no packed run: {str(error).splitlines()[0]}", hint="harness pack RUN") from None
-        if dict(facts).get(KIND.encode()) != VERSION.encode():
-            raise UsageError(f"{path} is no packed run of this version", hint="harness pack RUN")
+            self._check()
+        except UsageError:
+            self._duckdb.close()
+            os.close(self._file)
+            raise
 
     def finished(self) -> list[str]:
         """By the column of paths alone."""
-        with self._turn:
-            rows = self._duckdb.execute(_PATHS, [self._source]).fetchall()
-        return [path for (path,) in rows if is_result(path)]
+        return [path for (path,) in self._asked(_PATHS) if is_result(path)]
 
-    def results(self, most: int) -> Iterator[tuple[str, bytes | OSError]]:
+    def results(self, most: Limit) -> Iterator[tuple[str, bytes | OSError]]:
         """Streamed, from the one column."""
-        for name, data in self._joined(_RESULTS):
-            yield name, self._bounded(name, data, most)
+        for name, pieces in groupby(self._pieces(_RESULTS_ALONE), key=attrgetter("path")):
+            yield name, self._whole(name, pieces, most)
 
-    def read(self, name: str, most: int) -> bytes:
+    def read(self, name: str, most: Limit) -> bytes:
         """Out of the groups that it lies in."""
-        pieces = [piece for path, piece in self._under(name) if path == name]
-        if not pieces:
+        rows = [row for row in self._under(name) if row.path == name]
+        if not rows:
             raise FileNotFoundError(errno.ENOENT, "is not there", f"{self.path}/{name}")
-        whole = self._bounded(name, b"".join(pieces), most)
+        whole = self._whole(name, self._filled(rows), most)
         if isinstance(whole, OSError):
             raise whole
         return whole
 
     def names(self, part: str) -> list[str]:
         """Out of the groups that they lie in."""
-        return sorted({path.removeprefix(f"{part}/") for path, _ in self._under(part) if path != part})
+        return sorted({row.path.removeprefix(f"{part}/") for row in self._under(part) if row.path != part})
 
     def has(self, name: str) -> bool:
         """Whether there is a row of it."""
-        return any(path == name for path, _ in self._under(name))
+        return any(row.path == name for row in self._under(name))
 
-    def everything(self) -> Iterator[tuple[str, bytes]]:
-        """Every file with its bytes, in order."""
-        yield from self._joined(_EVERYTHING)
+    def everything(self) -> Iterator[Piece]:
+        """Every file in pieces, in order; raises UsageError for one whose pieces are not in order."""
+        path, part = "", 0
+        for piece in self._pieces(_BOTH):
+            part = part + 1 if piece.path == path else 0
+            if piece.part != part or (part == 0 and in_order(piece.path) < in_order(path)):
+                raise self._refused(f"piece {piece.part} of {piece.path!r} is not where it belongs")
+            path = piece.path
+            yield piece
 
     @property
     def size(self) -> int:
         """Of the one file."""
         return os.fstat(self._file).st_size
 
+    def _check(self) -> None:
+        facts = self._asked("select key, value from parquet_kv_metadata(?)")
+        if dict(facts).get(KIND.encode()) != VERSION.encode():
+            raise self._refused(f"its columns or its version are others than {VERSION} has")
+        columns = [(name, kind) for name, kind, *_ in self._asked("describe select * from read_parquet(?)")]
+        ((rows,),) = self._asked(_SHAPE)
+        if columns != _COLUMNS:
+            raise self._refused(f"its columns or its version are others than {VERSION} has")
+        if (rows or 0) > self.size // 4 + PACK_ROWS:
+            raise self._refused(f"it holds more than {PACK_ROWS}")
+        ((unnamed, longest, total),) = self._asked(_LENGTHS_OF_PATHS)
+        if unnamed:
+            raise self._refused(f"{unnamed} rows have no path")
+        if (longest or 0) > PACK_PATH_BYTES:
+            raise self._refused(f"a path in it is longer than {PACK_PATH_BYTES}")
+        self._check_total(total or 0)
+
     @cached_property
     def _firsts(self) -> list[list[str]]:
         """The first path of each group."""
-        return [in_order(path) for (path,) in self._duckdb.execute(_FIRSTS, [self._source, GROUP]).fetchall()]
+        return [in_order(path) for (path,) in self._asked(_FIRSTS)]
 
-    def _under(self, place: str) -> Iterator[tuple[str, bytes]]:
+    def _under(self, place: str) -> Iterator[_Row]:
         """The rows of a file, or of all files below a folder."""
         parts, below = in_order(place), f"{place}/"
         # they may begin in the group before the first that begins with them
         number = max(bisect_left(self._firsts, parts) - 1, 0)
         while number < len(self._firsts) and self._firsts[number][: len(parts)] <= parts:
-            yield from (row for row in self._group(number) if row[0] == place or row[0].startswith(below))
+            yield from (row for row in self._group(number) if row.path == place or row.path.startswith(below))
             number += 1
 
-    def _group(self, number: int) -> list[tuple[str, bytes]]:
+    def _group(self, number: int) -> list[_Row]:
+        """The rows of a group, those of a heavy one without their bytes."""
+        first, last = number * GROUP, (number + 1) * GROUP - 1
         with self._turn:
             if number not in self._groups:
-                bounds = number * GROUP, (number + 1) * GROUP - 1
-                rows: list[Any] = self._duckdb.execute(_SOME, [self._source, *bounds]).fetchall()
+                if self._is_heavy(number):
+                    rows = [_Row(path, place) for path, place in self._asked(_PLACES, first, last)]
+                else:
+                    rows = [_Row(one.path, -1, one.data) for one in self._fetched(_BOTH, first, last, GROUP)]
                 while len(self._groups) >= _GROUPS_KEPT:
                     del self._groups[next(iter(self._groups))]
                 self._groups[number] = rows
             return self._groups[number]
 
-    def _joined(self, query: str) -> Iterator[tuple[str, bytes]]:
-        """Files with their pieces put together, streamed."""
-        cursor = self._duckdb.cursor()
-        cursor.execute(query, [self._source])
-        path, pieces = "", list[bytes]()
-        while rows := cursor.fetchmany(GROUP):
-            for name, piece in rows:
-                if name != path and pieces:
-                    yield path, b"".join(pieces)
-                    pieces = []
-                path = name
-                pieces.append(piece)
-        if pieces:
-            yield path, b"".join(pieces)
+    def _is_heavy(self, number: int) -> bool:
+        """Return whether a group is; a query of its own for each would double the time of reading episode after episode."""
+        if number not in self._heavy:
+            block = number - number % _BLOCK
+            for first, last, is_heavy in self._stretches(_BOTH, block * GROUP, (block + _BLOCK) * GROUP - 1):
+                self._heavy.update(dict.fromkeys(range(first // GROUP, last // GROUP + 1), is_heavy))
+        return self._heavy[number]
 
-    def _bounded(self, name: str, data: bytes, most: int) -> bytes | OSError:
-        if len(data) > most:
-            return NotPlain(errno.EFBIG, f"is longer than {most} bytes", f"{self.path}/{name}")
-        return data
+    def _filled(self, rows: Iterable[_Row]) -> Iterator[Piece]:
+        for row in rows:
+            yield from [Piece(row.path, 0, row.data)] if row.data is not None else self._fetched(_BOTH, row.place, row.place, 1)
+
+    def _pieces(self, column: _Column) -> Iterator[Piece]:
+        """All rows, streamed; raises UsageError before the first where the pack is over the budget."""
+        for first, last, is_heavy in list(self._stretches(column, 0, len(self._firsts) * GROUP)):
+            yield from self._fetched(column, first, last, 1 if is_heavy else last - first + 1)
+
+    def _stretches(self, column: _Column, first: int, last: int) -> Iterator[tuple[int, int, bool]]:
+        """Split rows into runs of light groups, and heavy groups, by their lengths alone; raises UsageError over the budget."""
+        total, begun = 0, first
+        for number, longest, size in self._asked(_LENGTHS.format(size=column.size), first, last):
+            total += size
+            if longest > PIECE:
+                raise self._refused(f"a piece in it is longer than {PIECE}")
+            self._check_total(total)
+            if size > _AT_ONCE:
+                if begun < number * GROUP:
+                    yield begun, number * GROUP - 1, False
+                begun = (number + 1) * GROUP
+                yield number * GROUP, begun - 1, True
+        if begun <= last:
+            yield begun, last, False
+
+    def _fetched(self, column: _Column, first: int, last: int, step: int) -> Iterator[Piece]:
+        """The rows from `first` to `last`, asked for by so many at once."""
+        query = _ROWS.format(columns=column.names, only=column.only)
+        for begin in range(first, last + 1, step):
+            for path, part, *data in self._asked(query, begin, min(begin + step - 1, last)):
+                yield Piece(path, part, next((one for one in data if one is not None), b""))
+
+    def _asked(self, query: str, *values: int) -> Iterator[tuple[Any, ...]]:
+        """The rows of an answer, streamed; raises UsageError for whatever DuckDB cannot read."""
+        try:
+            with self._duckdb.cursor() as cursor:
+                cursor.execute(query, [self._source, *values])
+                while rows := cursor.fetchmany(GROUP):
+                    yield from rows
+        except self._error as error:
+            raise self._refused(str(error).splitlines()[0]) from None
+
+    def _check_total(self, size: int) -> None:
+        if size > max(PACK_BYTES, PACK_RATIO * self.size):
+            raise self._refused(f"it holds more than {PACK_BYTES} and {PACK_RATIO}")
+
+    def _refused(self, why: str) -> UsageError:
+        return UsageError(f"{self.path} is no packed run: {why}", hint="harness pack RUN")
+
+    def _whole(self, name: str, pieces: Iterable[Piece], most: Limit) -> bytes | OSError:
+        """A file out of its pieces; of one that is too long no more is held than the limit."""
+        data = bytearray()
+        for piece in pieces:
+            if len(data) <= most:
+                data += piece.data
+        why = most.exceeded(data)
+        return NotPlain(errno.EFBIG, why, f"{self.path}/{name}") if why else bytes(data)
 
 
 def is_result(path: str) -> bool:
@@ -155,7 +276,7 @@ def files_of(run: Path) -> RunFiles:
     return _opened(run.resolve(), info.st_mtime_ns, info.st_ino)
 
 
-def read_recorded(folder: Path, name: str, most: int) -> bytes:
+def read_recorded(folder: Path, name: str, most: Limit) -> bytes:
     """A file of an episode's folder, which may lie in a packed run; raises OSError as `RunFiles.read` does."""
     run, below = run_and_place(folder)
     return files_of(run).read(f"{below}{name}", most)

@@ -16,6 +16,8 @@ from typing import Annotated
 import tomli
 from pydantic import Field, ValidationError
 
+from harness.bounds import SETTINGS_BYTES
+from harness.contents import read_given
 from harness.errors import UsageError
 from worlds.core.models import Strict
 
@@ -47,7 +49,7 @@ class Price(Strict):
 def read_prices(path: Path) -> dict[str, Price]:
     """The prices in a file by model; raises UsageError naming the model and the key that are wrong."""
     try:
-        table = tomli.loads(path.read_text(encoding="utf-8"))
+        table = tomli.loads(read_given(path, SETTINGS_BYTES).decode())
     except (OSError, ValueError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"{path} is no file of prices: {why}", hint=HINT) from None

@@ -34,6 +34,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_serializer, model_validator
 
+from harness.bounds import RESULT_BYTES
 from harness.causes import CAUSES, CauseName, Responsible, cause_of_old_record
 from harness.errors import HarnessError, UsageError, quoted
 from harness.leftovers import Leftover
@@ -42,19 +43,20 @@ from harness.packs import files_of
 from harness.run_files import RunFiles, is_packed, is_run, left_in, remove
 from harness.writing import make_folder, write_file, writing
 from validators.verdict import UNEXPLAINED
-from worlds.core.models import Strict
+from worlds.core.models import Amount, Span, Strict, Whole
+from worlds.core.parts import part
 
 
 class Forfeits(Strict):
     """Turns that one seat of a game gave up for one reason."""
 
-    seat: int
+    seat: Whole
     """From 0."""
 
     cause: str
     """A key of `harness.causes.FORFEITS`."""
 
-    count: int
+    count: Whole
 
 
 class EpisodeEnding(Strict):
@@ -77,7 +79,7 @@ class EpisodeEnding(Strict):
     ended_by: CauseName | None = None
     """The row of `harness.causes.CAUSES` that ended it; None where the agent finished. Derived for records that lack it."""
 
-    disturbed: dict[CauseName, int] = {}
+    disturbed: dict[CauseName, Whole] = {}
     """How often each row disturbed it without ending it."""
 
     forfeits: tuple[Forfeits, ...] = ()
@@ -118,9 +120,6 @@ class EpisodeEnding(Strict):
         return f"stopped: {self.stopped} ({label})" if self.stopped and not self.success else label
 
 
-LONGEST_RECORD = 64 << 20
-"""Bytes of a result.json or run.json that are read."""
-
 TaskId = Annotated[str, Field(pattern=r"^\w[\w.+-]{0,127}$")]
 Family = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$")]
 Number = Annotated[int, Field(ge=0, lt=1 << 53)]
@@ -148,25 +147,25 @@ class Key(Strict):
 class Tokens(Strict):
     """Tokens of one episode, as billed; `estimated` when any were counted locally."""
 
-    calls: int = 0
-    prompt: int = 0
-    cached: int = 0
-    completion: int = 0
-    reasoning: int = 0
+    calls: Whole = 0
+    prompt: Whole = 0
+    cached: Whole = 0
+    completion: Whole = 0
+    reasoning: Whole = 0
     estimated: bool = False
-    kept: int = 0
+    kept: Whole = 0
     """Of the calls, those answered from a cache: their tokens are counted, and were billed to an earlier run."""
 
 
 class Timings(Strict):
     """Real seconds of each phase, of which an episode consists; `total` is what a user waits for."""
 
-    open: float = 0.0
-    agent: float = 0.0
-    finish: float = 0.0
-    judge: float = 0.0
-    close: float = 0.0
-    total: float = 0.0
+    open: Span = 0.0
+    agent: Span = 0.0
+    finish: Span = 0.0
+    judge: Span = 0.0
+    close: Span = 0.0
+    total: Span = 0.0
 
 
 class VariantRef(Strict):
@@ -179,7 +178,7 @@ class VariantRef(Strict):
 class SeatResult(Strict):
     """One seat of a game: who held it, and what that cost."""
 
-    seat: int
+    seat: Whole
     """From 0."""
 
     kind: Literal["policy", "model", "human", "replay"]
@@ -190,13 +189,13 @@ class SeatResult(Strict):
     """Set where a model held the seat."""
 
     tokens: Tokens = Tokens()
-    cost_usd: float | None = None
+    cost_usd: Amount | None = None
     """None where no model was called, or one without a price."""
 
-    latency_s: float = 0.0
+    latency_s: Span = 0.0
     """Real seconds that its model's or person's answers took together, without those in which a provider kept it waiting."""
 
-    latencies_s: tuple[float, ...] = ()
+    latencies_s: tuple[Span, ...] = ()
     """Of each of these answers, in order; empty in records of versions that did not say it."""
 
     effective: dict[str, Any] = {}
@@ -236,16 +235,16 @@ class Result(EpisodeEnding):
     model: str | None = None
     interface: str | None = None
     runtime: str
-    reward: float | None = None
+    reward: Amount | None = None
     """None for an ungraded episode: it counts for nothing, and is counted apart."""
 
-    severity: float | None = None
+    severity: Amount | None = None
     metrics: Mapping[str, Any] = {}
     """The family's own measures, as the verdict has them."""
 
     recovered: bool = False
-    steps: int = 0
-    virtual_time_elapsed: float = 0.0
+    steps: Whole = 0
+    virtual_time_elapsed: Span = 0.0
     """Virtual seconds."""
 
     trace_hash: str | None = None
@@ -254,10 +253,10 @@ class Result(EpisodeEnding):
     """Set where this is a retry."""
 
     key_digest: str
-    tool_calls: int = 0
+    tool_calls: Whole = 0
     tokens: Tokens = Tokens()
-    cost_usd: float | None = None
-    kept_usd: float = 0.0
+    cost_usd: Amount | None = None
+    kept_usd: Amount = 0.0
     """What answers from a cache had cost when they were given; no part of `cost_usd`."""
 
     price: Literal["none", "exact", "estimated", "no price"] = "none"
@@ -335,7 +334,7 @@ class RunFolder:
 
     def results(self, damaged: list[HarnessError] | None = None) -> Iterator[Result]:
         """Every finished episode, by path; raises UsageError naming the file that is no result, or puts it into `damaged`."""
-        for name, data in self.files.results(LONGEST_RECORD):
+        for name, data in self.files.results(RESULT_BYTES):
             try:
                 if isinstance(data, OSError):
                     raise data
@@ -418,7 +417,7 @@ class RunFolder:
 
     def _read(self, name: str) -> bytes:
         """A file of this run, through no link, of a bounded size."""
-        return self.files.read(name, LONGEST_RECORD)
+        return self.files.read(name, RESULT_BYTES)
 
     def _placed(self, result: Result) -> Result:
         """A result that says where it lies says here: a run may have been moved, merged or packed since it was played."""
@@ -448,3 +447,15 @@ def first_problem(error: ValidationError) -> str:
     """Return which field of a record is wrong, and how."""
     first = error.errors()[0]
     return ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)
+
+
+def misfit(result: Result) -> str:
+    """Return what of an episode's measures is not as its family's schema has it; empty where all that are there fit."""
+    module = part("worlds", result.family, "rules.measures")
+    try:
+        if module is not None:
+            module.Measures.model_validate(dict(result.metrics))
+    except ValidationError as error:
+        wrong = [one for one in error.errors() if one["type"] != "missing" or len(one["loc"]) > 1]
+        return next((f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong), "")
+    return ""

@@ -12,13 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from harness.bounds import SETTINGS_BYTES
 from harness.contents import NotPlain, read_file
 from harness.errors import TaskInvalid
 from harness.places import own_tasks
 
 TABLE = "solution/rules.toml"
-_LONGEST = 1 << 18
-"""Bytes of a table; ours have up to six thousand."""
 
 
 class StatedRule(NamedTuple):
@@ -44,7 +43,7 @@ def stated_rules(folder: Path) -> list[StatedRule]:
     if not path.is_file():
         return []
     try:
-        text = read_file(folder, TABLE, _LONGEST).data.decode()
+        text = read_file(folder, TABLE, SETTINGS_BYTES).data.decode()
         table = tomllib.loads(text)
     except (NotPlain, OSError, ValueError) as error:
         raise TaskInvalid(f"{path}:1: cannot be read: {error}") from error

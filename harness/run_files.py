@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from harness.bounds import Limit
 from harness.contents import names_in, read_file
 from harness.leftovers import Leftover, changed_at
 
@@ -33,11 +34,11 @@ class RunFiles(Protocol):
         """The result.json of each finished episode, by family, task and name."""
         ...
 
-    def results(self, most: int) -> Iterator[tuple[str, bytes | OSError]]:
+    def results(self, most: Limit) -> Iterator[tuple[str, bytes | OSError]]:
         """Each of them with its bytes, or with why it cannot be read."""
         ...
 
-    def read(self, name: str, most: int) -> bytes:
+    def read(self, name: str, most: Limit) -> bytes:
         """One file; raises OSError for one that is not there, is no plain file, or has more bytes than `most`."""
         ...
 
@@ -70,7 +71,7 @@ class FolderFiles:
         """By the names of folders alone."""
         return list(self._finished())
 
-    def results(self, most: int) -> Iterator[tuple[str, bytes | OSError]]:
+    def results(self, most: Limit) -> Iterator[tuple[str, bytes | OSError]]:
         """One after the other."""
         for name in self._finished():
             try:
@@ -94,7 +95,7 @@ class FolderFiles:
         except OSError:
             return []
 
-    def read(self, name: str, most: int) -> bytes:
+    def read(self, name: str, most: Limit) -> bytes:
         """Through no link below the run's folder."""
         return read_file(self._root, name, most).data
 

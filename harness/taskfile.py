@@ -17,6 +17,8 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from harness.bounds import (
+    FILE_BYTES,
+    SETTINGS_BYTES,
     Command,
     ContainerPath,
     Cost,
@@ -24,6 +26,7 @@ from harness.bounds import (
     Environment,
     FamilyName,
     ImageName,
+    Limit,
     Line,
     MemoryMb,
     Pause,
@@ -35,7 +38,7 @@ from harness.bounds import (
     User,
     megabytes,
 )
-from harness.contents import LONGEST, NotPlain, read_file
+from harness.contents import NotPlain, read_file
 from harness.errors import TaskInvalid, quoted
 from worlds.core.manifest import Described, Knob, Manifest, Option, OptionValue
 from worlds.core.models import Strict
@@ -43,8 +46,8 @@ from worlds.core.models import Strict
 SCHEMA_VERSION = "1.4"
 """The Harbor schema our folders are written in."""
 
-LONGEST_TOML, DEEPEST_TOML = 256 << 10, 32
-"""Bytes of a task.toml, and levels of its tables and lists: far more than a task needs."""
+DEEPEST_TOML = 32
+"""Levels of tables and lists of a task.toml: far more than a task needs."""
 SCHEMA_VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4")
 """The schemas that Harbor 0.25 knows; what a later one means is not known here."""
 
@@ -306,7 +309,7 @@ class TaskFile(Strict):
         return Manifest(task_id=task_id, **{name: getattr(ours, name) for name in Described.model_fields})
 
 
-def read_text(path: Path, most: int = LONGEST, errors: str = "strict") -> str:
+def read_text(path: Path, most: Limit = FILE_BYTES, errors: str = "strict") -> str:
     """A task's file as text; raises TaskInvalid with `path:line: what` where it is no plain file, too long, or not UTF-8."""
     try:
         data = read_file(path.parent, path.name, most).data
@@ -322,7 +325,7 @@ def read_text(path: Path, most: int = LONGEST, errors: str = "strict") -> str:
 
 def read_taskfile(path: Path) -> TaskFile:
     """Read and check one task.toml; raises TaskInvalid with `path:line: what`."""
-    text = read_text(path, LONGEST_TOML)
+    text = read_text(path, SETTINGS_BYTES)
     if text.startswith("\ufeff"):
         raise TaskInvalid(
             f"{path}:1: begins with a byte order mark (EF BB BF), which TOML does not allow",

@@ -15,12 +15,14 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from harness.agents.llm.provider import library
 from harness.cli import COMMANDS, main
+from tests.measured import Measured, peak_of
 
 LIMIT_S = 120
 """After so long a command is ended by SIGALRM."""
@@ -40,6 +42,16 @@ class WaitingHarness:
         self, arguments: Sequence[str], environ: Mapping[str, str], limit_s: int = LIMIT_S
     ) -> subprocess.CompletedProcess[str]:
         """One command: its exit code, negative where a signal ended it, and what it said."""
+        code, _, _, files = self._ended(arguments, environ, limit_s)
+        return subprocess.CompletedProcess(["harness", *arguments], code, *(file.read_text(encoding="utf-8") for file in files))
+
+    def measured(self, arguments: Sequence[str], environ: Mapping[str, str], limit_s: int = LIMIT_S) -> Measured:
+        """One command, with its CPU seconds and the memory that it took at most."""
+        code, peak, seconds, files = self._ended(arguments, environ, limit_s)
+        said = "".join(file.read_text(encoding="utf-8", errors="replace") for file in files)
+        return Measured(code, said, seconds, peak / 1024)
+
+    def _ended(self, arguments: Sequence[str], environ: Mapping[str, str], limit_s: int) -> tuple[int, int, float, list[Path]]:
         files = [self._scratch / name for name in ("stdout", "stderr")]
         asked = {
             "arguments": [*arguments],
@@ -51,8 +63,8 @@ class WaitingHarness:
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
-        code = int(self._process.stdout.readline())
-        return subprocess.CompletedProcess(["harness", *arguments], code, *(file.read_text(encoding="utf-8") for file in files))
+        code, peak, seconds = self._process.stdout.readline().split()
+        return int(code), int(peak), float(seconds), files
 
     def close(self) -> None:
         """End the process that waits."""
@@ -71,10 +83,19 @@ def wait_for_commands() -> None:
         if (pid := os.fork()) == 0:
             become(asked)
             break
-        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+        print(*ended(pid), flush=True)
     else:
         return
     main()
+
+
+def ended(pid: int) -> tuple[int, int, float]:
+    """Wait for a copy: its exit code, its peak in kB, which nothing tells any more once it has ended, and its CPU seconds."""
+    peak = 0
+    while not (done := os.wait4(pid, os.WNOHANG))[0]:
+        peak = max(peak, peak_of(pid))
+        time.sleep(0.002)
+    return os.waitstatus_to_exitcode(done[1]), peak, done[2].ru_utime + done[2].ru_stime
 
 
 def import_litellm() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import Field
 
-from worlds.core.models import Strict
+from worlds.core.models import Span, SpanMs, Strict, Whole
 
 UNEXPLAINED, UNEXPLAINED_SEVERITY = "OTHER", -0.3
 """Label and severity of a failure that no rule names: what ContractBench's Table 2 calls OTHER, for all families."""
@@ -22,8 +22,8 @@ UNEXPLAINED, UNEXPLAINED_SEVERITY = "OTHER", -0.3
 class Broken(Strict):
     """One violation, in the order it happened; `vt` in virtual ms."""
 
-    seq: int
-    vt: int
+    seq: Whole
+    vt: SpanMs
     label: str
     rule: str
     also: str | None = None
@@ -44,7 +44,7 @@ class Verdict(Strict):
     task_id: str
     family: str
     category: str | None = None
-    seed: int
+    seed: Whole
     success: bool
     reward: float = Field(ge=0, le=1, allow_inf_nan=False)
     failure_label: str
@@ -52,8 +52,8 @@ class Verdict(Strict):
     failure_detail: dict[str, Any] = {}
     violations: tuple[Broken, ...] = ()
     recovered: bool = False
-    steps: int = Field(ge=0)
-    virtual_time_elapsed: float = Field(ge=0)
+    steps: int = Field(ge=0, lt=2**63)
+    virtual_time_elapsed: Span
     """Virtual seconds from the start to the last event."""
 
     trace_hash: str

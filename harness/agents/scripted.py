@@ -13,6 +13,8 @@ from typing import Any
 
 from harness.agent import AgentIdentity, Budget, Report
 from harness.agents.trajectory import scripted_trajectory
+from harness.bounds import RECORD_BYTES
+from harness.contents import read_given
 from harness.errors import UsageError
 from harness.pod import Pod
 from harness.registry import Task
@@ -84,8 +86,8 @@ class ScriptedAgent:
 def read_actions(path: Path) -> list[dict[str, Any]]:
     """The actions in a file; raises UsageError for anything but a JSON list of objects."""
     try:
-        actions = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+        actions = json.loads(read_given(path, RECORD_BYTES))
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not a JSON list of actions: {error}") from None
     if not isinstance(actions, list) or not all(isinstance(action, dict) for action in actions):
         raise UsageError(f"{path}: not a JSON list of actions")

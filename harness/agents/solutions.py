@@ -31,6 +31,7 @@ import httpx
 
 from harness.agent import Agent, AgentIdentity, Budget, Report
 from harness.agents.trajectory import scripted_trajectory
+from harness.bounds import SETTINGS_BYTES
 from harness.contents import read_file
 from harness.errors import TaskInvalid, UsageError
 from harness.granted import solution_environment
@@ -47,9 +48,6 @@ SUCCESS = "SUCCESS"
 
 OWN, PLAN = "solution/solve.py", "solution/plan.json"
 """The right client of a folder that ships one, and what the family's clients play of one that does not."""
-
-LONGEST_PLAN = 1 << 20
-"""Bytes; ours have up to three thousand."""
 
 IN_MAIN, UNDER_HARBOR = "/tmp/solution", "/solution"
 """Where a solution lies in `main`: ours has a read-only root, a foreign task expects Harbor's place."""
@@ -84,7 +82,7 @@ def _planned(
 ) -> None:
     """Plays a client of the family with the folder's plan, if it has one, which is data whoever wrote it."""
     try:
-        plan = json.loads(read_file(task.path, PLAN, LONGEST_PLAN).data) if (task.path / PLAN).exists() else {}
+        plan = json.loads(read_file(task.path, PLAN, SETTINGS_BYTES).data) if (task.path / PLAN).exists() else {}
     except (OSError, ValueError, RecursionError) as error:
         raise TaskInvalid(f"{task.path / PLAN}:1: is no plan: {error}", hint=f"harness sync {task.task_id}") from None
     client(api, plan)

@@ -19,7 +19,7 @@ from harness.errors import GateFailed, UsageError
 from harness.registry import Task
 from harness.report.comparison import Comparison, check, compared, matched, tables, with_holm
 from harness.report.early import BIASED, decisions, sentence
-from harness.report.evidence import Run, gather, read_runs
+from harness.report.evidence import Run, gather, naming_misfits, read_runs
 from harness.runs.deciding import Decision
 
 Operands = Annotated[
@@ -57,7 +57,8 @@ def compare_command(
 ) -> None:
     """Compare two runs on the tasks and seeds that both played."""
     allowed, sides = points(max_drop), chosen(operands)
-    comparisons = with_holm(_compared(sides, registry(ctx), allowed, across or ()))
+    with naming_misfits([*sides.first, *sides.second]):
+        comparisons = with_holm(_compared(sides, registry(ctx), allowed, across or ()))
     worse = [one for one in comparisons if one.is_worse]
     open_ = [one for one in comparisons if one.may_be_worse] if strict else []
     made = tables(comparisons, every_task=every_task or json)

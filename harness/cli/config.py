@@ -18,8 +18,10 @@ from typing import Any, get_args
 import tomli
 import typer
 
-from harness.agents.llm.provider import public_address
+from harness.bounds import SETTINGS_BYTES
+from harness.contents import read_given
 from harness.errors import UsageError
+from harness.secrets import public_address
 from harness.taskfile import line_of
 
 PRESETS = Path(__file__).resolve().parents[1] / "presets"
@@ -84,7 +86,7 @@ def _settings(ctx: typer.Context, path: Path, kinds: Kinds) -> Iterator[tuple[st
     """Parameter names and values; raises UsageError naming file, line and key."""
     known = flags(ctx)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_given(path, SETTINGS_BYTES).decode()
         table = tomli.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else error

@@ -17,6 +17,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
+from harness.bounds import TEXT_BYTES
 from harness.cli.kinds import Kinds
 from harness.cli.tasks import Names, selected
 from harness.console import say, show_table
@@ -28,12 +29,13 @@ from harness.interop.inspect_log import LogTally, write_log
 from harness.interop.scout import ScoutDatabase
 from harness.modules import family_part, family_part_or_none
 from harness.packs import read_recorded
-from harness.reading import LONGEST_FILE, RecordedEpisode, read_episode
+from harness.reading import FILES, RecordedEpisode, read_episode
 from harness.records import RunFolder
 from harness.report.evidence import planned_runs
 from harness.run_files import is_packed, run_name
 from harness.runs.request import Planned, read_record
 from harness.runs.templates import with_texts
+from harness.secrets import refuse_secrets_in
 from harness.sharing.bases import Bases, LocalBases, PinnedBases
 from harness.sharing.folder import write_harbor
 from harness.sharing.standalone import PLAIN_BASE, StandaloneBases
@@ -114,6 +116,14 @@ def scout_command(runs: Runs, out: Folder) -> None:
 FOR_VIEWERS = {"inspect": inspect_command, "harbor-job": harbor_job_command, "scout": scout_command}
 
 
+def _publishable(runs: Sequence[Path]) -> list[tuple[Path, Planned]]:
+    """The runs that are meant, none of which holds a secret."""
+    planned = planned_runs(runs)
+    for path, _ in planned:
+        refuse_secrets_in(path)
+    return planned
+
+
 def make_new(out: Path) -> None:
     """A folder that holds nothing; raises UsageError for one that does."""
     with writing(out):
@@ -124,7 +134,7 @@ def make_new(out: Path) -> None:
 
 def _exported(runs: list[Path], out: Path) -> list[_Exported]:
     """The runs that are meant, with the folder made."""
-    read = [_Exported(path, planned, number) for number, (path, planned) in enumerate(planned_runs(runs), start=1)]
+    read = [_Exported(path, planned, number) for number, (path, planned) in enumerate(_publishable(runs), start=1)]
     make_new(out)
     for run in read:
         if run.caveat:
@@ -135,7 +145,7 @@ def _exported(runs: list[Path], out: Path) -> list[_Exported]:
 def _file(episode: RecordedEpisode, name: str) -> bytes:
     """A file of an episode, as it was recorded; nothing where there is none."""
     try:
-        return read_recorded(Path(episode.path), name, LONGEST_FILE)
+        return read_recorded(Path(episode.path), name, FILES.get(name, TEXT_BYTES))
     except FileNotFoundError:
         return b""
     except OSError as error:
@@ -217,7 +227,7 @@ def episodes_command(runs: Runs, form: Format = "contractbench", out: Out = None
 @export_command.command("trace")
 def trace_command(runs: Runs, out: Folder) -> None:
     """Write games as files that can be played again (harness replay), one an episode; what has none is counted and named."""
-    planned = planned_runs(runs)
+    planned = _publishable(runs)
     root, traced, other, refused = commonpath([path for path, _ in planned]), 0, 0, list[tuple[str, str]]()
     # one episode after the other, since there may be a hundred thousand
     for (path, plan), result in ((run, result) for run in planned for result in RunFolder(run[0]).results()):
@@ -274,7 +284,7 @@ _EXPORTED = "exported"
 def _records(runs: Sequence[Path], form: str, counted: Counter[str]) -> Iterator[dict[str, Any]]:
     """A record an episode; `counted` is told how many there are, and how many are left out why."""
     other = ""
-    for result in (result for path, _ in planned_runs(runs) for result in RunFolder(path).results()):
+    for result in (result for path, _ in _publishable(runs) for result in RunFolder(path).results()):
         part = family_part_or_none(result.family, "episodes")
         if part is None:
             other = other or result.family

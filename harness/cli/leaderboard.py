@@ -11,7 +11,7 @@ from harness.cli.tasks import Json
 from harness.console import emit
 from harness.errors import UsageError
 from harness.report.board import board
-from harness.report.evidence import gather, read_runs
+from harness.report.evidence import gather, naming_misfits, read_runs
 
 
 def leaderboard_command(
@@ -26,7 +26,8 @@ def leaderboard_command(
         raise UsageError("--markdown and --json both mean stdout; choose one")
     read, tasks = read_runs(runs), registry(ctx)
     families = sorted({result.family for run in read for result in run.results})
-    made = board([gather(read, family, tasks) for family in families], published=published)
+    with naming_misfits(read):
+        made = board([gather(read, family, tasks) for family in families], published=published)
     if json:
         emit({"runs": [str(run.path) for run in read], "tables": [made.document()]})
     elif markdown:

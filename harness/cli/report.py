@@ -14,7 +14,7 @@ from harness.console import emit, say, say_notes, show_table
 from harness.errors import HarnessError, UsageError, quoted
 from harness.registry import Task, survey, tasks_root
 from harness.report import early, spent
-from harness.report.evidence import Breadth, read_runs
+from harness.report.evidence import Breadth, naming_misfits, read_runs
 from harness.report.page import as_page
 from harness.report.table import Table, as_csv
 from harness.report.whole import WholeReport, make_report
@@ -69,7 +69,8 @@ def report_command(
             plot.parent.mkdir(parents=True, exist_ok=True)
     breadth = Breadth(every_task=all_tasks, every_published=bool(published))
     decided = early.tables(early.decisions(runs))
-    made = make_report(read, registry(ctx), table or [], published=published is not False, breadth=breadth, decided=decided)
+    with naming_misfits(read):
+        made = make_report(read, registry(ctx), table or [], published=published is not False, breadth=breadth, decided=decided)
     for line in made.silent:
         say(line)
     files = ((plot, _draw), (figures, _draw_all), (html, _publish), (csv, _spread))
@@ -109,7 +110,9 @@ def _refuse(damaged: Sequence[HarnessError]) -> None:
 def show_tables(ctx: typer.Context, runs: Sequence[Path], *, beside_json: bool) -> None:
     """Print every table that has something to say of these runs; on stderr where stdout is a program's."""
     decided = early.tables(early.decisions(runs))
-    made = make_report(read_runs(runs), registry(ctx), [], published=True, breadth=Breadth(), decided=decided)
+    read = read_runs(runs)
+    with naming_misfits(read):
+        made = make_report(read, registry(ctx), [], published=True, breadth=Breadth(), decided=decided)
     _show(made, say if beside_json else print)
 
 

@@ -5,7 +5,7 @@ named in one clear line, and nothing reaches a terminal before its control chara
 """
 
 from harness.reading.choosing import breaking_request, is_episode, is_recorded, recorded_episodes
-from harness.reading.episode import FILES, LONGEST_FILE, read_episode, read_result
+from harness.reading.episode import FILES, read_episode, read_result
 from harness.reading.lifetimes import Lifetime, breach_told, lifetimes, rule_told
 from harness.reading.model import (
     Act,
@@ -22,7 +22,6 @@ from harness.reading.text import episode_lines
 
 __all__ = [
     "FILES",
-    "LONGEST_FILE",
     "Act",
     "Breach",
     "Cell",

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from harness.bounds import RESULT_BYTES
 from harness.errors import UsageError, quoted
 from harness.packs import files_of
 from harness.run_files import is_packed, run_and_place, runs_in
@@ -74,19 +75,15 @@ def _fits(folder: Path, task: str, attempt: str) -> bool:
     return task in {"*", folder.parent.name} and attempt in {"*", folder.name}
 
 
-_LONGEST = 4 << 20
-"""Bytes of a file that is read for a list."""
-
-
 def breaking_request(run: Path, episode: str) -> str:
     """`POST /api/submit at 8 s` of an episode of a run, packed or not; empty where no request broke a rule that can be read."""
     try:
         files = files_of(run)
-        verdict = Verdict.model_validate_json(files.read(f"{episode}/verdict.json", _LONGEST))
+        verdict = Verdict.model_validate_json(files.read(f"{episode}/verdict.json", RESULT_BYTES))
         broken = next((one for one in verdict.violations if one.label == verdict.failure_label), None)
         if broken is None:
             return ""
-        line = files.read(f"{episode}/events.jsonl", _LONGEST).split(b"\n")[broken.seq]
+        line = files.read(f"{episode}/events.jsonl", RESULT_BYTES).split(b"\n")[broken.seq]
         request = Requested.model_validate_json(line)
     except (OSError, ValidationError, IndexError):
         return ""

@@ -27,6 +27,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import ConfigDict, ValidationError
 
+from harness.bounds import RECORD_BYTES, RESULT_BYTES, TEXT_BYTES
 from harness.headline import forfeits_told
 from harness.modules import family_part_or_none
 from harness.packs import read_recorded
@@ -263,10 +264,11 @@ def with_forfeits(breach: Breach, episode: RecordedEpisode) -> Breach:
     return breach.model_copy(update={"rule": "; ".join([breach.rule, *told])}) if told else breach
 
 
-LONGEST_FILE = 64 << 20
-"""Bytes of one file of an episode."""
-
-FILES = ("result.json", "verdict.json", "events.jsonl", "trajectory.json", "agent.log")
+FILES = {
+    "result.json": RESULT_BYTES, "verdict.json": RESULT_BYTES, "events.jsonl": RECORD_BYTES, "trajectory.json": RECORD_BYTES,
+    "agent.log": TEXT_BYTES,
+}  # fmt: skip
+"""The files of an episode with their limits."""
 
 VERIFIER_LOG = "verifier.log"
 _OF_WORLDS = frozenset({"verdict.json", "events.jsonl", "agent.log"})
@@ -363,7 +365,7 @@ def _doubts(result: Result, verdict: Verdict | None, events: list[Event]) -> lis
 def _bytes(folder: Path, name: str) -> bytes:
     """A file's bytes, none where it is missing; only result.json must be there."""
     try:
-        return read_recorded(folder, name, LONGEST_FILE)
+        return read_recorded(folder, name, FILES[name])
     except FileNotFoundError:
         if name == "result.json":
             raise unreadable(str(folder), name, "there is none, so this is no finished episode") from None

@@ -28,7 +28,8 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from harness.contents import read_file
+from harness.bounds import RECORD_BYTES
+from harness.contents import read_given
 from harness.errors import UsageError, quoted
 from harness.records import Result, first_problem
 from validators.verdict import Verdict
@@ -229,10 +230,6 @@ def notes(episode: RecordedEpisode, what: str, schema: type[Shape]) -> Iterator[
             yield NotePlace(event.seq, event.vt / 1000, event.seat), data
 
 
-LONGEST_TRACE = 256 << 20
-"""Bytes of a trace that are read."""
-
-
 class Replayed(Strict):
     """What came of playing a trace again."""
 
@@ -279,9 +276,7 @@ def trace_files(paths: Iterable[Path]) -> list[Path]:
 def read_document(path: Path) -> Any:
     """The JSON in a file; raises UsageError naming it."""
     try:
-        # a user may name it through a link
-        whole = path.resolve()
-        return json.loads(read_file(whole.parent, whole.name, LONGEST_TRACE).data)
+        return json.loads(read_given(path, RECORD_BYTES))
     except OSError as error:
         why = error.strerror or type(error).__name__
     except (ValueError, RecursionError) as error:

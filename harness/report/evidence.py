@@ -44,7 +44,8 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -53,7 +54,7 @@ from harness.agent import Budget, SeatSpec
 from harness.errors import HarnessError, UsageError
 from harness.headline import ended_by
 from harness.kept import kept
-from harness.records import Result, RunFolder
+from harness.records import Result, RunFolder, misfit
 from harness.registry import Task
 from harness.release import pinned_tasks
 from harness.report.models import ModelEntry, find_model
@@ -81,6 +82,23 @@ def read_runs(paths: Sequence[Path], damaged: list[HarnessError] | None = None) 
     An episode that does not read is told in `damaged`, where that is given, and left out.
     """
     return [Run(path, planned, tuple(kept(RunFolder(path).results(damaged)))) for path, planned in planned_runs(paths)]
+
+
+@contextmanager
+def naming_misfits(runs: Sequence[Run]) -> Iterator[None]:
+    """Make tables of these runs; raises UsageError for the result at fault where the tables cannot be made of its measures.
+
+    Only then are measures held against their family's schema: to do so of a hundred thousand episodes takes longer than to
+    read them.
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        for result in (result for run in runs for result in run.results):
+            if why := misfit(result):
+                path = f"{result.path}/result.json"
+                raise UsageError(f"{path} is no result of this version: its metrics: {why}", hint="a run without it") from None
+        raise
 
 
 def planned_runs(paths: Sequence[Path]) -> list[tuple[Path, Planned]]:

@@ -133,7 +133,7 @@ def as_csv(table: Table) -> str:
     """The whole table, with a line of column names."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([name for column in table.columns for name in _names(column)])
+    writer.writerow([_field(name) for column in table.columns for name in _names(column)])
     for row in table.rows:
         writer.writerow([cell for column in table.columns for cell in _fields(column, row.get(column.key))])
     return text.getvalue()

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from harness.agent import AgentSpec
-from harness.agents.llm.provider import public_address
 from harness.errors import UsageError
+from harness.secrets import HIDDEN, public_address
 
 Confirmed = Callable[[str], bool]
 """Whether a person says yes to a sentence."""
@@ -35,6 +35,8 @@ def settled(
     for model in _models(spec):
         if "//" in model and model not in typed_models and not confirmed(f"{names.sentence} by {model}"):
             raise UsageError(f"{names.file} names an address as its model: {model}", hint=f"--model {model}")
+    if spec.api_base is not None and typed is None and HIDDEN in spec.api_base:
+        raise UsageError(f"{names.file} names {spec.api_base} without its key", hint="the same command with --api-base URL")
     if spec.api_base is not None and typed is None and not confirmed(f"{names.sentence} at {public_address(spec.api_base)}"):
         raise UsageError(
             f"{names.file} names {spec.api_base}, and a file does not decide where an API key is sent",

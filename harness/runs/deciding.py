@@ -20,9 +20,10 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
+from harness.bounds import RESULT_BYTES
 from harness.contents import read_file
 from harness.errors import UsageError
-from harness.records import LONGEST_RECORD, TaskId, first_problem
+from harness.records import TaskId, first_problem
 from harness.writing import write_file, writing
 from worlds.core.models import Strict
 
@@ -227,7 +228,7 @@ def planned(text: str, parts: Mapping[str, Collection[str]], alpha: float, tasks
 def read_decision(folder: Path) -> Decision | None:
     """The until.json of a sweep's folder, None where there is none; raises UsageError for a file that is none of ours."""
     try:
-        return Decision.model_validate_json(read_file(folder.resolve(), FILE, LONGEST_RECORD).data)
+        return Decision.model_validate_json(read_file(folder.resolve(), FILE, RESULT_BYTES).data)
     except (FileNotFoundError, NotADirectoryError):
         # a packed run is no folder
         return None

@@ -15,13 +15,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 from harness.agents.llm.meter import Spent
+from harness.bounds import FILE_BYTES
 from harness.contents import read_file
 from harness.errors import UsageError
 from harness.writing import append_to_file, make_folder, writing
 
 FILE = "spending.jsonl"
-LONGEST = 1 << 30
-"""Bytes of it that are read."""
 
 
 class RunLedger:
@@ -36,7 +35,7 @@ class RunLedger:
         """What was spent so far, without a line that a kill cut off; raises UsageError for a file that cannot be read."""
         total = Spent()
         try:
-            lines = read_file(self.path.parent.resolve(), FILE, LONGEST).data.splitlines()
+            lines = read_file(self.path.parent.resolve(), FILE, FILE_BYTES).data.splitlines()
         except (FileNotFoundError, NotADirectoryError):
             return total
         except OSError as error:

@@ -20,7 +20,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from harness.agents.llm.meter import RunLimits
-from harness.contents import LONGEST
+from harness.bounds import FILE_BYTES
 from harness.errors import UsageError, quoted
 from harness.packs import files_of
 from harness.records import Key, Result, RunFolder, first_problem
@@ -228,7 +228,7 @@ def _files(one: ShardRun, files: RunFiles, name: str) -> dict[str, bytes]:
     """The files of an episode's folder, none where there is no such; raises UsageError for a link, and what cannot be read."""
     place = f"{_EPISODES}/{name}"
     try:
-        return {inner: files.read(f"{place}/{inner}", LONGEST) for inner in files.names(place)}
+        return {inner: files.read(f"{place}/{inner}", FILE_BYTES) for inner in files.names(place)}
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -238,7 +238,7 @@ def _files(one: ShardRun, files: RunFiles, name: str) -> dict[str, bytes]:
 def _file(one: ShardRun, run: Path, name: str) -> bytes:
     """A file of the run itself, none where there is none."""
     try:
-        return files_of(run).read(name, LONGEST)
+        return files_of(run).read(name, FILE_BYTES)
     except FileNotFoundError:
         return b""
     except OSError as error:

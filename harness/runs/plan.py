@@ -16,7 +16,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from harness.agent import AgentSpec, Budget
-from harness.agents.llm.provider import host_of
 from harness.errors import UsageError
 from harness.modules import family_part_or_none
 from harness.play.agents import make_agent
@@ -25,6 +24,7 @@ from harness.records import Key
 from harness.registry import Task
 from harness.runs.request import Environment, Planned, PlannedRetry, Retry, RunRecord, RunRequest, TaskRef
 from harness.runs.shards import Shard
+from harness.secrets import host_of
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.manifest import OptionValue
 from worlds.core.texts import digest_of

@@ -19,12 +19,12 @@ from pydantic import Field, ValidationError
 
 from harness.agent import PATIENCE_S, TIMEOUT_S, AgentIdentity, AgentSpec, Budget
 from harness.agents.llm.meter import RunLimits
-from harness.agents.llm.provider import host_of, public_address
 from harness.errors import UsageError
 from harness.play.agents import title
 from harness.records import Hint, HintMode, Key, Number, RunFolder, TaskId, first_problem
 from harness.runs.deciding import Until
 from harness.runs.shards import Shard
+from harness.secrets import host_of, public_address
 from worlds.core.models import Lenient, Strict
 
 BREAKER = 5

@@ -19,7 +19,6 @@ from harness.agent import Agent, AsksModels
 from harness.agents.llm.local import keep_log
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model_table import listed_price
-from harness.agents.llm.provider import public_address
 from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
 from harness.descriptors import allow_many_files
@@ -46,6 +45,7 @@ from harness.runs.plan import Plan, plans
 from harness.runs.request import RunRequest, read_record, requested
 from harness.runs.run import collected, is_played, recorded_of, run_plan
 from harness.runs.templates import check_templates
+from harness.secrets import public_address
 from harness.trust import gate
 
 Play = Callable[[str, Sequence[Key]], Sequence[Result]]

@@ -9,9 +9,9 @@ import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from harness.agents.llm.provider import public_address, scrub
 from harness.records import RunFolder
 from harness.runs.request import Stint
+from harness.secrets import public_address, scrub
 from harness.version import commit, package_version
 
 

@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.agent import AgentSpec
+from harness.bounds import SETTINGS_BYTES
 from harness.contents import names_in, read_file
 from harness.errors import UsageError, quoted
 from harness.play.agents import title
 from harness.registry import Task
 from worlds.core.errors import ManifestError
 from worlds.core.parts import families_in
-from worlds.core.texts import MOST_BYTES, check_texts, placeholders
+from worlds.core.texts import check_texts, placeholders
 
 
 def read_templates(folder: Path) -> dict[str, str]:
@@ -27,7 +28,7 @@ def read_templates(folder: Path) -> dict[str, str]:
     texts = {}
     try:
         for name in names_in(folder):
-            texts[name] = read_file(folder, name, MOST_BYTES).data.decode("utf-8")
+            texts[name] = read_file(folder, name, SETTINGS_BYTES).data.decode("utf-8")
     except UnicodeDecodeError:
         raise UsageError(f"--templates: {folder}/{name} is not UTF-8") from None
     except OSError as error:

@@ -10,6 +10,7 @@ from jinja2 import Environment, StrictUndefined
 
 from harness.errors import UsageError
 from harness.registry import Task
+from harness.secrets import refuse_secrets
 from harness.sharing import catalogue
 from harness.sharing.bases import Bases, Files
 from harness.writing import make_folder, write_file, writing
@@ -34,6 +35,8 @@ def write_harbor(out: Path, tasks: Sequence[Task], bases: Bases) -> int:
     for task in tasks:
         files = bases.files(task)
         digests[catalogue.full_name(task)] = catalogue.packaged_digest(files)
+        for name, content in files.items():
+            refuse_secrets(f"{task.path}/{name}", content.data)
         _write_task(out / "tasks" / task.task_id, files)
         size += sum(len(content.data) for content in files.values())
     beside = _beside(tasks, bases, digests)

@@ -16,6 +16,8 @@ from typing import Any, Literal
 import tomli
 from pydantic import Field, FiniteFloat, ValidationError
 
+from harness.bounds import RECORD_BYTES
+from harness.contents import read_given
 from worlds.core.errors import ManifestError
 from worlds.core.models import Strict
 
@@ -129,11 +131,11 @@ def read_scripts(path: Path) -> list[Script]:
         if path.suffix == ".py":
             names = runpy.run_path(str(path))
             return list(names["SCRIPTS"]) if "SCRIPTS" in names else [Script(play=names["play"])]
-        text = path.read_text(encoding="utf-8")
+        text = read_given(path, RECORD_BYTES).decode()
         data = json.loads(text) if path.suffix == ".json" else tomli.loads(text)
         return [Script.model_validate(entry) for entry in data["script"]]
     except ValidationError as error:
         first = error.errors()[0]
         raise ManifestError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ManifestError(f"{path}: not a file of scripts: {error!r}") from None

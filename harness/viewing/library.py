@@ -19,13 +19,14 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from harness.bounds import RESULT_BYTES
 from harness.contents import read_file
 from harness.errors import HarnessError, UsageError
 from harness.headline import figure_words
 from harness.kept import MeasurePacker
 from harness.packs import files_of
 from harness.reading.addresses import run_names
-from harness.records import LONGEST_RECORD, Key, Result, RunFolder, first_problem
+from harness.records import Key, Result, RunFolder, first_problem, misfit
 from harness.run_files import is_packed, runs_in
 from harness.runs.request import RunRecord, read_record
 
@@ -189,7 +190,7 @@ def _results_in(folder: Path) -> tuple[list[Recorded], list[Damage]]:
     """The finished episodes of a task's folder or of a packed run, in order, and those that cannot be read."""
     if is_packed(folder):
         rows: Iterable[tuple[Path, bytes | OSError]] = (
-            (Path(name).parent, data) for name, data in files_of(folder).results(LONGEST_RECORD)
+            (Path(name).parent, data) for name, data in files_of(folder).results(RESULT_BYTES)
         )
     elif os.path.realpath(folder) == str(folder):
         rows = ((place, _result_of(folder, place.name)) for place in _inside(folder))
@@ -205,7 +206,7 @@ def _results_in(folder: Path) -> tuple[list[Recorded], list[Damage]]:
 
 def _result_of(folder: Path, name: str) -> bytes | OSError:
     try:
-        return read_file(folder, f"{name}/result.json", LONGEST_RECORD).data
+        return read_file(folder, f"{name}/result.json", RESULT_BYTES).data
     except OSError as error:
         return error
 
@@ -218,7 +219,10 @@ def _recorded(place: Path, data: bytes | OSError, keep: Callable[[Result], Resul
     if isinstance(data, OSError):
         return Damage(key, f"result.json cannot be read: {data.strerror}")
     try:
-        return Recorded(key, keep(Result.model_validate_json(data)))
+        result = Result.model_validate_json(data)
+        if why := misfit(result):
+            return Damage(key, f"result.json cannot be read: its metrics: {why}")
+        return Recorded(key, keep(result))
     except ValidationError as error:
         return Damage(key, f"result.json cannot be read: {first_problem(error)}")
 

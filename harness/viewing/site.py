@@ -27,12 +27,14 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
+from harness.bounds import FILE_BYTES
 from harness.errors import UsageError, quoted
 from harness.packs import files_of
 from harness.reading import FILES, RecordedEpisode, read_episode
 from harness.reading.addresses import INDEX, episode_page, run_page, seed_name
 from harness.records import Key
 from harness.run_files import run_and_place
+from harness.secrets import refuse_secrets_in
 from harness.viewing.library import Library, Recorded, ShownRun
 from harness.viewing.pages import (
     ComparePage,
@@ -54,9 +56,6 @@ PAGE_ROWS = 200
 
 OFFERED = (*FILES, "reward.json", "verifier.log")
 """The files of an episode that are offered."""
-
-LONGEST_OFFERED = 256 << 20
-"""Bytes of a file that is offered."""
 
 _STATIC = {"style.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
@@ -242,7 +241,7 @@ class Site:
 
     def _file(self, run: ShownRun, key: Key, name: str) -> Served | None:
         try:
-            return Served("text/plain", files_of(run.path).read(f"episodes/{key.name}/{name}", LONGEST_OFFERED))
+            return Served("text/plain", files_of(run.path).read(f"episodes/{key.name}/{name}", FILE_BYTES))
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -322,6 +321,8 @@ def write_bundle(library: Library, folder: Path, wrote: Callable[[int], None]) -
     with writing(folder):
         shutil.rmtree(beside, ignore_errors=True)
         try:
+            for run in library.runs():
+                refuse_secrets_in(run.path)
             damaged = _filled(Site(library, is_bundle=True), beside, wrote)
             write_file(beside / MARK, _MARKED)
             if folder.exists():

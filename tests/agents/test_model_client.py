@@ -10,8 +10,9 @@ import pytest
 
 from harness.agents.llm.failures import ContextFull, Refused
 from harness.agents.llm.model import PLACEHOLDER_KEY, ModelClient, ModelSettings
-from harness.agents.llm.provider import library, public_address, scrub
+from harness.agents.llm.provider import library
 from harness.errors import Cancelled, ProviderFailure, Unreachable, UsageError
+from harness.secrets import public_address, scrub
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Fault, ScriptedCall, ScriptedReply, ScriptedUsage, script
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -153,6 +155,31 @@ def test_a_broken_file_is_asked_again_and_no_key_or_address_is_in_any(tmp_path: 
 
     assert len(server.requests) == 2
     assert not any(secret in text for secret in ("sk-sentinel", server.url, "127.0.0.1"))
+
+
+POISON: dict[str, Callable[[Path, str], object]] = {
+    "deep": lambda file, text: file.write_text("[" * 100_000, encoding="utf-8"),
+    "long": lambda file, text: os.truncate(file, 1 << 40),
+    "many": lambda file, text: file.write_bytes(b"[" + b"{}," * 300_000 + b"{}]"),
+    "fifo": lambda file, text: (file.unlink(), os.mkfifo(file)),
+    "device": lambda file, text: (file.unlink(), file.symlink_to("/dev/zero")),
+    "huge": lambda file, text: file.write_text(re.sub(r'tokens":\d+', f'tokens":{10**400}', text), encoding="utf-8"),
+    "negative": lambda file, text: file.write_text(re.sub(r'tokens":\d+', 'tokens":-1000000', text), encoding="utf-8"),
+    "free": lambda file, text: file.write_text(re.sub(r'"cost_usd":[^,}]+', '"cost_usd":-1e300', text), encoding="utf-8"),
+}
+
+
+@pytest.mark.parametrize("name", POISON)
+def test_poisoned_cache_is_asked_again(tmp_path: Path, name: str) -> None:
+    """A file that cannot be read, or whose numbers would turn a budget off, is no kept reply, and keeps nobody waiting."""
+    with OpenAIServer(script("hi")) as server:
+        first = Replies(tmp_path).conversation(client(server), HERE).complete(HELLO)
+        (file,) = tmp_path.glob("*/*.json")
+        POISON[name](file, file.read_text(encoding="utf-8"))
+        again = Replies(tmp_path).conversation(client(server), HERE).complete(HELLO)
+
+    assert len(server.requests) == 2
+    assert (again.text, again.usage) == (first.text, first.usage)
 
 
 def test_the_first_question_that_is_not_kept_is_preceded_by_a_probe(tmp_path: Path) -> None:

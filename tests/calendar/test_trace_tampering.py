@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import copy
+import json
+import os
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +15,12 @@ import pytest
 from harness.errors import UsageError
 from harness.families.calendar.trace import is_trace, replayed
 from harness.families.calendar.trace.exporting import differences
+from harness.reading.model import read_document
 from tests.calendar.scripted_games import logged
 from tests.calendar.test_trace import REFUSED
 from tests.calendar.tracing import Document, of_type, trace_of
+from tests.harness.corruptions import VALUES
+from tests.harness.corruptions import changed as values_changed
 
 RECORDED = {"reasoning", "usage", "latency_ms"}
 """What of an event only the record knows."""
@@ -189,3 +196,47 @@ def test_numbers_and_truths_are_compared_by_value() -> None:
         "c: 0 in the file, nothing by the rules",
     ]  # fmt: skip
     assert list(differences([1, 2], [1], "x")) == ["x: 2 entries in the file, 1 by the rules"]
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("name", VALUES)
+def test_hostile_trace_is_replayed_or_refused(name: str, traced: Document, tmp_path: Path) -> None:
+    """Every value of a kind is huge, odd or gone, in the whole trace and in each part: `replay` answers in words."""
+    kinds, new = VALUES[name]
+    whole = traced.model_dump(mode="json") if hasattr(traced, "model_dump") else copy.deepcopy(traced)
+    for part in (None, *whole):
+        document = {
+            key: values_changed(one, kinds, new) if part in {None, key} else copy.deepcopy(one) for key, one in whole.items()
+        }
+        file = tmp_path / "trace.json"
+        file.write_text(json.dumps(document), encoding="utf-8")
+        with suppress(UsageError):
+            read = read_document(file)
+            assert not is_trace(read) or replayed(read).title
+
+
+@pytest.mark.parametrize(
+    ("data", "limit"),
+    [
+        (b'{"a":' + b"9" * 400 + b"}", "limit digits"),
+        (b"[" + b"[]," * 2_000_000 + b"[]]", "limit json_values"),
+        (b"[" + b"{}" * 300_000 + b"]", "limit json_objects"),
+        (b"[" * 100_000, "no JSON"),
+        (b" " * (65 << 20), "limit record_bytes"),
+    ],
+    ids=["digits", "values", "objects", "deep", "bytes"],
+)
+def test_trace_over_the_budget_is_refused(data: bytes, limit: str, tmp_path: Path) -> None:
+    """One line with the name of the limit, before anything is made of the document."""
+    (tmp_path / "trace.json").write_bytes(data)
+
+    with pytest.raises(UsageError, match=limit):
+        read_document(tmp_path / "trace.json")
+
+
+def test_trace_that_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    """A FIFO that nobody writes to does not keep anybody waiting."""
+    os.mkfifo(tmp_path / "trace.json")
+
+    with pytest.raises(UsageError, match="is a FIFO"):
+        read_document(tmp_path / "trace.json")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -164,6 +166,25 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     """Named, with what the system says."""
     with pytest.raises(UsageError, match=r"settings\.toml is no file of settings: No such file or directory"):
         parsed("--config", str(tmp_path / "settings.toml"))
+
+
+@pytest.mark.parametrize("name", ["fifo", "device", "long"])
+def test_file_that_is_no_plain_file_is_refused_at_once(harness: Command, tmp_path: Path, name: str) -> None:
+    """A FIFO that nobody writes to, a device without an end and a file of a terabyte keep nobody waiting."""
+    path = tmp_path / "settings.toml"
+    if name == "fifo":
+        os.mkfifo(path)
+    elif name == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        with path.open("wb") as file:
+            file.truncate(1 << 40)
+    said = harness("run", "presigned-url-download", "--config", path)
+
+    assert said.returncode == 2
+    assert re.search(
+        r"settings\.toml is no file of settings: (is a (FIFO|device), not|is longer than .*limit settings)", said.stderr
+    )
 
 
 def test_presets_of_games_sample_as_their_providers_do(registry: list[Task]) -> None:

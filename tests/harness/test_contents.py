@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness import contents
+from harness.bounds import Limit
 from harness.contents import NotPlain, names_in, read_file, read_folder
 from harness.errors import TaskInvalid, UnknownTask, UsageError
 from harness.registry import Task, discover, files_of, folder_digest, read_task, select, tasks_root
@@ -157,18 +158,18 @@ def test_bounds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Too many files, too many bytes, too long a file, folders too deep: each is one line with the path."""
     assert len(names_in(folder)) > 10
     for name, least, what in (
-        ("MOST_FILES", 10, "holds more than 10 files"),
-        ("MOST_BYTES", 100, "holds more than 100 bytes"),
+        ("FILES", Limit(10, "files", "files"), r"holds more than 10 files \(limit files\)"),
+        ("FOLDER_BYTES", Limit(100, "folder_bytes"), r"holds more than 100 bytes \(limit folder_bytes\)"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(contents, name, least)
             with pytest.raises(TaskInvalid, match=rf"{folder}:1: {what}$"):
                 read_task(folder)
     with pytest.raises(NotPlain, match="is longer than 100 bytes"):
-        read_file(folder, "instruction.md", 100)
+        read_file(folder, "instruction.md", Limit(100, "x"))
     deep = folder.joinpath("solution", *["d"] * 70)
     deep.mkdir(parents=True)
-    with pytest.raises(TaskInvalid, match="lies more than 64 folders deep"):
+    with pytest.raises(TaskInvalid, match="lies deeper than 64 folders"):
         read_task(folder)
 
 
@@ -185,7 +186,7 @@ def test_file_that_says_it_is_empty() -> None:
     """What /proc says is of no size is read to its end all the same, within the bound."""
     assert read_file(Path(f"/proc/{os.getpid()}"), "status").data.startswith(b"Name:")
     with pytest.raises(NotPlain, match="is longer than 10 bytes"):
-        read_file(Path(f"/proc/{os.getpid()}"), "status", 10)
+        read_file(Path(f"/proc/{os.getpid()}"), "status", Limit(10, "x"))
 
 
 def test_folder_as_it_is(tmp_path: Path) -> None:

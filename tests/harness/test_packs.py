@@ -14,6 +14,7 @@ import pytest
 
 from harness.agent import AgentSpec
 from harness.agents.seating.replayed import ReplayAgent
+from harness.bounds import FILE_BYTES, RESULT_BYTES, TEXT_BYTES, Limit
 from harness.errors import UsageError
 from harness.families.calendar import ratings
 from harness.packing import differs, pack, unpack
@@ -29,8 +30,10 @@ from harness.runs.session import read_resumed
 from harness.runs.shards import Shard
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.viewing import Library, Site
+from tests.measured import measured
 from tests.shipped import SHIPPED
 
+TEN = Limit(10, "ten")
 TASKS = [task for task in SHIPPED if task.task_id in {"uniform-01", "presigned-url-download"}]
 
 
@@ -85,9 +88,9 @@ def test_every_file_is_read_as_from_the_folder(run: Path, packed: Path) -> None:
     """One by one from anywhere in the file, and the lists and the stream of results in the same order."""
     folder, file = FolderFiles(run), files_of(packed)
 
-    assert {name: file.read(name, 1 << 30) for name in contents(run)} == contents(run)
+    assert {name: file.read(name, FILE_BYTES) for name in contents(run)} == contents(run)
     assert file.finished() == folder.finished()
-    assert list(file.results(1 << 20)) == list(folder.results(1 << 20))
+    assert list(file.results(RESULT_BYTES)) == list(folder.results(RESULT_BYTES))
     for place in ("episodes", "episodes/calendar/uniform-01/attempts", "episodes/contract/presigned-url-download/s0-a1"):
         assert file.names(place) == (folder.names(place) if (run / place).exists() else [])
     assert [file.has("run.json"), file.has("run.jso"), file.has("zzz"), file.has("episodes")] == [True, False, False, False]
@@ -96,10 +99,10 @@ def test_every_file_is_read_as_from_the_folder(run: Path, packed: Path) -> None:
 def test_what_is_not_there_and_what_is_too_long(packed: Path) -> None:
     """As a folder says it: no such file, and a bound."""
     with pytest.raises(FileNotFoundError):
-        files_of(packed).read("episodes/none", 10)
-    with pytest.raises(OSError, match="is longer than 10 bytes"):
-        files_of(packed).read("run.json", 10)
-    assert all(isinstance(data, OSError) for _, data in files_of(packed).results(10))
+        files_of(packed).read("episodes/none", TEN)
+    with pytest.raises(OSError, match=r"is longer than 10 bytes \(limit ten\)"):
+        files_of(packed).read("run.json", TEN)
+    assert all(isinstance(data, OSError) for _, data in files_of(packed).results(TEN))
 
 
 def test_readers_see_the_run(run: Path, packed: Path) -> None:
@@ -190,7 +193,7 @@ def test_the_key_of_an_edition_stays_at_home(run: Path, tmp_path: Path) -> None:
 
     assert not PackedFiles(tmp_path / "open.run.parquet").has("edition.key")
     assert differs(secret, tmp_path / "open.run.parquet") == "edition.key"
-    assert PackedFiles(tmp_path / "own.run.parquet").read("edition.key", 99) == b"0" * 32
+    assert PackedFiles(tmp_path / "own.run.parquet").read("edition.key", TEXT_BYTES) == b"0" * 32
     assert (tmp_path / "own.run.parquet").stat().st_mode & 0o077 == 0
 
 
@@ -241,3 +244,70 @@ def test_the_commands_pack_remove_and_unpack(run: Path, tmp_path: Path) -> None:
     assert f"{tmp_path}/one.run.parquet: {len(before)} files" in told
     harness("unpack", str(tmp_path / "one.run.parquet"))
     assert contents(one) == before
+
+
+def stranger(file: Path, rows: str, kind: str = "parley_run") -> Path:
+    """A pack that our own command did not write: the rows of a query."""
+    with duckdb.connect() as made:
+        made.execute(f"copy ({rows}) to '{file}' (format parquet, compression zstd, kv_metadata {{{kind}: '1'}})")
+    return file
+
+
+RESULT = "'episodes/contract/t/s' || i || '-a1/result.json'"
+PIECES = "repeat('x', 1 << 20)::blob"
+BOMBS = {
+    "repeated": (f"{RESULT} as path, 0 as part, {PIECES} as result, null::blob as data from range(4096) s(i)", "pack_ratio"),
+    "one-file": (
+        f"'x' as path, i::integer as part, null::blob as result, {PIECES} as data from range(4096) s(i)",
+        "pack_ratio",
+    ),
+    "long-piece": ("'x' as path, 0 as part, null::blob as result, repeat('x', 1 << 21)::blob as data", "pack_piece_bytes"),
+    "long-path": ("repeat('x', 5000) as path, 0 as part, null::blob as result, null::blob as data", "pack_path_bytes"),
+    "rows": ("'x' as path, 0 as part, null::blob as result, null::blob as data from range(200_000)", "pack_rows"),
+    "column": ("'x' as path, 0 as part, null::blob as result, 'x' as data", "columns"),
+    "no-path": ("null::varchar as path, 0 as part, null::blob as result, null::blob as data", "1 rows have no path"),
+    "order": (
+        "'x' as path, i::integer as part, null::blob as result, null::blob as data from range(1, 3) s(i)",
+        "piece 1 of 'x'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_pack_over_the_budget_is_refused(tmp_path: Path, name: str) -> None:
+    """A stranger's file is refused by the name of a limit, before its bytes are fetched."""
+    query, limit = BOMBS[name]
+    bomb = stranger(tmp_path / "bomb.run.parquet", f"select {query}")
+
+    with pytest.raises(UsageError, match=limit) as refusal:
+        unpack(bomb, tmp_path / "out")
+    assert len(str(refusal.value).splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("words", [["report"], ["runs"], ["show"], ["unpack", "--out", "out"]], ids=lambda words: words[0])
+def test_bomb_takes_no_memory(tmp_path: Path, words: list[str]) -> None:
+    """4 GB in a file of a few kB: every command refuses it in one line, in less than 300 MB."""
+    bomb = stranger(tmp_path / "bomb.run.parquet", f"select {BOMBS['repeated'][0]}")
+
+    done = measured([words[0], str(bomb), *words[1:]], tmp_path)
+    assert "(limit pack_ratio)" in done.said
+    assert done.megabytes < 300
+
+
+def test_heavy_groups_are_read_row_by_row(tmp_path: Path) -> None:
+    """Pieces of 17 MB in all come out as those of light groups do, one by one and streamed."""
+    run = tmp_path / "run"
+    (run / "a").mkdir(parents=True)
+    (run / "run.json").write_text("{}", encoding="utf-8")
+    for name in ("big", "small"):
+        (run / "a" / name).write_bytes(os.urandom(17 * PIECE + 3 if name == "big" else 3))
+    pack(run, tmp_path / "run.run.parquet")
+    files = PackedFiles(tmp_path / "run.run.parquet")
+
+    assert {name: files.read(name, FILE_BYTES) for name in contents(run)} == contents(run)
+    assert files.names("a") == ["big", "small"]
+    assert differs(run, tmp_path / "run.run.parquet") is None
+    assert unpack(tmp_path / "run.run.parquet", tmp_path / "out") == 3
+    assert contents(tmp_path / "out") == contents(run)

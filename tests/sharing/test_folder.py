@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -79,6 +80,29 @@ def test_the_card_names_what_is_there(export: Path) -> None:
     assert "harbor" in yaml.safe_load(head)["tags"]
     assert "make images" in text
     assert "://" not in text
+
+
+@pytest.mark.property
+def test_untrusted_folder_runs_no_code_when_exported(harness: Command, root: Path, tmp_path: Path) -> None:
+    """A folder from elsewhere may hold traps in every file: export and release read them, or refuse by name, and run none."""
+    tasks, ran = tmp_path / "tasks", tmp_path / "ran"
+    folder = Path(shutil.copytree(root / "tasks" / "contract" / NAMES[0], tasks / NAMES[0]))
+    for file in folder.rglob("*.py"):
+        file.write_text(f"open({str(ran)!r}, 'w')\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
+    plain = harness("--tasks", tasks, "export", "harbor", tmp_path / "plain", "--standalone")
+    pinned = harness("--tasks", tasks, "release", "--check")
+    (folder / "environment" / "api" / "notes.md").write_text(f"sk-{'a1' * 20}", encoding="utf-8")
+    keyed = harness("--tasks", tasks, "export", "harbor", tmp_path / "keyed", "--standalone")
+    (folder / "environment" / "api" / "passwd").symlink_to("/etc/passwd")
+    linked = harness("--tasks", tasks, "export", "harbor", tmp_path / "linked", "--standalone")
+
+    assert not ran.exists()
+    assert plain.returncode in {0, 2}, plain.stderr
+    assert (pinned.returncode, "lies outside" in pinned.stderr or "not as" in pinned.stderr) in {(1, True), (2, True)}
+    assert (keyed.returncode, "notes.md holds what looks like an API key" in keyed.stderr) == (2, True), keyed.stderr
+    assert linked.returncode in {2, 4}
+    assert "is a link to '/etc/passwd'" in linked.stderr
+    assert "Traceback" not in "".join(one.stderr for one in (plain, pinned, keyed, linked))
 
 
 def test_nothing_is_written_over(harness: Command, export: Path) -> None:

@@ -19,7 +19,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import to_json, to_jsonable_python
 
 from worlds.core.errors import LogError
-from worlds.core.models import Strict
+from worlds.core.models import SpanMs, Strict, Whole
 
 GENESIS = "0" * 64
 """The `prev` of the first event."""
@@ -33,8 +33,8 @@ CloseCause = Literal["steps", "virtual_time", "request_cap", "violation", "fault
 class Event(Strict):
     """What every event has; `seq`, `vt`, `prev` and `hash` are filled in by the log."""
 
-    seq: int = 0
-    vt: int = 0
+    seq: Whole = 0
+    vt: SpanMs = 0
     type: str
     prev: str = ""
     hash: str = ""
@@ -47,11 +47,11 @@ class Opened(Event):
     task_id: str
     family: str
     category: str | None
-    seed: int
+    seed: Whole
     epoch: str
     key_digest: str
     options: dict[str, Any]
-    budgets: dict[str, int]
+    budgets: dict[str, Whole]
     instruction: str
 
 
@@ -59,8 +59,8 @@ class Issued(Strict):
     """An artifact that a response handed out, with its window in virtual ms; no bytes of it."""
 
     artifact: str
-    issued_at: int
-    expires_at: int
+    issued_at: SpanMs
+    expires_at: Whole
 
 
 class Requested(Event):
@@ -71,7 +71,7 @@ class Requested(Event):
     path: str
     target_sha256: str
     body_sha256: str
-    status: int
+    status: Whole
     kind: Kind
     label: str | None = None
     rule: str | None = None
@@ -90,7 +90,7 @@ class Waited(Event):
     """An explicit wait of `ms` virtual milliseconds."""
 
     type: Literal["wait"] = "wait"
-    ms: int
+    ms: SpanMs
 
 
 class Closed(Event):
@@ -121,10 +121,10 @@ class Turned(Event):
 
     type: Literal["turn"] = "turn"
     turn: str
-    seat: int
+    seat: Whole
     phase: str
-    round: int
-    attempt: int
+    round: Whole
+    attempt: Whole
     text: str
     ephemeral: bool = False
     reply: str
@@ -137,7 +137,7 @@ class Noted(Event):
 
     type: Literal["game"] = "game"
     what: str
-    seat: int | None = None
+    seat: Whole | None = None
     data: dict[str, Any] = {}
 
 

@@ -4,7 +4,8 @@
    name, what that is, and an example.
 2. Others may stand in their place (`harness run --templates`), file by file; what is not replaced is the family's own. A file
    or a placeholder that the family does not have is refused by name, and so is a text that fails on the examples.
-3. Words from elsewhere run no code here: they are rendered in Jinja's sandbox, and name no attribute but those of `loop`.
+3. Words from elsewhere run no code here, and end soon: they name placeholders, choose with `if`, go through given lists with
+   `for`, and nothing more. They are rendered in Jinja's sandbox, up to a limit.
 """
 
 from __future__ import annotations
@@ -28,6 +29,19 @@ SUFFIX = ".md.j2"
 
 MOST_BYTES = 100_000
 """Of replaced texts as JSON: a world's process gets them in one variable of its environment, which Linux ends at 128 KiB."""
+
+MOST_EXPANDED, MOST_RENDERED = 400_000, 4_000_000
+"""Characters of a text with all that it includes, and of what is sent of it."""
+
+FILTERS = ("capitalize", "first", "join", "last", "length", "lower", "title", "trim", "upper")
+"""What a replaced text may apply: nothing that makes much of little."""
+
+_MAY_HOLD = (
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Include, nodes.If, nodes.For, nodes.Tuple, nodes.Name, nodes.Const,
+    nodes.CondExpr, nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.Getitem, nodes.Getattr, nodes.Filter,
+    nodes.Sub,
+)  # fmt: skip
+_LONGEST_SEPARATOR = 20
 
 _OF_A_WHOLE_TEXT: tuple[type[nodes.Node], ...] = (nodes.Extends, nodes.Block, nodes.Import, nodes.FromImport, nodes.Macro)
 """Tags that mean something else in the middle of another text."""
@@ -63,7 +77,7 @@ class Texts:
         try:
             if name not in self._compiled:
                 self._compiled[name] = self._composed(name + SUFFIX)
-            return self._compiled[name].render(values)
+            return _bounded(self._compiled[name].generate(values))
         except (TemplateError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
             raise WorldError(f"{name}{SUFFIX} cannot be rendered: {error}") from None
 
@@ -76,6 +90,17 @@ class Texts:
         code = environment.compile(placing.visit(environment.parse(self._sources[file], file)))
         # the environment's own plain dict of globals: the chain of dicts that its loaders make is copied at every rendering
         return Template.from_code(environment, code, environment.globals)
+
+
+def _bounded(pieces: Iterator[str]) -> str:
+    """Join the pieces of a text; raises ValueError over the limit, however many there are."""
+    made, size = list[str](), 0
+    for piece in pieces:
+        size += len(piece)
+        if size > MOST_RENDERED:
+            raise ValueError(f"it becomes longer than {MOST_RENDERED} characters (limit rendered_text)")
+        made.append(piece)
+    return "".join(made)
 
 
 class _InPlace(NodeTransformer):
@@ -141,8 +166,15 @@ def check_texts(family: str, replaced: Mapping[str, str]) -> None:
     if not replaced:
         return
     if len(json.dumps(dict(replaced))) > MOST_BYTES:
-        raise ManifestError(f"the replaced texts are more than {MOST_BYTES} bytes as JSON")
-    texts = Texts({**own_texts(family), **replaced})
+        raise ManifestError(f"the replaced texts are more than {MOST_BYTES} bytes as JSON (limit texts_bytes)")
+    sources = {**own_texts(family), **replaced}
+    weights = _Weights(sources)
+    for name in sources:
+        try:
+            weights.check(name)
+        except (ValueError, RecursionError) as error:
+            raise ManifestError(f"{name}: {error}") from None
+    texts = Texts(sources)
     for name, may in known.items():
         try:
             texts.render(name.removesuffix(SUFFIX), **{one: held.example for one, held in may.items()})
@@ -151,12 +183,17 @@ def check_texts(family: str, replaced: Mapping[str, str]) -> None:
 
 
 def _against(text: str, known: Placeholders, name: str) -> Iterator[str]:
-    """What speaks against a text by itself: words that Jinja cannot read, names and files that are not known."""
+    """What speaks against a text by itself: words that Jinja cannot read, what it may not hold, names that are not known."""
     try:
-        tree = ImmutableSandboxedEnvironment().parse(text)
+        tree = _parsed(text)
     except TemplateSyntaxError as error:
         yield f"line {error.lineno}: {error.message}"
         return
+    except (ValueError, RecursionError) as error:
+        yield f"it cannot be read: {error}"
+        return
+    # before Jinja looks for names, for which it works out what is constant
+    yield from _not_plain(tree)
     for one in sorted(meta.find_undeclared_variables(tree) - set(known[name])):
         yield f"there is no placeholder {one!r}; there are {', '.join(sorted(known[name]))}"
     for part_of in tree.find_all(nodes.Getattr):
@@ -165,3 +202,54 @@ def _against(text: str, known: Placeholders, name: str) -> Iterator[str]:
     for file in meta.find_referenced_templates(tree):
         if file not in known:
             yield f"it includes {file or 'a file that is worked out'}, which is no text of this family"
+
+
+def _not_plain(tree: nodes.Template) -> Iterator[str]:
+    """What a text holds beside placeholders, `if`, `for` and the filters."""
+    for node in tree.find_all(nodes.Node):
+        if isinstance(node, nodes.Filter):
+            arguments = [one.value for one in (*node.args, *node.kwargs) if isinstance(one, nodes.Const)]
+            is_plain = node.name in FILTERS and isinstance(node.node, nodes.Name | nodes.Getitem)
+            if not is_plain or len(arguments) < len(node.args) + len(node.kwargs):
+                yield f"line {node.lineno}: a placeholder may pass through one of {', '.join(FILTERS)}, and not {node.name}"
+            elif any(len(str(one)) > _LONGEST_SEPARATOR for one in arguments):
+                yield f"line {node.lineno}: a separator has at most {_LONGEST_SEPARATOR} characters"
+        elif isinstance(node, nodes.For) and (node.recursive or not isinstance(node.iter, nodes.Name)):
+            yield f"line {node.lineno}: for goes through a list that is given"
+        elif not isinstance(node, _MAY_HOLD):
+            yield f"line {node.lineno}: a text holds placeholders, if and for alone, and not {type(node).__name__}"
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> nodes.Template:
+    return ImmutableSandboxedEnvironment().parse(text)
+
+
+class _Weights:
+    """How long texts are with all that they include, and how deep their loops stand in one another."""
+
+    def __init__(self, sources: Mapping[str, str]) -> None:
+        self._sources, self._known = sources, dict[str, tuple[int, int]]()
+
+    def check(self, file: str) -> None:
+        """Raise ValueError for a text over the limits, or one that includes itself."""
+        size, loops = self._of(file, ())
+        if size > MOST_EXPANDED:
+            raise ValueError(f"with all that it includes it is longer than {MOST_EXPANDED} characters (limit expanded_text)")
+        if loops > 1:
+            raise ValueError("a for stands within another (limit nested_loops)")
+
+    def _of(self, file: str, within: tuple[str, ...]) -> tuple[int, int]:
+        if file in within:
+            raise ValueError(f"it includes itself: {' -> '.join((*within, file))}")
+        if file not in self._known:
+            size, loops = self._below(_parsed(self._sources[file]), (*within, file))
+            self._known[file] = size + len(self._sources[file]), loops
+        return self._known[file]
+
+    def _below(self, node: nodes.Node, within: tuple[str, ...]) -> tuple[int, int]:
+        if isinstance(node, nodes.Include) and isinstance(node.template, nodes.Const) and node.template.value in self._sources:
+            return self._of(node.template.value, within)
+        inside = [self._below(child, within) for child in node.iter_child_nodes()]
+        loops = max((one for _, one in inside), default=0)
+        return sum(size for size, _ in inside), loops + isinstance(node, nodes.For)

@@ -13,7 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from jinja2 import Environment, StrictUndefined, Template, TemplateError
+from jinja2 import StrictUndefined, Template, TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from worlds.core.calls import Body, Call, Reply, Rule
 from worlds.core.chance import PUBLISHED_KEY, Chance, key_digest
@@ -171,7 +172,7 @@ def rules_of(cls: type[World]) -> Iterator[tuple[Rule, str]]:
 @lru_cache(maxsize=256)
 def _compiled(text: str) -> Template:
     # an instruction is Markdown for a model, not HTML for a browser
-    return Environment(undefined=StrictUndefined, keep_trailing_newline=True).from_string(text)  # noqa: S701
+    return ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True).from_string(text)
 
 
 def as_reply(result: Reply | Body) -> Reply:

@@ -2,5 +2,5 @@
 
 __all__ = [
     "agent", "asking", "completion", "doctor", "failures", "interface", "local", "meter", "model",
-    "model_table", "parallel", "provider", "replies", "wire",
+    "model_table", "parallel", "replies", "wire",
 ]  # fmt: skip

@@ -23,9 +23,10 @@ from harness.agents.llm.completion import Completion
 from harness.agents.llm.failures import CallFailure, ContextFull, Crowded, NoApi, Refused, Transient, Unconnected, parsed
 from harness.agents.llm.model import PROBE, READY, TOOL_PROBE, Messages, ModelClient, ModelSettings, tools_fault
 from harness.agents.llm.parallel import side_by_side
-from harness.agents.llm.provider import library, public_address
+from harness.agents.llm.provider import library
 from harness.agents.llm.wire import WireLog
 from harness.errors import BoundaryError, HarnessError, SetupFault, Unreachable, UsageError
+from harness.secrets import public_address
 
 _MINUTE_S, _CALL_S, _FETCH_S = 60.0, 15.0, 5.0
 _TOKENS, _CALL_TOKENS, _COUNT_TOKENS = 32, 400, 128

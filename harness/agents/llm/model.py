@@ -54,9 +54,10 @@ from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.local import LOCAL, addressed, check_installed
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model_table import listed_price, no_key, require_key
-from harness.agents.llm.provider import ask, library, own_bugs, public_address, secrets_of, unknown_provider
+from harness.agents.llm.provider import ask, library, own_bugs, unknown_provider
 from harness.errors import Cancelled, SetupFault, UsageError
 from harness.prices import Price
+from harness.secrets import public_address, secrets_of
 
 PROBE = ({"role": "user", "content": "Answer with one word: ready"},)
 TOOL_PROBE = ({"role": "user", "content": "Call the tool `ready` now. If there is no such tool, answer with one word: no"},)

@@ -1,29 +1,23 @@
-"""The one way to LiteLLM: a configured import, one call, and its failures without secrets.
+"""The one way to LiteLLM: a configured import, one call, its answer and its failures without secrets (`harness.secrets`).
 
-LiteLLM takes seconds to import and fetches prices, tokenizers and headers; here it is imported late and offline. In messages,
-values of variables whose name says key, token, secret or password are replaced. A proxy or certificate in the environment with
-which no HTTP client can be made is named before anything is asked.
+LiteLLM takes seconds to import and fetches prices, tokenizers and headers; here it is imported late and offline. A proxy or
+certificate in the environment with which no HTTP client can be made is named before anything is asked.
 """
 
 from __future__ import annotations
 
 import atexit
-import base64
 import difflib
-import json
 import logging
 import os
-import re
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import reduce
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
@@ -31,13 +25,10 @@ import httpx
 from harness.agents.llm.failures import Refused, Unconnected, failure_of, parsed
 from harness.agents.llm.wire import install, listening
 from harness.errors import ClientFailure, UsageError
+from harness.secrets import public_address, scrub, scrubbed, scrubber
 from worlds.core.errors import ParleyError
 
 _OFFLINE = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "LITELLM_LOCAL_BLOG_POSTS")
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
-_SECRET_LENGTH, _ODD = 8, "surrogateescape"
-"""Shorter values are too common as words to be blanked; how the environment holds bytes that are no text."""
-
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 _NETWORK = {
     **dict.fromkeys(_PROXIES, "{name}=http://HOST:PORT, or unset it"),
@@ -118,7 +109,8 @@ def ask(request: Mapping[str, Any], secrets: tuple[str, ...], silent_for: str) -
         choices = body.get("choices") or () if isinstance(body, dict) else ()
         if response is not None and not any(isinstance(one, dict) and "message" in one for one in choices):
             body = response.model_dump(exclude_none=True)
-        return WireAnswer(response, body or {}, call.request.content if call else b"")
+        # what a model sends back is recorded in many places, and none of them is to hold a key
+        return WireAnswer(response, scrubbed(body or {}, secrets), call.request.content if call else b"")
     if call is not None:
         url = call.request.url
         failure.where = f"{url.scheme}://{url.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
@@ -152,42 +144,6 @@ def unknown_provider(model: str, *, has_base: bool) -> UsageError:
         return UsageError(f"no provider is called {prefix!r}", hint=f"--model {near[0]}/{name}")
     hint = f"--model openai/{model}" if has_base else "--model PROVIDER/NAME, for example openai/gpt-5"
     return UsageError(scrub(f"no provider is known for the model {model!r}"), hint=hint)
-
-
-def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
-    """`text` with every known secret blanked: the given ones and those of the environment."""
-    return scrubber(secrets)(text)
-
-
-def scrubber(secrets: tuple[str, ...] = ()) -> Callable[[str], str]:
-    """Return `scrub` for many texts: the environment is read once."""
-    known = {os.environ.get(name, "") for name in list(os.environ) if _SECRET_NAME.search(name)} | set(secrets)
-    told = {one for one in known if len(one) >= _SECRET_LENGTH}
-    # as it is, and as an address, a header of basic authorisation and a document of JSON carry it
-    forms = [(one, quote(one, safe="", errors=_ODD), base64.b64encode(one.encode(errors=_ODD)).decode(), json.dumps(one)[1:-1])
-             for one in told]  # fmt: skip
-    ordered = sorted({form for group in forms for form in group}, key=len, reverse=True)
-    return lambda text: reduce(lambda rest, secret: rest.replace(secret, "[secret]"), ordered, text)
-
-
-def secrets_of(api_base: str) -> tuple[str, ...]:
-    """Return what must not be shown of an API base: user with password, the password, the values of its query."""
-    parts = urlsplit(api_base)
-    user = unquote(parts.netloc.rpartition("@")[0])
-    values = [value for _, value in parse_qsl(parts.query)]
-    return tuple(one for one in (user, user.partition(":")[2], *values) if one)
-
-
-def host_of(api_base: str) -> str:
-    """Return what makes two API bases one server to us: the host and the path, since a port may be another one each time."""
-    parts = urlsplit(api_base)
-    return f"{parts.hostname or ''}{parts.path}"
-
-
-def public_address(api_base: str) -> str:
-    """An API base without user, password and query, fit for a record."""
-    parts = urlsplit(api_base)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 def public_proxy(value: str) -> str:

@@ -22,16 +22,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
-from pydantic import ValidationError
+from pydantic import ValidationError, field_validator
 
 from harness.agents.llm.completion import Completion
 from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.model import Messages, ModelClient
+from harness.bounds import RESULT_BYTES
+from harness.contents import read_given
 from harness.writing import make_folder, writing
 from worlds.core.models import Strict
 
 _FORM = 2
 """Of a question; raise it where kept replies would no longer be what a model was asked for."""
+
+
+MOST_USED = 1e9
+"""Tokens or dollars of one reply."""
 
 
 class KeptAnswer(Strict):
@@ -52,6 +58,15 @@ class KeptReply(Strict):
     why: str = ""
     effective: dict[str, Any] = {}
     """The parameters that were really sent."""
+
+    @field_validator("completion")
+    @classmethod
+    def _is_plausible(cls, said: Completion | None) -> Completion | None:
+        """Raise ValueError for tokens or dollars that no reply takes: a folder from elsewhere could turn a budget off."""
+        numbers = [one for one in vars(said.usage).values() if one is not None] if said else []
+        if not all(0 <= one <= MOST_USED for one in numbers):
+            raise ValueError(f"tokens and dollars lie in 0..{MOST_USED:g}")
+        return said
 
 
 class ConversationPlace(NamedTuple):
@@ -80,7 +95,7 @@ class KeptFiles(Generic[KeptT]):
     def read(self, question: Mapping[str, Any]) -> KeptT | None:
         """Return what is kept; None where nothing is, or nothing that can be read."""
         try:
-            return self._kind.model_validate_json(self._path(question).read_bytes())
+            return self._kind.model_validate_json(read_given(self._path(question), RESULT_BYTES))
         except (OSError, ValidationError):
             return None
 

@@ -19,6 +19,8 @@ from typing import Any, Literal
 import httpx
 from pydantic import ValidationError
 
+from harness.bounds import RECORD_BYTES
+from harness.contents import read_given
 from worlds.core.errors import ManifestError
 from worlds.core.models import Strict
 
@@ -85,10 +87,12 @@ class Cassette(Strict):
 def read_cassette(path: Path) -> Cassette:
     """The cassette in a file; raises ManifestError naming the file and the field."""
     try:
-        return Cassette.model_validate_json(path.read_bytes())
+        return Cassette.model_validate_json(read_given(path, RECORD_BYTES))
     except ValidationError as error:
         first = error.errors()[0]
         raise ManifestError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    except OSError as error:
+        raise ManifestError(f"{path} cannot be read: {error.strerror}") from None
 
 
 @dataclass(eq=False)

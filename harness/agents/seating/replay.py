@@ -13,9 +13,10 @@ from pathlib import Path
 from harness.agent import Usage
 from harness.agents.seating.holders import Forfeit, SeatReply, write_down
 from harness.agents.trajectory import Trajectory
+from harness.bounds import RECORD_BYTES
 from harness.errors import UsageError
 from harness.packs import read_recorded
-from harness.records import LONGEST_RECORD, SeatResult
+from harness.records import SeatResult
 from worlds.core.errors import LogError
 from worlds.core.events import Opened, Turned, read_log
 from worlds.core.turns import OpenTurn
@@ -59,7 +60,7 @@ def check_recording(folder: str, task_id: str) -> None:
 def read_recording(folder: str) -> tuple[str, Mapping[str, Turned]]:
     """The task of a recorded episode, and its turns by id; raises UsageError for a folder that holds none."""
     try:
-        events = read_log(read_recorded(Path(folder), "events.jsonl", LONGEST_RECORD))
+        events = read_log(read_recorded(Path(folder), "events.jsonl", RECORD_BYTES))
     except (OSError, LogError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         hint = "--seat 0=replay:RUN/episodes/FAMILY/TASK/s0-a1"

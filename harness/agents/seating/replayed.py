@@ -20,10 +20,11 @@ from harness.agents.llm.interface import Interface, Mistake
 from harness.agents.seating.game import SeatedGame
 from harness.agents.seating.replay import ReplaySeat, check_recording, read_recording
 from harness.agents.trajectory import scripted_trajectory
+from harness.bounds import RECORD_BYTES, RESULT_BYTES
 from harness.errors import UsageError, quoted
 from harness.packs import read_recorded
 from harness.pod import Pod
-from harness.records import LONGEST_RECORD, Key, Result, RunFolder
+from harness.records import Key, Result, RunFolder
 from harness.registry import Task
 
 NOT_RUN = "not run"
@@ -101,7 +102,7 @@ class ReplayAgent:
 
     def _result(self, folder: Path) -> Result:
         try:
-            return Result.model_validate_json(read_recorded(folder, "result.json", LONGEST_RECORD))
+            return Result.model_validate_json(read_recorded(folder, "result.json", RESULT_BYTES))
         except (OSError, ValueError):
             raise UsageError(f"{folder} holds no episode to replay", hint=f"harness show {quoted(self._folder.path)}") from None
 
@@ -117,7 +118,7 @@ def _interface(result: Result, where: Path) -> str:
 def _calls(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The tool calls of a trajectory that were carried out; raises UsageError for a file that is none."""
     try:
-        trajectory = json.loads(read_recorded(folder, "trajectory.json", LONGEST_RECORD))
+        trajectory = json.loads(read_recorded(folder, "trajectory.json", RECORD_BYTES))
         for step in trajectory["steps"]:
             told = {seen.get("source_call_id"): seen["content"] for seen in step.get("observation", {}).get("results", ())}
             for made in step.get("tool_calls", ()):

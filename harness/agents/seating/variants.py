@@ -15,14 +15,14 @@ from typing import Any
 
 from harness.agent import AgentSpec
 from harness.agents.seating.lineup import may_hold
-from harness.contents import read_file
+from harness.bounds import SETTINGS_BYTES
+from harness.contents import read_given
 from harness.errors import UsageError
 from harness.registry import Task
 from harness.teams import Holder, Variant
 
 FAMILIES = Path(__file__).parents[2] / "families"
 FOLDER, SUFFIX = "prompt_variants", ".md"
-MOST_BYTES = 100_000
 
 
 def read_variant(name: str, families: Sequence[str]) -> Variant:
@@ -92,8 +92,7 @@ def _folder(family: str) -> Path | None:
 
 def _read(name: str, path: Path) -> Variant:
     try:
-        there = path.resolve()
-        text = read_file(there.parent, there.name, MOST_BYTES).data.decode("utf-8")
+        text = read_given(path, SETTINGS_BYTES).decode()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise UsageError(f"the variant {path} cannot be read: {why}") from None

@@ -163,22 +163,22 @@ def failure_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # no
 def _reasons(group: Group) -> Iterator[Row]:
     counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for result in group.graded:
-        for player, outcome in _outcomes_of(result):
-            counted[player][outcome] += 1
+        for player, outcome, count in _outcomes_of(result):
+            counted[player][outcome] += count
     for player, outcomes in counted.items():
         total = sum(outcomes.values())
         shares = {name: (outcomes[name], outcomes[name] / total) for name in (*Label, OTHERS) if outcomes[name]}
         yield {"player": group.name, "seats_of": player if len(counted) > 1 else None, "meetings": total, **shares}
 
 
-def _outcomes_of(result: Result) -> Iterator[tuple[str, str]]:
-    """Each meeting once for each player at the table: how it ended, or that others lost it."""
+def _outcomes_of(result: Result) -> Iterator[tuple[str, str, int]]:
+    """How meetings ended for each player at the table, or that others lost them, and how many."""
     players = {one.seat: name_of(one) for one in result.seats}
     names, named = sorted(set(players.values())) or [""], Counter[str]()
     for row in result.metrics.get("rounds", ()):
         if lost_by := {players.get(fault["seat"], "") for fault in row.get("faults", ())}:
             named[row["label"]] += 1
-            yield from ((player, row["label"] if player in lost_by else OTHERS) for player in names)
+            yield from ((player, row["label"] if player in lost_by else OTHERS, 1) for player in names)
     # meetings that were scheduled or that no seat lost, and all meetings of verdicts that name no seats
     for label, count in (Counter(result.metrics.get("labels", {})) - named).items():
-        yield from ((player, label) for player in names for _ in range(count))
+        yield from ((player, label, count) for player in names)

@@ -33,9 +33,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from harness.bounds import RECORD_BYTES
 from harness.families.calendar.held import name_of
 from harness.packs import read_recorded
-from harness.records import LONGEST_RECORD, Result, SeatResult
+from harness.records import Result, SeatResult
 from harness.registry import Task
 from harness.report.evidence import Evidence, Group
 from harness.report.table import Column, Row, Table
@@ -264,7 +265,7 @@ def _scenario(result: Result, task: Task | None) -> bytes | None:
     try:
         if task is not None:
             return (task.world_folder / SCENARIO).read_bytes()
-        events = read_log(read_recorded(Path(result.path), "events.jsonl", LONGEST_RECORD))
+        events = read_log(read_recorded(Path(result.path), "events.jsonl", RECORD_BYTES))
     except (OSError, LogError):
         return None
     start = next((event for event in events if isinstance(event, Noted) and event.what == "game_start"), None)

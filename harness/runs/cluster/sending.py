@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.agent import AgentSpec
-from harness.agents.llm.provider import public_address
 from harness.errors import RuntimeFailure, TaskInvalid, UsageError
 from harness.granted import grant
 from harness.play.agents import Options
 from harness.registry import Task, read_task
 from harness.runs.executors.base import Order
 from harness.runs.executors.sites import Needed
+from harness.secrets import public_address
 from harness.trust import own_roots
 
 

@@ -10,18 +10,18 @@ from __future__ import annotations
 from pydantic import Field
 
 from worlds.core.faults import SeatFault, has_none
-from worlds.core.models import Strict
+from worlds.core.models import Count, Strict
 
 
 class VoteMeasures(Strict):
     """One vote by the average and the majority rule; `options` by seat, None where a vote was invalid or missing."""
 
-    average: float
-    majority: int
+    average: float = Field(ge=0, le=1)
+    majority: Count
     options: tuple[str | None, ...]
-    invalid: int
-    missing: int
-    asked_again: int
+    invalid: Count
+    missing: Count
+    asked_again: Count
 
 
 class Votes(Strict):
@@ -40,14 +40,14 @@ class Consensus(Strict):
     premature: bool | None
     """Whether some seat still lacked a fact that the proof needs."""
 
-    messages: int | None
+    messages: Count | None
 
 
 class MoveCount(Strict):
     """How often seats could have switched or held in one way, and how often they did."""
 
-    opportunities: int
-    taken: int
+    opportunities: Count
+    taken: Count
 
 
 class Bias(Strict):
@@ -71,16 +71,16 @@ class Losses(Strict):
 class SeatMeasures(Strict):
     """One seat: its votes, what it learned when, and from which turn on the key was decidable for it."""
 
-    seat: int
-    person: int
+    seat: Count
+    person: Count
     before: str | None
     after: str | None
     hand: tuple[str, ...]
-    learned: dict[str, int]
+    learned: dict[str, Count]
     """Fact -> the turn that told it."""
 
-    told: int
-    messages: int
+    told: Count
+    messages: Count
     could_know: bool | None
     decidable_turn: int | None
     decidable_round: int | None
@@ -96,7 +96,7 @@ class Measures(Strict):
     """All of one session."""
 
     ended_by: str | None
-    lies: int
+    lies: Count
     """Claims of the log that the rules contradict."""
 
     finished: bool
@@ -106,7 +106,7 @@ class Measures(Strict):
 
     track: str
     variant: str
-    rounds: int
+    rounds: Count
     early_stop: int | None
     certified: bool
     whose: str | None = None
@@ -120,12 +120,12 @@ class Measures(Strict):
 
     integration_decisive: float | None
     uptake: float | None
-    surfaced: dict[str, int]
+    surfaced: dict[str, Count]
     """Private fact -> the first turn that told it."""
 
     cited_only: tuple[str, ...]
-    messages: int
-    forfeits: int
+    messages: Count
+    forfeits: Count
     bad_handles: int | None
     consensus: Consensus | None
     moves: dict[str, MoveCount | None] | None

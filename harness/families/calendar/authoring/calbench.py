@@ -33,6 +33,8 @@ from typing import Any
 from pydantic import ConfigDict, Field, ValidationError
 
 from harness.authoring.new import LONGEST_NAME
+from harness.bounds import RECORD_BYTES
+from harness.contents import read_given
 from harness.errors import UsageError, quoted
 from harness.families.calendar.authoring.generator import labelled, speakers
 from harness.families.calendar.authoring.suite import LEVELS, Level
@@ -146,7 +148,7 @@ class CalBenchTask:
 def read_tasks(path: Path) -> Iterator[CalBenchTask]:
     """The tasks of a file in its order; raises UsageError naming file, line and rule."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_given(path, RECORD_BYTES).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}", hint="harness import calbench FILE.jsonl") from None
     seen: dict[str, int] = {}

@@ -19,6 +19,8 @@ from typing import Any
 from pydantic import Field
 
 from harness.authoring.new import LONGEST_NAME
+from harness.bounds import RECORD_BYTES
+from harness.contents import read_given
 from harness.errors import UsageError
 from harness.families.hidden_profile.authoring.drafts import Fields, as_scenario, first_problem
 from oracles.hidden_profile.guessers import scored
@@ -59,7 +61,7 @@ class HiddenBenchTask:
 def read_tasks(path: Path) -> list[HiddenBenchTask]:
     """The tasks of a file in its order; raises UsageError naming file, entry and field."""
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
+        rows = json.loads(read_given(path, RECORD_BYTES))
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} cannot be read: {error}", hint="harness import hiddenbench FILE.json") from None
     if not isinstance(rows, list) or not rows:

@@ -20,7 +20,9 @@ from pydantic import ValidationError
 
 from harness.agents.llm.asking import Cost, Yes, agreed_to
 from harness.agents.llm.model import ModelClient, ModelSettings
+from harness.bounds import RECORD_BYTES
 from harness.console import emit, say, show_table
+from harness.contents import read_given
 from harness.errors import GateFailed, UsageError
 from harness.families.hidden_profile.authoring.drafts import TRACKS, examples
 from harness.families.hidden_profile.authoring.generation import (
@@ -87,14 +89,14 @@ def _show(deck: Deck, proof: DeckProof, *, json: bool) -> None:
 def read_draft(path: Path) -> Deck:
     """A deck, with the cues beside it, whose file may lack its deals; raises UsageError for a missing file, or no deck."""
     try:
-        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        document: dict[str, Any] = json.loads(read_given(path, RECORD_BYTES))
         if document.get("schema") != DECK:
             raise UsageError(f"{path} has the schema {document.get('schema')!r}, and only {DECK} has deals")
         nought = "0" * sum(len(card["texts"]) > 1 for card in document["cards"])
         return with_cues(Deck.model_validate({"deals": {"hidden": [nought], "manifest": [nought]}} | document), path)
     except ValidationError as error:
         raise UsageError(f"{path}: {first_of(error)}") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(f"{path} is no deck: {type(error).__name__}: {error}") from None
 
 
