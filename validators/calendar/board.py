@@ -28,6 +28,7 @@ from worlds.calendar.rules.resolution import common_slot, outcomes_in, slots_of
 from worlds.calendar.rules.scenario import Meeting, Scenario, parse_scenario
 from worlds.calendar.rules.settings import Settings, turn_bounds
 from worlds.core.events import Noted, Turned, canonical
+from worlds.core.replies import quoted
 
 CHANNEL_OF = {"dm": "dm", "participant_groupchat": "participants", "all_groupchat": "all"}
 TOOL_OF = {channel: tool for tool, channel in CHANNEL_OF.items()}
@@ -176,7 +177,7 @@ def _missing(text: str, mail: Sequence[Delivered]) -> list[int]:
     """The messages, by seq, that a text does not hold one after the other."""
     missing = []
     for message in mail:
-        _, there, rest = text.partition("\n    ".join(message.content.splitlines()))
+        _, there, rest = text.partition(quoted(message.content))
         if there:
             text = rest
         else:

@@ -39,12 +39,13 @@ from validators.episode import Episode
 from validators.hidden_profile.history import NoSession, Opening, Replay, Spoken, Stance, Vote, read_opening
 from validators.tape import Lost, Tape, Unanswered, lies_at_the_end, lies_of_measuring, remembered, same
 from worlds.core.events import Event, Noted, Requested, Seated, Turned, Waited
-from worlds.core.replies import parsed_string, spoken
+from worlds.core.replies import quoted
 from worlds.hidden_profile.rules.ballot import (
     GIVEN,
+    LONGEST_MESSAGE,
     NOT_READ,
     Ballot,
-    indented,
+    handles_in,
     notice,
     option_of,
     publish,
@@ -110,9 +111,10 @@ class SessionState:
         own = {f"F{place}": fact for place, fact in enumerate(self.opening.hands[seat], start=1)}
         return own | self.public
 
-    def publish(self, cites: Sequence[str]) -> str:
-        """Return what follows a message that cites."""
-        return publish(self.opening.scenario, self.public, cites)
+    def publish(self, text: str, cites: Sequence[str]) -> str:
+        """Return a message as others are shown it."""
+        structured = self.opening.settings.track == "structured"
+        return publish(self.opening.scenario, self.public, text, cites) if structured else text
 
     def named(self, turn: Turned) -> None:
         """Check the name of a turn: barrier, seat, attempt."""
@@ -171,7 +173,7 @@ def _complain(state: SessionState, turn: Turned, wrong: Iterable[str]) -> None:
 
 def _beside(text: str, said: Sequence[Shown]) -> list[str]:
     """What is wrong with the messages in a text; `said` must stand there in one piece, and nobody else be named as speaking."""
-    block = _block(f"Person {seat + 1}: {indented(words)}" for seat, words in said)
+    block = _block(f"Person {seat + 1}: {quoted(words)}" for seat, words in said)
     if block not in text:
         return ["it does not show what its seat was to read"]
     left = text.replace(block, "", 1)
@@ -416,7 +418,7 @@ def _say(state: SessionState, turn: Turned, number: int) -> None:
         state.tape.exactly("bad_handle", seat, {"round": number, "handle": handle})
     reached = turn.no_reply is None and said.text != ""
     if reached:
-        state.messages.append((seat, said.text + state.publish(said.cites)))
+        state.messages.append((seat, state.publish(said.text, said.cites)))
     if said.stance:
         state.stances[seat] = said.stance
     text, cites = (said.text, tuple(said.cites)) if reached else ("", ())
@@ -428,7 +430,7 @@ def _say(state: SessionState, turn: Turned, number: int) -> None:
 def _message(state: SessionState, turn: Turned) -> _Message:
     """Return the message in a reply, and keep the line that its seat must be told of it."""
     structured, chat = state.opening.settings.track == "structured", state.opening.settings.talk == "chat"
-    prose = _Message(spoken_text(turn.reply) if structured or not chat else spoken(turn.reply), [], None, [])
+    prose = _Message(spoken_text(turn.reply, chat=chat and not structured), [], None, [])
     state.notices[turn.seat] = notice(turn.reply, "")
     if not structured:
         return prose
@@ -439,7 +441,7 @@ def _message(state: SessionState, turn: Turned) -> _Message:
         state.notices[turn.seat] = notice(turn.reply, reading.problem if reading.is_broken or reading.is_refused else "")
         state.heard_own(turn.seat, turn.reply)
         return prose
-    cites, bad = _cited(state.handles(turn.seat), parsed_string(reading.value.get("cites")))
+    cites, bad = _cited(state.handles(turn.seat), reading.value.get("cites"))
     text, stance = reading.value.get("text"), reading.value.get("stance")
     option = option_of(state.opening.scenario, stance) if isinstance(stance, str) else None
     return _Message(spoken_text(text) if isinstance(text, str) else "", cites, option, bad)
@@ -447,7 +449,7 @@ def _message(state: SessionState, turn: Turned) -> _Message:
 
 def _cited(known: dict[str, str], given: Any) -> tuple[list[str], list[str]]:
     """The facts behind the handles of a reply, each once, and the handles that its seat does not know."""
-    handles = [handle for handle in given if isinstance(handle, str)] if isinstance(given, list) else []
+    handles = handles_in(given)
     cites = list(dict.fromkeys(known[handle] for handle in handles if handle in known))
     return cites, [handle[:HANDLE] for handle in handles if handle not in known]
 
@@ -459,7 +461,7 @@ def _mended_message(state: SessionState, turn: Turned) -> _Message:
     known = set(state.handles(turn.seat).values())
     facts = [fact for fact in cites if isinstance(fact, str) and fact in known] if isinstance(cites, list) else []
     option = stance if isinstance(stance, str) and stance in state.opening.options else None
-    return _Message(text.strip() if isinstance(text, str) else "", list(dict.fromkeys(facts)), option, None)
+    return _Message(text.strip()[:LONGEST_MESSAGE] if isinstance(text, str) else "", list(dict.fromkeys(facts)), option, None)
 
 
 def _dropped(state: SessionState, seat: int, number: int, known: set[str]) -> Sequence[str]:

@@ -55,7 +55,7 @@ from worlds.calendar.rules.resolution import Resolution, outcome_line, resolve
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import CHANNELS, Settings, TurnBounds, turn_bounds
 from worlds.core.mending import mend, read_reply
-from worlds.core.replies import ReadAnswer, load
+from worlds.core.replies import ReadAnswer, load, quoted
 from worlds.core.texts import Texts
 from worlds.core.turns import Answer, Answers, Ask, Game
 
@@ -228,8 +228,8 @@ def _opened(opening: RoundOpening) -> dict[str, Any]:
 
 
 def _letters(mail: Sequence[Message]) -> list[tuple[int, str, int, str]]:
-    """Mail as it is shown; a line of a message is set in, so that none can pass for a line of ours."""
-    return [(one.sender, one.channel, one.meeting, "\n    ".join(one.content.splitlines())) for one in mail]
+    """Mail as it is shown."""
+    return [(one.sender, one.channel, one.meeting, quoted(one.content)) for one in mail]
 
 
 class GameState:

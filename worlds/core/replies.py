@@ -295,6 +295,12 @@ LIST = rf"\[{_BLANK}\{{"
 PASS = "PASS"
 """The reply of a seat that says nothing in a chat; an empty one means the same."""
 
+_TOKEN_BEGINS = re.compile(
+    r"<(?=[|\uff5c]|/?s>|/?(?:start|end)_of_\w|[be]os>|</?SYS>)|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_\w+|AVAILABLE_TOOLS)\])",
+    re.IGNORECASE,
+)
+"""How special tokens of chat templates begin. Servers of open models take them for the token wherever they stand."""
+
 _LEVELS = 5
 """Levels of objects, lists and strings around an answer."""
 
@@ -394,6 +400,15 @@ def spoken(reply: str) -> str:
     """Return what others hear of a reply in a chat: nothing if it passes."""
     said = without_thinking(reply).strip()
     return "" if said == PASS else said
+
+
+def quoted(text: str) -> str:
+    """Return what a seat said as others are shown it.
+
+    Lines after the first are indented, whatever ends a line, so none can pass for a line of the world's. Special tokens of chat
+    templates are broken by a blank, so none can end the message and begin one of the system's.
+    """
+    return _TOKEN_BEGINS.sub(lambda begins: f"{begins[0]} ", "\n    ".join(text.splitlines()))
 
 
 def ends_within_json(reply: str) -> bool:

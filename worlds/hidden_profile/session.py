@@ -31,13 +31,13 @@ from typing import Any
 
 from worlds.core.chance import Chance
 from worlds.core.mending import mend
-from worlds.core.replies import parsed_string, spoken
+from worlds.core.replies import quoted
 from worlds.core.texts import Texts
 from worlds.core.turns import Answer, Answers, Ask, Game
 from worlds.hidden_profile.options import sentence
 from worlds.hidden_profile.rules.ballot import (
     Ballot,
-    indented,
+    handles_in,
     notice,
     option_of,
     publish,
@@ -159,7 +159,7 @@ class SessionView:
 
 def _lines(said: Sequence[Said]) -> list[Said]:
     """Messages as they are shown, with the numbers of who said them."""
-    return [(seat + 1, indented(text)) for seat, text in said]
+    return [(seat + 1, quoted(text)) for seat, text in said]
 
 
 Voting = Generator[Sequence[Ask], Answers, dict[int, Ballot]]
@@ -323,11 +323,11 @@ class GroupSession:
         return self.messages if self.settings.vote_view == "all" else self.messages[self.last_round :]
 
     def _say(self, seat: int, number: int, answer: Answer) -> None:
-        structured, prose = self.settings.track == "structured", spoken if self.settings.talk == "chat" else spoken_text
+        structured, prose = self.settings.track == "structured", spoken_text(answer.text, chat=self.settings.talk == "chat")
         self._notices[seat] = notice(answer.text, "")
-        text, cites, stance, bad = self._structured(seat, answer.text) if structured else (prose(answer.text), [], None, [])
+        text, cites, stance, bad = self._structured(seat, answer.text) if structured else (prose, [], None, [])
         if answer.no_reply is None and text:
-            self.messages.append((seat, text + publish(self.scenario, self.public, cites)))
+            self.messages.append((seat, publish(self.scenario, self.public, text, cites) if structured else text))
         if stance:
             self.stances[seat] = stance
         self.note("message", seat, round=number, text=text, cites=cites, stance=stance, no_reply=answer.no_reply)
@@ -341,8 +341,7 @@ class GroupSession:
             return spoken_text(reply), [], None, []
         value = reading.value
         own = {f"F{place}": fact for place, fact in enumerate(self.dealt.hands[seat], start=1)} | self.public
-        given = parsed_string(value.get("cites"))
-        handles = [handle for handle in given if isinstance(handle, str)] if isinstance(given, list) else []
+        handles = handles_in(value.get("cites"))
         cites = list(dict.fromkeys(own[handle] for handle in handles if handle in own))
         stance, text = value.get("stance"), value.get("text")
         chosen = option_of(self.scenario, stance) if isinstance(stance, str) else None

@@ -64,12 +64,20 @@ _NUMBERS = ("slot", "from_slot", "to_slot", "to", "item_id", "meeting_id")
 """Fields of an action that hold an integer; one in a string means the same."""
 
 
+MOST_ACTIONS = 1000
+"""Actions of one reply: what is wrong with each is noted, so a log pays a hundred times for every byte of them."""
+
+
 def read_actions(reply: str, mend: Mend | None = None) -> ReadAnswer:
     """Return the actions of a reply; a reply that is a JSON list as a whole is a list of actions, whatever is in it."""
     reading = read_answer(reply, ACTIONS, mend)
     if reading.value is None and not reading.is_refused and isinstance(whole := load(reply), list):
-        return ReadAnswer(_numbered(whole), "bare_list")
-    return reading
+        reading = ReadAnswer(_numbered(whole), "bare_list")
+    if reading.value is None or len(reading.value) <= MOST_ACTIONS:
+        return reading
+    if reading.is_broken:
+        return read_answer(reply, ACTIONS)
+    return ReadAnswer(None, "failed", f"it holds {len(reading.value)} actions, and at most {MOST_ACTIONS} are read")
 
 
 def refusal(problem: str) -> str:

@@ -11,7 +11,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from worlds.core.replies import AnswerShape, Mend, ReadAnswer, fields, load, read_answer, without_thinking
+from worlds.core.replies import (
+    AnswerShape,
+    Mend,
+    ReadAnswer,
+    fields,
+    load,
+    parsed_string,
+    read_answer,
+    spoken,
+    without_thinking,
+)
 from worlds.hidden_profile.rules.hearing import fold
 from worlds.hidden_profile.rules.scenario import Frame, Scenario
 
@@ -153,9 +163,22 @@ def read_message(reply: str, mend: Mend | None = None) -> ReadAnswer:
     return read_answer(reply, _MESSAGE, mend)
 
 
-def spoken_text(reply: str) -> str:
-    """Return what others hear of a reply in prose: all but thinking."""
-    return without_thinking(reply).strip()
+LONGEST_MESSAGE = 8000
+"""Characters of a message that others hear: one or two sentences are asked for, and every reader keeps them to the end."""
+
+MOST_CITES = 1000
+"""Handles of one message that are read; each that is no point is noted."""
+
+
+def spoken_text(reply: str, *, chat: bool = False) -> str:
+    """Return what others hear of a reply in prose: the beginning of all but thinking; of a chat, nothing where it passes."""
+    return (spoken(reply) if chat else without_thinking(reply).strip())[:LONGEST_MESSAGE].rstrip()
+
+
+def handles_in(cites: Any) -> list[str]:
+    """Return the handles that a message's `cites` are, known or not."""
+    given = parsed_string(cites)
+    return [handle for handle in given[:MOST_CITES] if isinstance(handle, str)] if isinstance(given, list) else []
 
 
 def notice(reply: str, problem: str) -> str:
@@ -168,15 +191,14 @@ def notice(reply: str, problem: str) -> str:
     return f"{NOT_READ}nothing was heard: it is all thinking.\n\n" if reply.strip() and not spoken_text(reply) else ""
 
 
-def indented(text: str) -> str:
-    """A message on the lines that it is shown on; those after the first are indented, whatever ends a line."""
-    return "\n    ".join(text.splitlines())
+_QUOTES_POINT = re.compile(r"\[(?=\s{0,9}cites\b[^\]]{0,400}:)", re.IGNORECASE)
 
 
-def publish(scenario: Scenario, public: dict[str, str], cites: Sequence[str]) -> str:
-    """Return what follows a message that cites facts: a public handle for each, with its words when it is first cited.
+def publish(scenario: Scenario, public: dict[str, str], text: str, cites: Sequence[str]) -> str:
+    """Return a message with the facts that it cites: a public handle for each, with its words when it is first cited.
 
-    `public` maps handles to facts, and is given those that are new.
+    `public` maps handles to facts, and is given those that are new. Only facts are quoted in square brackets: a text that has
+    words behind a handle there itself gets another bracket.
     """
     named = {fact: handle for handle, fact in public.items()}
     told: list[str] = []
@@ -187,7 +209,8 @@ def publish(scenario: Scenario, public: dict[str, str], cites: Sequence[str]) ->
         named[fact] = f"G{len(public) + 1}"
         public[named[fact]] = fact
         told.append(f'{named[fact]}: "{scenario.by_id[fact].text}"')
-    return f" [cites {'; '.join(told)}]" if told else ""
+    said = _QUOTES_POINT.sub("(", text)
+    return f"{said} [cites {'; '.join(told)}]" if told else said
 
 
 def _message(value: Any) -> Sequence[dict[str, Any]]:
