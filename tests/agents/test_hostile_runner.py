@@ -81,7 +81,7 @@ def test_any_answer(answer: bytes) -> None:
     check_answer(answer)
 
 
-@pytest.mark.property
+@pytest.mark.proof
 @given(answers)
 @settings(max_examples=20_000)
 def test_any_answer_at_length(answer: bytes) -> None:
@@ -173,7 +173,7 @@ def test_any_answer_is_graded(
     graded(tmp_path_factory.mktemp("run"), presigned, server.url, answer)
 
 
-@pytest.mark.property
+@pytest.mark.proof
 @given(answers)
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_answer_is_graded_at_length(
