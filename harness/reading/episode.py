@@ -365,7 +365,7 @@ def _doubts(result: Result, verdict: Verdict | None, events: list[Event]) -> lis
 def _bytes(folder: Path, name: str) -> bytes:
     """A file's bytes, none where it is missing; only result.json must be there."""
     try:
-        return read_recorded(folder, name, FILES[name])
+        return read_recorded(folder, name, FILES.get(name, TEXT_BYTES))
     except FileNotFoundError:
         if name == "result.json":
             raise unreadable(str(folder), name, "there is none, so this is no finished episode") from None

@@ -136,7 +136,7 @@ def test_variants_by_name_and_by_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "why"), [(b" \n", "is empty"), (b"\xff", "it is not UTF-8"), (b"x" * 100_001, "is longer")]
+    ("content", "why"), [(b" \n", "is empty"), (b"\xff", "it is not UTF-8"), (b"x" * 262_145, "is longer")]
 )
 def test_files_that_are_no_variant(tmp_path: Path, content: bytes, why: str) -> None:
     """Refused by their path."""
