@@ -13,7 +13,7 @@ from harness.families.contract import leaderboard
 from harness.families.contract.report import report
 from harness.registry import read_task
 from harness.report.evidence import Evidence
-from harness.report.statistics import rate_interval
+from harness.report.statistics import exact_interval, rate_interval
 from harness.report.table import Table
 
 Record = Callable[..., Path]
@@ -184,6 +184,19 @@ def test_a_task_of_ones_own_stands_apart(
     assert (E, (1, 1.0)) in columns(made["labels"], "label", "more")
     assert made["labels"].notes[-1] == "of all tasks: with 1 graded episode of 1 task beside the suite"
     assert made["leaderboard"].notes[-1].startswith("of the suite alone: without 1 graded episode of 1 task beside the suite")
+
+
+def test_attempts_at_a_seed_are_not_independent(record: Record, gathered: Gathered, root: Path, tmp_path: Path) -> None:
+    """The interval of one task's rate is over its seeds: six attempts at two of them say what two say."""
+    registry = [
+        *(read_task(root / "tasks" / "contract" / name) for name in PAPER),
+        read_task(new_task(tmp_path / "tasks", "contract", "mine")),
+    ]
+    beside = {("mine", seed): " ".join([W] * 3) for seed in (0, 1)}
+    made = report(gathered(record("x", {(PAPER[0], 0): S, **beside}), tasks=registry), ["local"], published=False)
+
+    assert [row["interval"] for row in made[0].rows] == [exact_interval(0, 2)]
+    assert exact_interval(0, 2) != exact_interval(0, 6)
 
 
 def test_tasks_of_a_registry_of_ones_own_are_its_suite(record: Record, gathered: Gathered) -> None:
