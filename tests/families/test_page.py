@@ -18,7 +18,7 @@ import pytest
 
 from harness.report.evidence import Breadth, read_runs
 from harness.report.page import as_page
-from harness.report.table import as_csv
+from harness.report.table import Column, as_csv
 from harness.report.whole import WholeReport, make_report
 
 Record = Callable[..., Path]
@@ -168,6 +168,8 @@ def test_csv(made: WholeReport) -> None:
     assert as_csv(made.spent).splitlines()[0].startswith("player,episodes,calls,prompt")
     formula = made.spent.rows[0] | {"player": "=cmd|' /C calc'!A0"}
     assert "\n'=cmd|' /C calc'!A0," in as_csv(type(made.spent)("x", "x", made.spent.columns, (formula,)))
+    named = type(made.spent)("x", "x", (Column("=1+1", "Model"),), ({"=1+1": 1},))
+    assert as_csv(named).startswith("'=1+1\n")
 
 
 @pytest.mark.property
