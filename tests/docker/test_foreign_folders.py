@@ -76,10 +76,9 @@ def test_one_failed_build_costs_no_other(harness: Command, tmp_path: Path) -> No
     assert "harness images" not in done.stderr
 
 
-def test_a_failed_build_is_tried_once(tmp_path: Path) -> None:
+def test_a_failed_build_is_tried_once(tmp_path: Path, runtime: DockerRuntime) -> None:
     """Each episode of such a task ends at once, and none of them builds again."""
     task = read_task(made(tmp_path / "bad", {"environment/Dockerfile": "FROM parley/agent:1\nRUN false\n"}))
-    runtime = DockerRuntime()
     with pytest.raises(ImageFailure, match=r"environment/Dockerfile:2: the build failed: ") as told:
         runtime.prepare([task])
     (tmp_path / "bad" / "environment" / "Dockerfile").write_text("FROM parley/agent:1\n", encoding="utf-8")
@@ -89,14 +88,14 @@ def test_a_failed_build_is_tried_once(tmp_path: Path) -> None:
     assert (told.value.hint, told.value.may_pass) == (again.value.hint, False)
 
 
-def test_attacks_on_a_folder_with_a_link(tmp_path: Path) -> None:
+def test_attacks_on_a_folder_with_a_link(tmp_path: Path, runtime: DockerRuntime) -> None:
     """Whatever reads the folder passes the link over: no attack is kept from being made by it."""
     folder = made(tmp_path / "linked", {"environment/data.txt": "see /app/out.txt and tool.sh"})
     (folder / "environment" / "alias.txt").symlink_to("data.txt")
     task = read_task(folder)
 
     assert named_programs(task) == ["tool.sh"]
-    siege = besiege([task], DockerRuntime(), attacks=[PlantedReward(), AnswersInReach()])
+    siege = besiege([task], runtime, attacks=[PlantedReward(), AnswersInReach()])
     assert [row.outcome for row in siege.rows if row.outcome == "error"] == []
 
 

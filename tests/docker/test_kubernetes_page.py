@@ -79,7 +79,9 @@ def test_limits_and_users(containers: Containers, room: str) -> None:
     assert float(limits["cpu"]) * 1e9 == host["NanoCpus"] or host["NanoCpus"] < 2e9
     assert secured.get("readOnlyRootFilesystem", False) == host["ReadonlyRootfs"]
     assert secured["capabilities"]["drop"] == host["CapDrop"]
-    assert (secured["allowPrivilegeEscalation"], host["SecurityOpt"]) == (False, ["no-new-privileges"])
+    privileges, calls = host["SecurityOpt"]
+    assert (secured["allowPrivilegeEscalation"], privileges) == (False, "no-new-privileges")
+    assert (secured["seccompProfile"]["type"], calls.partition("=")[0]) == ("RuntimeDefault", "seccomp")
     assert one["command"] == made["Config"]["Cmd"]
     user = f"{secured['runAsUser']}:{secured['runAsGroup']}"
     assert {"main": (AGENT, NOBODY), "world": ("1001:1001", "world")}.get(room, (user, user)) == (user, made["Config"]["User"])
