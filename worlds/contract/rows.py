@@ -21,7 +21,7 @@ class Row:
 
     @property
     def numbers(self) -> range:
-        """The number of each step."""
+        """All numbers, in order."""
         return range(1, self.length + 1)
 
     def number(self, text: str) -> int:

@@ -91,7 +91,7 @@ class Budgets(Strict):
 
     @property
     def virtual_ms(self) -> int:
-        """The same in ms."""
+        """How long an episode may last, in ms."""
         return round(self.virtual_seconds * 1000)
 
 
