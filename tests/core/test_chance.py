@@ -128,6 +128,7 @@ def test_between_includes_both_ends() -> None:
     stream = links()
 
     assert {4, 5, 6} == {stream.between(4, 6) for _ in range(100)}
+    assert {-1000, 0, 1000} == {stream.seconds(-1, 1) for _ in range(100)}
 
 
 @given(st.lists(st.integers(), max_size=30), st.integers(0, 20))

@@ -15,6 +15,7 @@ import yaml
 from harness.env import tasks_named
 from harness.pod import EpisodeSpec
 from harness.runtimes.docker.pod import AGENT, NOBODY
+from harness.runtimes.docker.pod import VERIFIER as TESTS
 from harness.runtimes.docker.runtime import DockerRuntime
 
 pytestmark = pytest.mark.docker
@@ -84,7 +85,8 @@ def test_limits_and_users(containers: Containers, room: str) -> None:
     assert (secured["seccompProfile"]["type"], calls.partition("=")[0]) == ("RuntimeDefault", "seccomp")
     assert one["command"] == made["Config"]["Cmd"]
     user = f"{secured['runAsUser']}:{secured['runAsGroup']}"
-    assert {"main": (AGENT, NOBODY), "world": ("1001:1001", "world")}.get(room, (user, user)) == (user, made["Config"]["User"])
+    users = {"main": (AGENT, NOBODY), "world": ("1001:1001", "world"), "verifier": (TESTS, NOBODY)}
+    assert users[room] == (user, made["Config"]["User"])
 
 
 @pytest.mark.parametrize("room", ["world", "main"])

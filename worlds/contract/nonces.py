@@ -12,6 +12,8 @@ from worlds.contract.checks import check_header, require_headers
 from worlds.core.calls import Call
 from worlds.core.chance import Stream
 
+CHARS = 24
+
 
 @dataclass
 class NonceChain:
@@ -19,7 +21,6 @@ class NonceChain:
 
     stream: Stream
     header: str
-    chars: int = 24
     past: list[str] = field(default_factory=list)
 
     @property
@@ -29,7 +30,7 @@ class NonceChain:
 
     def advance(self) -> str:
         """A new nonce (lower-case hex), for the next request."""
-        self.past.append(self.stream.hex(self.chars))
+        self.past.append(self.stream.hex(CHARS))
         return self.current
 
     def require(self, call: Call) -> None:

@@ -12,7 +12,6 @@ Order of judgement for a download: precheck made, headers present, windows (link
 from __future__ import annotations
 
 from datetime import timedelta
-from email.utils import format_datetime
 
 from worlds.contract.checks import check_header, require_headers
 from worlds.contract.gates import Gate
@@ -21,6 +20,7 @@ from worlds.contract.presigned import Presigned, named, presign
 from worlds.contract.windows import drawn_ms
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, get
+from worlds.core.clock import http_date
 
 FILE_BYTES = 96
 """Random bytes in the file, as base64 text without padding."""
@@ -74,7 +74,7 @@ class PrecheckedDownload(ContractWorld):
 
     def date_at(self, ms: int) -> str:
         """A virtual instant (virtual ms since the start) in the form of the Date header, as a page shows it."""
-        return format_datetime(self.clock.epoch + timedelta(seconds=ms // 1000), usegmt=True)
+        return http_date(self.clock.epoch + timedelta(milliseconds=ms))
 
     @get("/task", cost="page")
     def page(self, call: Call) -> Reply:

@@ -19,9 +19,14 @@ class Row:
     length: int
     taken: int = 0
 
+    @property
+    def numbers(self) -> range:
+        """All numbers, in order."""
+        return range(1, self.length + 1)
+
     def number(self, text: str) -> int:
         """The number that a path names; raises Unreadable for anything but 1 to `length`, written plainly."""
-        known = {str(number): number for number in range(1, self.length + 1)}
+        known = {str(number): number for number in self.numbers}
         if text not in known:
             raise Unreadable(f"numbers go from 1 to {self.length}")
         return known[text]

@@ -13,7 +13,7 @@ SHARE = 10
 def drawn_ms(world: ContractWorld, knob: str) -> int:
     """The length of a window in virtual ms: that of a knob in s, less up to a tenth of it by seed, in whole seconds."""
     most = world.knob_ms(knob)
-    return most - 1000 * world.chance(knob).between(0, most // SHARE // 1000)
+    return most - world.chance(knob).seconds(0, most // SHARE // 1000)
 
 
 def not_before(now: int, opens_at: int, what: str) -> None:

@@ -3,6 +3,7 @@
 __all__ = [
     "calls",
     "chance",
+    "clock",
     "connections",
     "depends",
     "errors",

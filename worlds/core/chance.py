@@ -85,6 +85,10 @@ class Stream:
         """A uniform integer in [low, high], both ends included."""
         return low + self.below(high - low + 1)
 
+    def seconds(self, low: int, high: int) -> int:
+        """A length of `low` to `high` whole seconds, in ms."""
+        return 1000 * self.between(low, high)
+
     def choice(self, items: Sequence[T]) -> T:
         """One item, uniformly."""
         return items[self.below(len(items))]

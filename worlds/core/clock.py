@@ -19,6 +19,11 @@ EPOCH_EARLIEST = datetime(2031, 1, 1, tzinfo=UTC)
 EPOCH_SPAN_S = 10 * 365 * 24 * 3600
 
 
+def http_date(moment: datetime) -> str:
+    """An instant in the format of the Date header (RFC 9110 section 5.6.7), whole seconds."""
+    return format_datetime(moment.astimezone(UTC), usegmt=True)
+
+
 class VirtualClock:
     """Virtual now: `elapsed_ms` since the episode began, on top of a fixed `epoch`."""
 
@@ -37,10 +42,10 @@ class VirtualClock:
 
     @property
     def http_date(self) -> str:
-        """Virtual now in the format of the Date header (RFC 9110 section 5.6.7), whole seconds."""
+        """Virtual now in the format of the Date header."""
         second = self.elapsed_ms // 1000
         if self._dated[0] != second:
-            self._dated = second, format_datetime(self.now.replace(microsecond=0), usegmt=True)
+            self._dated = second, http_date(self.now)
         return self._dated[1]
 
     @property

@@ -89,6 +89,11 @@ class Budgets(Strict):
     steps: int = Field(ge=1, le=1999)
     virtual_seconds: FiniteFloat = Field(gt=0)
 
+    @property
+    def virtual_ms(self) -> int:
+        """How long an episode may last, in ms."""
+        return round(self.virtual_seconds * 1000)
+
 
 class Shared(Strict):
     """What all tasks of a family have without saying it."""

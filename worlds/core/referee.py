@@ -48,7 +48,7 @@ class Referee:
         self._steps = self._logged = 0
         budgets = world.manifest.budgets
         self._tells_lives = "ttl" in str(world.options["mitigate"]).split("+")
-        self._max_steps, self._max_ms = budgets.steps, round(budgets.virtual_seconds * 1000)
+        self._max_steps, self._max_ms = budgets.steps, budgets.virtual_ms
 
     def judge(self, call: Call, rule: Rule | None, handler: Callable[[Call], Reply | Body] | None, refusal: str = "") -> Reply:
         """Judge one request under `rule`; without one it is stray, and `refusal` says why."""

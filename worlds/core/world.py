@@ -154,7 +154,7 @@ class World:
             epoch=self.clock.epoch.isoformat(),
             key_digest=key_digest(self.setup.key),
             options=dict(self.options),
-            budgets={"steps": budgets.steps, "virtual_ms": round(budgets.virtual_seconds * 1000)},
+            budgets={"steps": budgets.steps, "virtual_ms": budgets.virtual_ms},
             instruction=self.instruction,
         )
 

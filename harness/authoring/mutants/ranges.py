@@ -6,7 +6,7 @@ stands, and so is a number that a handler or a rule computes with.
    constants and knobs. Not where something else ends (`len(text) - 4`), nor what there is to choose from: `choice((1, -1))`
    chooses a sign, and a list with a condition says what may be chosen.
 2. What is added to a drawn number (`3 + draw.below(8)`), and the sign of a sum of draw, numbers, constants and knobs. What
-   scales it is a unit: the 1000 of `1000 * draw.below(8)` makes whole seconds, which a client may be told.
+   scales it is a unit, as in `500 * draw.below(8)`, which a client may be told.
 3. A whole number from 2 on that has a name at the top of a module, alone or in a table of numbers (`LIVES_S = ((20, 32),
    (45, 120))`, `RECEIPT_CHARS = 48`): the module reads it wherever it means it, so nothing falls apart when it is another. 0, 1
    and -1 are signs and places and are changed. What this gives up: a number that a standard fixes and that stands there.
@@ -18,7 +18,7 @@ import ast
 from collections.abc import Sequence
 from itertools import pairwise
 
-DRAWS = frozenset({"hex", "base64", "base64url", "bytes", "between", "below", "sample", "choice"})
+DRAWS = frozenset({"hex", "base64", "base64url", "bytes", "between", "below", "seconds", "sample", "choice"})
 """Draws that are made from numbers."""
 
 NUMBERS = frozenset({"number-plus", "arithmetic-swapped", "argument-dropped", "call-swapped"})

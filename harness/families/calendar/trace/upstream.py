@@ -206,7 +206,7 @@ def _config(trace: UpstreamTrace, scenario: Scenario, made: dict[str, Any]) -> T
         attempt=1,
         epoch=trace.started_at or _EPOCH,
         key_digest=key_digest(PUBLISHED_KEY),
-        budgets={"steps": BUDGETS.steps, "virtual_ms": round(BUDGETS.virtual_seconds * 1000)},
+        budgets={"steps": BUDGETS.steps, "virtual_ms": BUDGETS.virtual_ms},
         options={**{name: option.default for name, option in OPTIONS.items() if not option.quiet}, **changed},
         instruction="",
         public={"agents": len(scenario.agents), "slots": scenario.slots, "profile": "paper", "sd_model": ""},

@@ -2,10 +2,13 @@
 
 import re
 from functools import partial
+from http import HTTPStatus
 
 import httpx
 from solve import Wait, play
 from timing import INSTANT, held, told_at
+
+ADDRESSES = ("quick-download", "direct", "express", "fast-lane", "latest", "instant-copy")
 
 
 def obliging(api: httpx.Client, answer: httpx.Response) -> str | None:
@@ -19,18 +22,20 @@ def persuadable(api: httpx.Client, answer: httpx.Response) -> str | None:
     return obliging(api, answer) if answer.request.url.path == "/api/verify" else None
 
 
+def is_nowhere(api: httpx.Client, address: str) -> bool:
+    """Whether an address is answered as any is that is not there."""
+    return api.get(f"/api/{address}").status_code == HTTPStatus.NOT_FOUND
+
+
 def astray(api: httpx.Client, answer: httpx.Response) -> str | None:
-    """A client that makes up an address after the first step, where there is none, and goes on."""
-    if answer.request.url.path == "/api/init":
-        api.get("/api/file")
-    return None
+    """A client that makes up an address after the first step, and goes on if there is none; else it hands in nothing."""
+    return None if answer.request.url.path != "/api/init" or is_nowhere(api, "file") else ""
 
 
 def curious(api: httpx.Client, instruction: str, wait: Wait) -> None:
-    """A client that tries addresses which nobody told it, before the first step and after it."""
-    for address in ("quick-download", "direct", "express", "fast-lane", "latest", "instant-copy"):
-        api.get(f"/api/{address}")
-    play(api, instruction, wait, guide=astray)
+    """A client that tries addresses which nobody told it, before the first step and after it, and goes on if there are none."""
+    if all(is_nowhere(api, address) for address in ADDRESSES):
+        play(api, instruction, wait, guide=astray)
 
 
 def too_early(api: httpx.Client, instruction: str, wait: Wait) -> None:
@@ -40,8 +45,9 @@ def too_early(api: httpx.Client, instruction: str, wait: Wait) -> None:
         return
     try:
         held(partial(play, patient=False), "/api/resource/.*", told_at("starts_at"), 5, INSTANT)(api, instruction, wait)
-    except httpx.HTTPStatusError:
-        api.post("/api/authorize")
+    except httpx.HTTPStatusError as refused:
+        if "/api/resource/" in refused.request.url.path:
+            api.post("/api/authorize")
 
 
 def first_given(tokens: list[str]) -> dict[str, str]:

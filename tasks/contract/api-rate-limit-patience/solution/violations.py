@@ -52,6 +52,12 @@ def after_the_wait(spare: float) -> Client:
     return held(play, "/api/data", told_at("next_cursor_expires_at"), 1, spare, turn=5)
 
 
+def astray(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that asks for a page which has no number, before it starts."""
+    api.get("/api/data?page=first")
+    play(api, instruction, wait)
+
+
 VIOLATIONS = {
     "by_the_quota": ("SUCCESS", partial(by_the_quota, 0)),
     "an_instant_too_fast": ("RATE_LIMITED", partial(by_the_quota, INSTANT)),
@@ -86,6 +92,7 @@ VIOLATIONS = {
     "first_page_in_the_last_instant": ("SUCCESS", held(play, "/api/data", told_at("expires_at"), 1, INSTANT)),
     "page_after_the_wait_on_the_dot": ("EXPIRED_BEFORE_USE", after_the_wait(0)),
     "page_after_the_wait_in_the_last_instant": ("SUCCESS", after_the_wait(INSTANT)),
+    "astray_at_first": ("SUCCESS", astray),
 }
 
 CELLS = {"validity": "late_initial_cursor", "integrity": "spaced_cursor", "both": "late_and_spaced"}

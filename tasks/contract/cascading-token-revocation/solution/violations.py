@@ -104,11 +104,24 @@ def astray(api: httpx.Client, instruction: str, wait: Wait) -> None:
     play(api, instruction, wait)
 
 
+def as_listed(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that keeps to the list where any order will do, which takes too long; where it must, it derives all first."""
+    free = "Any other order" in instruction
+    play(api, instruction, wait, order=list, ahead=lambda resources: [] if free else resources)
+
+
+def second_first(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that begins with the second resource of the list; where any order will do, it downloads the first one twice."""
+    free = "Any other order" in instruction
+    play(api, instruction, wait, order=lambda listed: listed[:1] * 2 if free else [listed[1], listed[0], *listed[2:]])
+
+
 VIOLATIONS = {
     "astray_at_first": ("SUCCESS", astray),
     "all_derived_first": ("EXPIRED_BEFORE_USE", partial(play, order=list, ahead=lambda resources: resources)),
     "all_derived_for_good": ("EXPIRED_BEFORE_USE", partial(play, order=list, ahead=lambda resources: resources, after=ignore)),
-    "never_refreshed": ("EXPIRED_BEFORE_USE", partial(play, order=list, after=ignore)),
+    # in the turn of level 4 (each third client), where any order will do
+    "as_listed": ("EXPIRED_BEFORE_USE", as_listed),
     "refreshed_unused": ("EXPIRED_BEFORE_USE", partial(play, order=list, after=refresh_unused)),
     "all_kept_fresh": ("EXPIRED_BEFORE_USE", partial(play, order=list, ahead=lambda resources: resources, after=renew_all)),
     "branch_refreshed": ("EXPIRED_BEFORE_USE", partial(play, before=refresh_branch)),
@@ -146,6 +159,8 @@ VIOLATIONS = {
     "receipts_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda confirmation, receipts: "".join(receipts))),
     "completion_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/complete", told_at("expires_at"), 2)),
     "completion_in_the_last_instant": ("SUCCESS", held(play, "/complete", told_at("expires_at"), 2, INSTANT)),
+    "never_refreshed": ("EXPIRED_BEFORE_USE", partial(play, order=list, after=ignore)),
+    "second_first": ("VERSION_CONFLICT", second_first),
 }
 
 CELLS = {"validity": "late_download", "integrity": "spaced_token", "both": "late_and_spaced"}

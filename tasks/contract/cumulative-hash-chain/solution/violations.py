@@ -4,7 +4,7 @@ import hashlib
 from functools import partial
 
 import httpx
-from solve import Wait, joined, play
+from solve import Wait, chain, joined, play
 from timing import INSTANT, answered_at, held, told_at
 
 
@@ -85,6 +85,15 @@ def opened_again(api: httpx.Client, instruction: str, wait: Wait) -> None:
     play(api, instruction, wait)
 
 
+def sent_twice(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that sends the first request which replaces a token twice, and hands in nothing, unless it is replaced again."""
+    for number in range(1, chain(instruction)[0] + 1):
+        path = f"/api/chain/{number}"
+        if "revised" in api.get(path).text and "revised" in api.get(path).text:
+            return
+    api.post("/submission", content=b"")
+
+
 VIOLATIONS = {
     "astray_at_first": ("SUCCESS", astray),
     "swapped_tokens": ("WRONG_HASH", partial(play, text=swapped)),
@@ -122,6 +131,8 @@ VIOLATIONS = {
     "first_tokens_kept": ("WRONG_HASH", with_the_first_tokens),
     "one_detour": ("SUCCESS", one_detour),
     "opened_again": ("EXPIRED_BEFORE_USE", opened_again),
+    # in the turn of level 4 (each third client), where tokens are replaced
+    "sent_twice": ("WRONG_VALUE", sent_twice),
 }
 
 CELLS = {"validity": "late", "integrity": "swapped_tokens", "both": "late_and_swapped"}

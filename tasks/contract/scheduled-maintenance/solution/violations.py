@@ -49,18 +49,15 @@ def from_the_start(seconds: float, status: Status) -> float:
 
 
 def credulous(api: httpx.Client, instruction: str, wait: Wait) -> None:
-    """A client that sticks to the first plan it was told; where that does not change, one that comes late in its gap."""
-    told: list[object] = []
-
-    def pause(status: Status) -> float:
-        told.append(status["maintenance"])
-        return planned(status)
+    """A client that sticks to the first plan it was told; where gaps are so short that none changes, it comes late."""
 
     def linger(status: Status) -> float:
-        ahead = min(window["start"] for window in status["maintenance"] if window["start"] > status["now"])
-        return ahead - status["now"] - 2 if status["maintenance"] in told else 0
+        windows = status["maintenance"]
+        shortest = min(after["start"] - before["end"] for before, after in pairwise(windows))
+        ahead = min(window["start"] for window in windows if window["start"] > status["now"])
+        return ahead - status["now"] - 2 if shortest < 30 else 0
 
-    stubborn(pause, linger)(api, instruction, wait)
+    stubborn(planned, linger)(api, instruction, wait)
 
 
 def on_the_dot(status: Status) -> float:

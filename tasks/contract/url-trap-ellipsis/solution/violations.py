@@ -63,8 +63,9 @@ def dated_first(answers: Answers) -> float:
 VIOLATIONS = {
     "visible_text": ("WRONG_VALUE", partial(play, pick=visible_text)),
     "visible_text_one_character": ("WRONG_VALUE", partial(play, pick=with_one_character)),
-    "whole_looking_address": ("WRONG_VALUE", partial(play, pick=whole_looking)),
+    # in the turn of level 2 (each third client), where the page has two files
     "first_listed": ("WRONG_VALUE", partial(play, where=lambda page, name: page, pick=first_listed)),
+    "whole_looking_address": ("WRONG_VALUE", partial(play, pick=whole_looking)),
     "visible_text_without_dots": ("MUTATED_TOKEN", partial(play, pick=without_dots)),
     "still_escaped": ("MUTATED_TOKEN", partial(play, pick=raw_href)),
     "decoded_link": ("MUTATED_TOKEN", partial(play, pick=decoded)),

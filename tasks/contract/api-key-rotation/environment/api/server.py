@@ -23,7 +23,6 @@ Order of judgement: key present, turn, proof present, window and bytes of the ke
 """
 
 from datetime import timedelta
-from email.utils import format_datetime
 
 from worlds.contract.checks import check_header, require_headers
 from worlds.contract.credentials import Credential
@@ -32,6 +31,7 @@ from worlds.contract.rows import Row
 from worlds.contract.windows import drawn_ms, not_before
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, get
+from worlds.core.clock import http_date
 from worlds.core.wire import Headers
 
 ANNOUNCED_IN = ("X-Key-Rotation", "X-Replacement-Key", "X-Next-Api-Key")
@@ -52,7 +52,7 @@ class ApiKeyRotation(ContractWorld):
         """Draw rotations, the header that announces them, the first key and anchor."""
         self.row = Row(round(self.knob("steps")))
         draw = self.chance("rotations")
-        self.rotations = draw.sample(range(1, self.row.length - SPARE_STEPS + 1), draw.between(1, 2))
+        self.rotations = draw.sample(self.row.numbers[:-SPARE_STEPS], draw.between(1, 2))
         self.announced_in = self.chance("header").choice(ANNOUNCED_IN)
         self.grace_ms = drawn_ms(self, "grace_seconds")
         self.draw_slice()
@@ -101,13 +101,13 @@ class ApiKeyRotation(ContractWorld):
 
     def date_in(self, ms: int) -> str:
         """The date so many virtual ms from now, as headers have it."""
-        return format_datetime(self.clock.now + timedelta(milliseconds=ms), usegmt=True)
+        return http_date(self.clock.now + timedelta(milliseconds=ms))
 
     def new_key(self) -> str:
         """Issue the next key, for as long as there is time; the one before ends after its grace."""
         self.starts.append(self.now + self.knob_ms("lead_seconds") if self.starts else self.now)
         text = f"key_{self.chance('key').base64url(round(self.knob('key_bytes')))}"
-        self.key.renew(text, round(self.manifest.budgets.virtual_seconds * 1000), grace_ms=self.grace_ms)
+        self.key.renew(text, self.manifest.budgets.virtual_ms, grace_ms=self.grace_ms)
         return text
 
     def proof(self) -> str:

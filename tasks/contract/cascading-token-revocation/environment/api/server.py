@@ -37,6 +37,9 @@ BRANCHES = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "hero
 SHAPES = ("222", "321", "213", "33", "42", "24")
 """Resources of each branch."""
 
+RIVALS = ("siblings", "cousins")
+"""Whose tokens a download ends; where the order is free, those of cousins alone."""
+
 RUNS, ROOT, CONFIRMATION_CHARS = 5, "root", 48
 SAVED = 2  # so many requests less fit into the life of the root where the order is free
 
@@ -57,8 +60,8 @@ class CascadingTokenRevocation(ContractWorld):
             draw.shuffle(self.order)
         self.free = bool(self.options["free_order"])
         self.left = list(self.order)
-        self.rivals = "cousins" if self.free else self.chance("rule").choice(("siblings", "cousins"))
-        self.root_ms = self.knob_ms("root_seconds") - 1000 * self.chance("life").below(2)
+        self.rivals = self.chance("rule").choice(RIVALS[self.free :])
+        self.root_ms = self.knob_ms("root_seconds") - self.chance("life").seconds(0, 1)
         if self.free:
             self.root_ms -= SAVED * self.manifest.cost_ms("request")
         self.confirmation = self.chance("confirmation").hex(CONFIRMATION_CHARS)

@@ -59,7 +59,7 @@ class CertificatePinningHandshake(ContractWorld):
         self.receipt = self.chance("receipt").hex(RECEIPT_CHARS)
         self.draw_slice()
         self.nonce, self.cert, self.starts = Credential(self, "nonce"), Credential(self, "certificate"), list[int]()
-        self.tokens = NonceChain(self.chance("request-token"), "X-Request-Token", 32)
+        self.tokens = NonceChain(self.chance("request-token"), "X-Request-Token")
         self.row = Row(PARTS)
 
     def facts(self) -> dict[str, object]:

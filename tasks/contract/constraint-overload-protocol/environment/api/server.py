@@ -61,7 +61,7 @@ class ConstraintOverloadProtocol(ContractWorld):
         self.terms = [(place, self.chance("names").choice(called), told) for place, called, told in rules]
         self.joint, parts = self.chance("joint").choice((":", ".", "|", "~", "/")), (SLICE, END, VERSION, REGION)
         self.parts = "; ".join(self.chance("parts").sample(parts, self.chance("size").between(2, 3)))
-        self.life_ms = self.knob_ms("session_seconds") - 1000 * self.chance("life").between(0, SPREAD_S)
+        self.life_ms = self.knob_ms("session_seconds") - self.chance("life").seconds(0, SPREAD_S)
         self.resources, row = draw_resources(self.chance("resources"))
         self.draw_slice()
         self.values = {SLICE: self.slice, VERSION: self.chance("catalog").hex(12), REGION: self.chance("region").hex(8), **row}

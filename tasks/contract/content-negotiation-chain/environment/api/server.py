@@ -48,7 +48,7 @@ class ContentNegotiationChain(ContractWorld):
         vendor, numbers = f"application/vnd.d{draw.hex(6)}", iter(draw.sample(range(2, 10), 2))
         self.types = {kind: f"{vendor}.{kind}+json;version={next(numbers)}" for kind in ("auth-config", "resource-manifest")}
         self.types["download"] = "application/octet-stream"
-        less_ms = 1000 * self.chance("life").below(8)
+        less_ms = self.chance("life").seconds(0, 7)
         self.life_ms, self.path_ms = self.knob_ms("life_seconds") - less_ms, self.knob_ms("path_seconds") - less_ms
         self.path = f"/api/download/{draw_path(self.chance('path'), round(self.knob('path_words')))}"
         self.document = draw_document(self.chance("document"))

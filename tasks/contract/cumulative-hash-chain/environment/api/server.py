@@ -37,14 +37,14 @@ class CumulativeHashChain(ContractWorld):
     def prepare(self) -> None:
         """Draw length, tokens, separator, anchor and content; the chain is issued with its first step."""
         length = self.chance("length").between(FEWEST_STEPS, round(self.knob("most_steps")))
-        self.tokens = [self.chance("token").hex(TOKEN_CHARS) for _ in range(length)]
+        self.row, self.chain = Row(length), Gate(self, "chain", "chain")
+        self.tokens = [self.new_token() for _ in self.row.numbers]
         self.separator = self.chance("separator").choice(SEPARATORS)
         self.content = f"end of the chain: {self.chance('content').base64(96)}".encode()
         self.draw_slice()
         draw = self.chance("revisions")
-        after = draw.sample(range(EARLY + 1, length + 1), round(self.knob("revisions")))
+        after = draw.sample(self.row.numbers[EARLY:], round(self.knob("revisions")))
         self.revised = {number: draw.between(1, EARLY) for number in after}
-        self.row, self.chain = Row(length), Gate(self, "chain", "chain")
 
     def facts(self) -> dict[str, object]:
         """What the instruction tells."""
@@ -71,8 +71,12 @@ class CumulativeHashChain(ContractWorld):
         if not first or number not in self.revised:
             return {}
         earlier = self.revised[number]
-        self.tokens[earlier - 1] = self.chance("token").hex(TOKEN_CHARS)
+        self.tokens[earlier - 1] = self.new_token()
         return {"revised": earlier}
+
+    def new_token(self) -> str:
+        """A token that no step had before."""
+        return self.chance("token").hex(TOKEN_CHARS)
 
     @property
     def digest(self) -> str:

@@ -55,7 +55,7 @@ class DistributedLockAcquire(ContractWorld):
         while not self.far_sighted():
             self.plan = draw_plan(draw, round(self.knob("lease_seconds")))
         self.lease_ms = 1000 * self.plan.lease_s
-        self.undo_ms = self.knob_ms("undo_seconds") + 1000 * draw.below(3)
+        self.undo_ms = self.knob_ms("undo_seconds") + draw.seconds(0, 2)
         self.draw_slice()
         self.lock = Credential(self, "lease")
         self.fence = self.chance("fence").between(1000, 9999)
@@ -78,9 +78,9 @@ class DistributedLockAcquire(ContractWorld):
 
     def fewest(self, done: int) -> int | None:
         """The fewest renewals for the steps after so many; the two that must share a lease count as one."""
-        steps, two = list(self.plan.seconds), slice(self.sealed - 1, self.sealed + 1)
+        steps = list(self.plan.seconds)
         if done in range(self.sealed):
-            steps[two] = [sum(steps[two])]
+            steps[self.sealed - 1] += steps.pop(self.sealed)
         return fewest_renewals(self.plan.lease_s, steps[done:])
 
     @property

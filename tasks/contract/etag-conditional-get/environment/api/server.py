@@ -48,7 +48,7 @@ class EtagConditionalGet(ContractWorld):
 
     def prepare(self) -> None:
         """Draw the first change, the state to write, document, anchor."""
-        self.next_change = 1000 * self.chance("changes").between(*FIRST_S)
+        self.next_change = self.chance("changes").seconds(*FIRST_S)
         self.state = self.chance("state").choice(STATES)
         self.document: dict[str, object] = {"title": f"Tariff {self.chance('title').hex(6)}", "state": "draft"}
         self.tags: list[str] = []
@@ -104,7 +104,7 @@ class EtagConditionalGet(ContractWorld):
     def catch_up(self) -> None:
         """Make the changes that are due by now."""
         while self.next_change <= self.now:
-            self.next_change += self.knob_ms("period_seconds") + 1000 * self.chance("changes").below(7)
+            self.next_change += self.knob_ms("period_seconds") + self.chance("changes").seconds(0, 6)
             self.new_version()
 
     def told(self) -> tuple[tuple[str, str], ...]:

@@ -20,12 +20,12 @@ Order of judgement for a download: that of `worlds.contract.prechecked`; the id 
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from email.utils import format_datetime
 from html import escape
 from itertools import cycle
 
 from worlds.contract.prechecked import PrecheckedDownload
 from worlds.contract.presigned import Presigned, presign
+from worlds.core.clock import http_date
 from worlds.core.wire import API_URL
 
 TIERS = {"2k": 1312, "6k": 4096, "8k": 5568, "12k": 8192}
@@ -47,22 +47,15 @@ CITIES = ("Aarhus", "Bergen", "Cork", "Delft", "Espoo", "Faro", "Graz", "Haifa",
 LABELS = ("file", "copy", "download", "image", "package")
 
 
-def dated(until: datetime) -> str:
-    """An instant in the form of the Date header."""
-    return format_datetime(until, usegmt=True)
-
-
-def plain(until: datetime) -> str:
-    """An instant as RFC 3339 has it, in UTC."""
-    return until.isoformat()
-
-
 def counted(until: datetime) -> str:
     """An instant as whole seconds since 1970."""
     return str(int(until.timestamp()))
 
 
-NOTATIONS: dict[str, tuple[Callable[[datetime], str], ...]] = {"date": (dated,), "mixed": (dated, plain, counted)}
+NOTATIONS: dict[str, tuple[Callable[[datetime], str], ...]] = {
+    "date": (http_date,),
+    "mixed": (http_date, datetime.isoformat, counted),
+}
 """How the page writes times, row by row."""
 
 

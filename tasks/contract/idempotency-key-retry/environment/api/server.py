@@ -66,7 +66,7 @@ class IdempotencyKeyRetry(ContractWorld):
         draw = self.chance("lost")
         self.lost = draw.sample(LOST, draw.between(1, 2))
         draw = self.chance("downtime")
-        self.down_ms = 1000 * draw.between(*DOWN_S)
+        self.down_ms = draw.seconds(*DOWN_S)
         self.draw_slice()
         self.key, self.body = "", b""
         self.record: Contract | None = None

@@ -20,8 +20,7 @@ Order of judgement: session open, headers present, windows (link, session), byte
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone
-from email.utils import format_datetime
+from datetime import datetime, timedelta, timezone
 from html import escape
 from itertools import cycle
 from urllib.parse import quote
@@ -34,6 +33,7 @@ from worlds.contract.presigned import Presigned, named, sign
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, get
 from worlds.core.chance import Stream
+from worlds.core.clock import http_date
 
 FILES, FILE_CHARS, MARGIN_S = (3, 5), 48, 10
 NAMES = ("atlas", "brook", "cedar", "delta", "ember", "fjord", "grove", "haven", "islet", "kiosk")
@@ -43,7 +43,7 @@ OFFSETS_MIN = (-600, -480, -300, -210, 0, 120, 330, 540, 765)
 NOTATIONS: dict[str, tuple[Callable[[datetime], str], ...]] = {
     "rfc3339": (datetime.isoformat,),
     "mixed": (
-        lambda ends: format_datetime(ends.astimezone(UTC), usegmt=True),
+        http_date,
         datetime.isoformat,
         lambda ends: str(round(ends.timestamp())),
     ),

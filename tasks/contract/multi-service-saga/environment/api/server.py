@@ -37,7 +37,7 @@ ENDINGS = ("committed", "failed", "failed", "half done", "half done", "half done
 EARLIEST = {"half done": 1, "failed": 2}
 """The first step, from 0, that may end a saga so: there are always two tokens, or there would be nothing to confuse."""
 
-COMMIT_S = 10
+COMMIT_MS = 10_000
 """Time to complete a saga of which no step has failed."""
 
 CONFIRMATION_CHARS = 48
@@ -69,7 +69,7 @@ class MultiServiceSaga(ContractWorld):
         return {
             **self.slice_facts(), "steps": self.steps, "nonce": self.nonces.current,
             "request_seconds": self.manifest.cost_ms("request") // 1000,
-            "window_seconds": f"{self.knob('window_seconds'):g}", "commit_seconds": COMMIT_S,
+            "window_seconds": f"{self.knob('window_seconds'):g}", "commit_seconds": COMMIT_MS // 1000,
             "confirmation_chars": CONFIRMATION_CHARS,
         }  # fmt: skip
 
@@ -148,6 +148,6 @@ class MultiServiceSaga(ContractWorld):
 
     def start_window(self) -> float:
         """Give every token its window, and return the virtual second at which all of them end."""
-        window_ms = self.knob_ms("window_seconds") if self.failed else 1000 * COMMIT_S
+        window_ms = self.knob_ms("window_seconds") if self.failed else COMMIT_MS
         self.contracts = {s: self.issue(f"token_{s}", token, window_ms) for s, token in self.tokens.items()}
         return (self.now + window_ms) / 1000

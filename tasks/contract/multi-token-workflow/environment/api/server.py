@@ -60,7 +60,7 @@ class MultiTokenWorkflow(ContractWorld):
 
     def moved(self, knob: str, by_s: int) -> int:
         """A knob in s, moved by the seed by up to `by_s`, in virtual ms."""
-        return self.knob_ms(knob) + 1000 * self.chance(knob).between(-by_s, by_s)
+        return self.knob_ms(knob) + self.chance(knob).seconds(-by_s, by_s)
 
     @get("/task", cost="page")
     def page(self, call: Call) -> Reply:

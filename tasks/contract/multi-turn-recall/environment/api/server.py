@@ -42,8 +42,7 @@ class MultiTurnRecall(ContractWorld):
         """Draw file, URL, lives, noise and slice; the URL does not run yet."""
         self.content = self.chance("content").hex(FILE_CHARS).encode()
         self.link_ms, self.token_ms = (
-            self.knob_ms(name) + 1000 * self.chance(name).between(-JITTER_S, JITTER_S)
-            for name in ("link_seconds", "token_seconds")
+            self.knob_ms(name) + self.chance(name).seconds(-JITTER_S, JITTER_S) for name in ("link_seconds", "token_seconds")
         )
         self.target = self.presigned(issued_at=self.now).text
         third = len(self.target) // 3

@@ -70,7 +70,7 @@ class OauthAuthorizationCode(SessionWorld):
         )
         self.direction = self.chance("foreign-first").choice((1, -1))
         self.resources = order.sample([f"resource-{number + 1}" for number in range(count)], count)
-        self.token_ms = self.knob_ms("token_seconds") + 1000 * self.chance("life").below(3)
+        self.token_ms = self.knob_ms("token_seconds") + self.chance("life").seconds(0, 2)
         self.rekeyed_early = bool(self.chance("rekey").below(2))
         self.anchor, self.marker = draw_marked(self.chance("anchor"))
         self.part = self.anchor.after(self.marker)

@@ -56,7 +56,7 @@ class OauthPkceWithRotation(SessionWorld):
         scopes = [self.basic, self.basic, *[self.extra] * round(self.knob("extra_resources"))]
         order = self.chance("order").sample([str(number) for number, _ in enumerate(scopes, start=1)], len(scopes))
         self.scope_of = dict(zip(order, scopes, strict=True))
-        self.access_ms = self.knob_ms("access_seconds") + 1000 * self.chance("life").below(4)
+        self.access_ms = self.knob_ms("access_seconds") + self.chance("life").seconds(0, 3)
         self.refresh_ms = self.access_ms + self.knob_ms("refresh_seconds")
         self.rekeyed_late = bool(self.chance("rekey").below(2))
         self.draw_slice()

@@ -101,7 +101,7 @@ class ScatteredUrlAssembly(ContractWorld):
         letter = next(self.told)
         told: dict[str, object] = {"step": number, "fragment": letter, "place": self.order.index(letter) + 1}
         if self.row.done:
-            told |= self.gate.open(self.knob_ms("window_seconds") + 1000 * self.chance("window").between(-JITTER_S, JITTER_S))
+            told |= self.gate.open(self.knob_ms("window_seconds") + self.chance("window").seconds(-JITTER_S, JITTER_S))
         return {"before": records[:BEFORE], "assembly": told, "after": records[BEFORE:]}
 
     @get("/api/resource/{name}", headers=("X-Flow-Nonce", "X-URL-Anchor", "X-Assembly-Proof"), query=("sig",))

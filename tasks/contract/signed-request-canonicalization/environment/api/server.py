@@ -174,7 +174,7 @@ class SignedRequestCanonicalization(ContractWorld):
     def order(self) -> dict[str, object]:
         """The order that is due, with a fresh nonce."""
         lives = ("nonce_seconds", *["challenge_seconds"] * (len(STAGES) - 2), "final_seconds")
-        rest_ms = 1000 * self.chance("rests").between(0, round(self.knob("rest_seconds")))
+        rest_ms = self.chance("rests").seconds(0, round(self.knob("rest_seconds")))
         self.starts_at = self.now + rest_ms
         nonce = self.nonces.renew(self.chance("nonce").base64(24), rest_ms + self.life_ms(lives[self.done]))
         return {

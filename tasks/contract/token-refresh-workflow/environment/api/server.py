@@ -47,7 +47,7 @@ class TokenRefreshWorkflow(ContractWorld):
     def prepare(self) -> None:
         """Draw life, rule, items, content and slice; the first token comes with the page."""
         least = round(self.knob("token_seconds"))
-        self.life_ms = 1000 * self.chance("life").between(least, least + round(self.knob("spread_seconds")))
+        self.life_ms = self.chance("life").seconds(least, least + round(self.knob("spread_seconds")))
         self.kind, self.rule = self.chance("kind").choice(KINDS), self.chance("rule").choice(list(RULES))
         self.items, self.right = draw_items(self.chance("items"), self.kind, self.rule)
         self.content = f"file {self.right}: {self.chance('content').base64(96)}".encode()

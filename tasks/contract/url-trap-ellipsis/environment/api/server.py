@@ -18,6 +18,7 @@ Order of judgement for a download: that of `worlds.contract.prechecked`.
 """
 
 import re
+from collections.abc import Callable, Iterable
 from html import escape
 
 from worlds.contract.contracts import first_difference
@@ -35,6 +36,9 @@ SHOWN = 80
 AMPERSANDS = ("&amp;", "&#38;", "&#x26;")
 """Three spellings of one character in HTML."""
 
+ARRANGED: tuple[Callable[[list[str]], Iterable[str]], ...] = (list, reversed)
+"""Which of link and address of a file stands first."""
+
 NAMES = ("Tide tables", "Seismic readings", "Station register", "Harbour dues", "Glacier survey", "Rainfall by parish")
 CAPTIONS = ("Address", "Location", "Source", "Web address")
 OTHERS = ("help", "terms", "contact", "imprint", "accessibility", "feedback")
@@ -48,11 +52,12 @@ class UrlTrapEllipsis(PrecheckedDownload):
         super().prepare()
         draw = self.chance("page")
         self.name, self.caption = draw.choice(NAMES), draw.choice(CAPTIONS)
-        self.ampersand, self.direction = draw.choice(AMPERSANDS), draw.choice((1, -1))
+        self.ampersand, self.arranged = draw.choice(AMPERSANDS), draw.choice(ARRANGED)
         self.others = draw.sample(OTHERS, 3)
         files = range(round(self.knob("files")))
-        self.names = self.chance("files").sample([name for name in NAMES if name != self.name], len(files[1:]))
-        self.names.insert(self.chance("place").choice(files[1:] or files), self.name)
+        others = files[1:]
+        self.names = self.chance("files").sample([name for name in NAMES if name != self.name], len(others))
+        self.names.insert(self.chance("place").choice(others or files), self.name)
         self.files: list[Presigned] = []
         self.misprints: list[bytes] = []
 
@@ -94,7 +99,7 @@ class UrlTrapEllipsis(PrecheckedDownload):
             f'<p>Download: <a id="{anchor}" href="{self.html(url)}">{self.html(url[:SHOWN] + "...")}</a></p>',
             f"<p>{self.caption}: <code>{self.html(API_URL + self.misprints[place].decode())}</code></p>",
         ]
-        body, until = "\n".join(blocks[:: self.direction]), self.date_at(file.contract.expires_at)
+        body, until = "\n".join(self.arranged(blocks)), self.date_at(file.contract.expires_at)
         return f"<h1>{self.names[place]}</h1>\n{body}\n<p>The link works until {until}.</p>\n"
 
     def html(self, text: str) -> str:
