@@ -17,7 +17,7 @@ def refitted() -> Weights:
     return Weights.model_validate_json(made.stdout)
 
 
-@pytest.mark.property
+@pytest.mark.proof
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_weights_are_those_that_a_fit_gives(lesson: str, refitted: Weights) -> None:
     """For every deck that is left out, and for none, a logistic regression gives the committed weights."""
