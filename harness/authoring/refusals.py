@@ -45,14 +45,13 @@ def made_of(task: Task, plays: Sequence[Play]) -> list[Play]:
 def _artifacts_taken(task: Task, oracle: Play, other: Play) -> Iterator[Play]:
     """Yield the clients that sent a variant of an issued value and may have succeeded by it: the world read it, and took it."""
     for artifact in altered.artifacts(oracle, other):
-        unread = altered.with_variant(task, oracle, artifact, altered.UNREAD)
-        if unread is None or _may_succeed(unread):
-            continue
-        made = [
-            altered.with_variant(task, oracle, artifact, variant) for variant in altered.VARIANTS if variant != altered.UNREAD
-        ]
+        variants = [name for name in altered.VARIANTS if name != altered.UNREAD]
+        made = [altered.with_variant(task, oracle, artifact, variant) for variant in variants]
         made += [altered.with_older(task, oracle, artifact)] if artifact.issued is not None else []
-        yield from (played for played in made if played is not None and _may_succeed(played))
+        taken = [played for played in made if played is not None and _may_succeed(played)]
+        unread = altered.with_variant(task, oracle, artifact, altered.UNREAD) if taken else None
+        if unread is not None and not _may_succeed(unread):
+            yield from taken
 
 
 def disturbed_checks(task: Task, plays: Sequence[Play]) -> Iterator[ProofCheck]:
