@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
@@ -402,6 +403,7 @@ def spoken(reply: str) -> str:
     return "" if said == PASS else said
 
 
+@lru_cache(maxsize=1024)
 def quoted(text: str) -> str:
     """Return what a seat said as others are shown it.
 

@@ -14,6 +14,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,6 +59,10 @@ Placeholders = Mapping[str, Mapping[str, Placeholder]]
 """File -> name -> what it stands for."""
 
 
+_AT_ONCE = 1024
+"""Pieces of a text that are joined before its length is looked at."""
+
+
 class Texts:
     """The texts of one family as they are sent."""
 
@@ -77,7 +82,9 @@ class Texts:
         try:
             if name not in self._compiled:
                 self._compiled[name] = self._composed(name + SUFFIX)
-            return _bounded(self._compiled[name].generate(values))
+            template = self._compiled[name]
+            # what `generate` does, without a generator around the template's own: a prompt has thousands of pieces
+            return _bounded(template.root_render_func(template.new_context(values)))
         except (TemplateError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
             raise WorldError(f"{name}{SUFFIX} cannot be rendered: {error}") from None
 
@@ -95,11 +102,11 @@ class Texts:
 def _bounded(pieces: Iterator[str]) -> str:
     """Join the pieces of a text; raises ValueError over the limit, however many there are."""
     made, size = list[str](), 0
-    for piece in pieces:
-        size += len(piece)
+    while some := list(islice(pieces, _AT_ONCE)):
+        made.append("".join(some))
+        size += len(made[-1])
         if size > MOST_RENDERED:
             raise ValueError(f"it becomes longer than {MOST_RENDERED} characters (limit rendered_text)")
-        made.append(piece)
     return "".join(made)
 
 
