@@ -151,10 +151,7 @@ def artifacts(oracle: Play, other: Play) -> list[IssuedValue]:
                     values[part] = IssuedValue(part, what, number, issued)
         issuers.append(text_of(answer))
         known += "\n" + issuers[-1] + "\n" + "\n".join(parts_of(sent))
-    whole = [one for one in values.values() if not any(less in one.value and less != one.value for less in values)]
-    # a field whose value is new each time is one and the same rule: its first value and its last stand for it
-    first, last = {one.what: one for one in reversed(whole)}, {one.what: one for one in whole}
-    return list(dict.fromkeys([*first.values(), *last.values()]))
+    return [one for one in values.values() if not any(less in one.value and less != one.value for less in values)]
 
 
 def with_variant(task: Task, oracle: Play, artifact: IssuedValue, variant: str) -> Play | None:

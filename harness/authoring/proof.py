@@ -13,20 +13,18 @@ certificate check by check, the cells of Proposition 1.
 
 from __future__ import annotations
 
-import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.agent import Agent, Budget
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SUCCESS, SolutionAgent, holds_seats, violation_names
 from harness.authoring.apart import proved_apart
-from harness.authoring.findings import Place
+from harness.authoring.findings import Place, placed
 from harness.authoring.lint import lint_worlds
 from harness.authoring.plays import NOP, SOLVE
 from harness.authoring.proving import Traces, prove, replay, settled
@@ -55,22 +53,16 @@ def prove_in(
 ) -> Iterator[ProofCheck]:
     """The checks of one task in a runtime; a foreign task, without expectations, has its oracle and nop."""
     if why := runtime.refuses(task):
-        yield failed(f"{runtime.name}:runs", None, *_placed(why, task.path / "task.toml"))
+        yield failed(f"{runtime.name}:runs", None, *placed(why, Place(task.path / "task.toml", 1)))
         return
     try:
         runtime.prepare([task])
     except HarnessError as error:
-        yield failed(f"{runtime.name}:images", None, *_placed(str(error), task.path / "environment" / "Dockerfile"))
+        yield failed(f"{runtime.name}:images", None, *placed(str(error), Place(task.path / "environment" / "Dockerfile", 1)))
         return
     wanted = dict(expected) or {(player, seed): Expected("", "") for seed in seeds for player in (SOLVE, NOP)}
     for (player, seed), result in _played(runtime, task, list(wanted), workers):
         yield _check(runtime.name, task, player, seed, wanted[player, seed], result)
-
-
-def _placed(why: str, path: Path) -> tuple[Place, str]:
-    """Where a message of the form `path:line: what` points, and what it says; one of another form is about `path`."""
-    pointed = re.fullmatch(r"(/[^\n:]*):(\d+): (.*)", why, re.DOTALL)
-    return (Place(Path(pointed[1]), int(pointed[2])), pointed[3]) if pointed else (Place(path, 1), why)
 
 
 def _played(
