@@ -203,7 +203,8 @@ def test_runners_pipes_cannot_hold_the_harness(episode: Play, attacker: Any) -> 
         spent.append(time.monotonic() - began)
         assert pod.run(["echo", "fine"], timeout_s=9, virtual_time=False).output == b"fine\n"
 
-    outcome = episode(attacker([], files={"/tmp/hold.py": HOLD}, then=hold))
+    # Files that were put arrive with the next command; four at once would race for them.
+    outcome = episode(attacker(["true"], files={"/tmp/hold.py": HOLD}, then=hold))
 
     assert verdict(outcome) == NOTHING
     assert codes <= {None, 137}
