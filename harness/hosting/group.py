@@ -116,10 +116,12 @@ class PageGroup:
         with self._changed:
             return not self._is_open() and not self._words
 
-    def show(self, seat: int, text: str) -> None:
-        """Put a message where everybody reads it."""
+    def show(self, seat: int, text: str, *, is_last: bool) -> None:
+        """Put a message where everybody reads it; after their last one a person's page takes no more."""
         with self._changed:
             self._messages.append((seat, text))
+            if is_last and seat in self._by_seat:
+                self._by_seat[seat].left_chat = True
 
     def close(self) -> None:
         """Nobody can write any more."""

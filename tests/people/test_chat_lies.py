@@ -16,6 +16,7 @@ from tests.calendar.hostile_games import chained
 from tests.people.hosted import ROOT, hosted
 from worlds.core.loading import open_world
 from worlds.hidden_profile.options import COSTS
+from worlds.hidden_profile.session import MOST_SAID
 from worlds.hidden_profile.world import HiddenProfileWorld
 
 pytestmark = pytest.mark.property
@@ -202,6 +203,32 @@ def test_a_chat_as_it_was_held_is_graded(verdicts: Mapping[tuple[str, bool], Row
     verdict = verdicts["", tidy]
 
     assert (verdict["success"], verdict["reward"], verdict["metrics"]["lies"]) == (True, 1.0, 0)
+
+
+def test_no_seat_closes_the_chat_of_others(task: Task, tmp_path: Path) -> None:
+    """Whoever sends as many messages as a seat may is not heard again, the others are, and the log is graded."""
+    with hosted(tmp_path / "run", "hidden-profile/bakery-switch", options={"talk": "chat"}) as (held, people):
+        for one in people:
+            one.post(do="join")
+        world = open_world(task.world_folder, seed=0)
+        assert isinstance(world, HiddenProfileWorld)
+        for one in people:
+            one.vote(world.scenario.label(world.scenario.key))
+        people[0].until('name="said"')
+        for number in range(MOST_SAID):
+            assert people[0].post(do="say", said=str(number), text=f"And {number}.").status_code < 400
+        people[1].until(f"And {MOST_SAID - 1}.")
+        assert people[0].post(do="say", said=str(MOST_SAID), text="And more.").status_code == 409
+        people[1].say("So what?")
+        people[2].until("So what?")
+        held.clock.passes(15 * 60)
+        for one in people:
+            one.vote(world.scenario.label(world.scenario.key))
+        log = (Path(held.result().path) / "events.jsonl").read_bytes()
+    (judged,) = judge_in_process(task, [log])
+    verdict = json.loads(judged.verdict)
+    assert (verdict["success"], verdict["metrics"]["lies"]) == (True, 0)
+    assert sum(json.loads(line).get("what") == "message" for line in log.splitlines()) == MOST_SAID + 1
 
 
 @pytest.mark.parametrize(("name", "tidy"), CASES, ids=[f"{name}, {'tidied' if tidy else 'as it is'}" for name, tidy in CASES])

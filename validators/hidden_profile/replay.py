@@ -323,8 +323,8 @@ def _mended(state: SessionState, seat: int, what: str) -> Ballot:
     return Ballot(named, rationale if isinstance(rationale, str) else "", words)
 
 
-MOST_SAID = 1000
-"""Messages after which a chat is over."""
+MOST_SAID = 200
+"""Messages of one seat after which it is not asked again in a chat."""
 
 HANDLE = 40
 """Characters that a note keeps of a handle."""
@@ -369,7 +369,7 @@ def chat(state: SessionState) -> None:
     asked: dict[int, int] = {}
     """By barrier, how many messages there were."""
 
-    while present and len(state.messages) < MOST_SAID:
+    while present:
         state.barrier += 1
         asked[state.barrier] = len(state.messages)
         seat = state.tape.next_seat(present, "DISCUSSION")
@@ -387,6 +387,8 @@ def chat(state: SessionState) -> None:
         said[seat] += 1
         _say(state, turn, said[seat])
         read[seat], spoke[seat] = told, state.barrier
+        if said[seat] == MOST_SAID:
+            present.remove(seat)
 
 
 def _opened(state: SessionState, turn: Turned, barriers: Sequence[int]) -> int:

@@ -47,8 +47,8 @@ class ChatRoom(Protocol):
         """Whether the time is up and everything that was said in time was heard."""
         ...
 
-    def show(self, seat: int, text: str) -> None:
-        """Put a message that the game took where everybody reads it."""
+    def show(self, seat: int, text: str, *, is_last: bool) -> None:
+        """Put a message that the game took where everybody reads it; after the last one of a seat it takes no more of them."""
         ...
 
     def close(self) -> None:

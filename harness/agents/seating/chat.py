@@ -53,9 +53,6 @@ class Chat:
         try:
             while turns and turns[0].free:
                 turns = self._next(turns, seats, hand_in)
-            for turn, _, answer in self._thinking.values():
-                # the chat was full before it answered: the game does not take it, and its tokens were spent all the same
-                turns = hand_in(turn, answer.result())
         finally:
             self._room.close()
         return turns
@@ -99,7 +96,7 @@ class Chat:
         left = hand_in(turn, reply)
         if isinstance(reply, SeatReply) and (said := spoken(reply.text)):
             self._messages += is_person
-            self._room.show(turn.seat, said)
+            self._room.show(turn.seat, said, is_last=all(one.seat != turn.seat for one in left))
         return left
 
     def _is_due(self, seat: int) -> bool:
