@@ -198,7 +198,8 @@ class SolutionAgent:
             try:
                 players(task)[self.player][1](api, pod.instruction, wait)
             except (Exception, SystemExit) as error:  # noqa: BLE001 - a solution may raise anything, and is evidence if it does
-                report.log.append(traceback.format_exc())
+                if self._transport is None:
+                    report.log.append(traceback.format_exc())
                 # a folder that cannot be imported says where by itself
                 kind = "" if isinstance(error, TaskInvalid) else f"{type(error).__name__}: "
                 return f"{kind}{error}".splitlines()[0][:_ERROR_CAP]

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from harness.agent import Agent, Budget
 from harness.agents.scripted import NopAgent
@@ -27,10 +27,10 @@ from harness.authoring.apart import proved_apart
 from harness.authoring.findings import Place, placed
 from harness.authoring.lint import lint_worlds
 from harness.authoring.plays import NOP, SOLVE
-from harness.authoring.proving import Traces, prove, replay, settled
+from harness.authoring.proving import prove, replay, settled
 from harness.authoring.report import ProofCheck, ProofReport, Proved, TaskProof, failed, passed, proof
 from harness.authoring.scope import Scope, seeds_of, spread
-from harness.authoring.workers import Job, WorkerPool
+from harness.authoring.workers import WorkerPool
 from harness.errors import HarnessError, UsageError
 from harness.play.episode import run_episode
 from harness.pod import EpisodeSpec, Runtime, SandboxedRuntime
@@ -167,29 +167,12 @@ def _proofs(
 
 
 def _in_process(scopes: Sequence[Scope], workers: int) -> Iterator[tuple[Scope, Proved]]:
-    """Each task proved and replayed, as soon as both are done."""
-    proved: dict[int, Any] = {}
-    replayed: dict[int, Traces] = {}
-    places = _places(scopes, workers)
-    # A task's replay goes to the worker after the one that proves it.
-    jobs: list[Job[tuple[int, dict[int, Any]]]]
-    jobs = [(places[number], (number, proved), prove, (scope,)) for number, scope in enumerate(scopes)]
-    jobs += [(places[number] + 1, (number, replayed), replay, (scope,)) for number, scope in enumerate(scopes)]
+    """Each task proved and replayed, as soon as both are done; those with most clients are begun first."""
+    order = sorted(range(len(scopes)), key=lambda number: -len(violation_names(scopes[number].task)))
+    pairs = [(number, (prove, (scopes[number],)), (replay, (scopes[number],))) for number in order]
     with WorkerPool(workers) as pool:
-        for (number, shelf), result in pool.run(jobs):
-            shelf[number] = result
-            if number in proved and number in replayed:
-                yield scopes[number], settled(scopes[number], proved.pop(number), replayed.pop(number))
-
-
-def _places(scopes: Sequence[Scope], workers: int) -> list[int]:
-    """The worker of each task: those with most clients are given out first, each to the worker with least to do."""
-    weights = [1 + len(violation_names(scope.task)) for scope in scopes]
-    loads, places = [0] * max(1, workers), [0] * len(scopes)
-    for number in sorted(range(len(scopes)), key=lambda number: -weights[number]):
-        places[number] = loads.index(min(loads))
-        loads[places[number]] += weights[number]
-    return places
+        for number, proved, replayed in pool.run(pairs):
+            yield scopes[number], settled(scopes[number], proved, replayed)
 
 
 def _apart(scope: Scope, sandbox: SandboxedRuntime, runtimes: Sequence[Runtime], workers: int) -> TaskProof:

@@ -74,8 +74,8 @@ def answer(job: ProverJob, root: Path) -> str:
 def _proved(job: ProverJob, folder: Path) -> str:
     scope = Scope(admitted(read_task(folder)), job.seeds, job.thorough)
     with WorkerPool(2) as pool:
-        done = dict(pool.run([(0, "proved", prove, (scope,)), (1, "replayed", replay, (scope,))]))
-    return settled(scope, done["proved"], done["replayed"]).model_dump_json()
+        ((_, proved, replayed),) = pool.run([("both", (prove, (scope,)), (replay, (scope,)))])
+    return settled(scope, proved, replayed).model_dump_json()
 
 
 def _unpacked(job: ProverJob, root: Path) -> Path:

@@ -118,9 +118,9 @@ def test_the_mark_goes_along(other: Task) -> None:
 
     assert trust.runs_here(pickle.loads(pickle.dumps(vouched)))
     with WorkerPool(2) as pool:
-        assert [done for _, done in pool.run([(1, "x", trust.require, (vouched,))])] == [None]
+        assert list(pool.run([("x", (abs, (-1,)), (trust.require, (vouched,)))])) == [("x", 1, None)]
     with WorkerPool(2) as pool, pytest.raises(UsageError, match="does not run in this process"):
-        list(pool.run([(1, "x", trust.require, (other,))]))
+        list(pool.run([("x", (abs, (-1,)), (trust.require, (other,)))]))
 
 
 def test_gate_tells_whose_code_runs_where(other: Task) -> None:

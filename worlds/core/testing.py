@@ -73,8 +73,21 @@ class WireTransport(httpx.BaseTransport):
         return httpx.Response(answer.status, headers=list(answer.headers), content=answer.body)
 
 
+class _Cookies(httpx.Cookies):
+    """Looks for cookies in answers that set one: to look takes as long as a world takes to answer."""
+
+    def extract_cookies(self, response: httpx.Response) -> None:
+        """Keep what the answer sets."""
+        if "set-cookie" in response.headers:
+            super().extract_cookies(response)
+
+
 class _Client(httpx.Client):
     """Puts the base URL before a path itself: to join the two, httpx parses URLs four times a request."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self._cookies = _Cookies()
 
     def build_request(self, method: str, url: httpx.URL | str, **given: Any) -> httpx.Request:
         """The request for a path, or for a whole URL."""
