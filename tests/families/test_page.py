@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
+import json
 import re
 import subprocess
 import xml.etree.ElementTree as ET
@@ -170,6 +171,36 @@ def test_csv(made: WholeReport) -> None:
     assert "\n'=cmd|' /C calc'!A0," in as_csv(type(made.spent)("x", "x", made.spent.columns, (formula,)))
     named = type(made.spent)("x", "x", (Column("=1+1", "Model"),), ({"=1+1": 1},))
     assert as_csv(named).startswith("'=1+1\n")
+
+
+def hostile(value: Any) -> Any:
+    """Any JSON value with other words in the place of each text."""
+    if isinstance(value, dict):
+        return {name: hostile(one) for name, one in value.items()}
+    return [hostile(one) for one in value] if isinstance(value, list) else f"=1+1{EVIL}" if isinstance(value, str) else value
+
+
+@pytest.mark.property
+def test_texts_of_games_are_only_text(harness: Command, tmp_path: Path) -> None:
+    """Whatever the results of games say, a page with them loads and runs nothing, and a spreadsheet computes nothing."""
+    run = tmp_path / "run"
+    played = harness("run", "uniform-01", "bakery-switch", "--agent", "oracle", "--runtime", "inprocess", "--out", run)
+    assert played.returncode == 0
+    for path in run.glob("episodes/*/*/*/result.json"):
+        told = json.loads(path.read_bytes())
+        told["metrics"] = {**hostile(told["metrics"]), "labels": {}}
+        path.write_text(json.dumps({**told, "model": EVIL}), encoding="utf-8")
+
+    done = harness("report", run, "--html", tmp_path / "r.html", "--csv", tmp_path / "csv")
+
+    assert done.returncode == 0, done.stderr
+    page = Page((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert (page.open, page.all("script", "iframe", "form", "img", "link", "object", "base", "use")) == ([], [])
+    assert "<script>alert(1)</script>" in "".join(page.words)
+    texts = [path.read_text(encoding="utf-8") for path in (tmp_path / "csv").iterdir()]
+    cells = [cell for text in texts for row in csv.reader(text.splitlines()) for cell in row]
+    assert any("alert(1)" in cell for cell in cells)
+    assert [cell for cell in cells if cell.startswith(("=", "+", "@"))] == []
 
 
 @pytest.mark.property
