@@ -85,7 +85,15 @@ def _show_recorded(words: Sequence[str], *, full: bool, seat: int | None, json: 
 
 
 def _list(folders: Sequence[Path], *, json: bool) -> None:
-    results = [(folder, read_result(folder)) for folder in folders]
+    results, damage = [], []
+    for folder in folders:
+        try:
+            results.append((folder, read_result(folder)))
+        except UsageError as error:
+            damage.append(error)
+            say(printable(f"warning: {error}"))
+    if not results:
+        raise damage[-1]
     if json:
         _emit([{**result.model_dump(mode="json"), "path": str(folder)} for folder, result in results])
         return

@@ -297,6 +297,22 @@ def test_show_on_the_command_line(recorded: Recorded, commands: Commands) -> Non
     ]
 
 
+def test_an_unreadable_episode_costs_no_other(recorded: Recorded, commands: Commands, tmp_path: Path) -> None:
+    """The list of a run has the episodes that can be read, and a warning names each other; without any, show fails."""
+    folder = shutil.copytree(recorded.folder / "oracle", tmp_path / "run")
+    whole, one, none = ["show", str(folder)], folder / "episodes/calendar" / CALENDAR / "s0-a1", folder / "none"
+    (one / "result.json").write_bytes(b"{")
+    shutil.copytree(one, none / "episodes/calendar" / CALENDAR / "s0-a1")
+    shutil.copy(folder / "run.json", none)
+
+    listed, nothing = commands([whole, ["show", str(none)]])
+
+    assert listed.code == 0
+    assert (HIDDEN in listed.out, CALENDAR in listed.out) == (True, False)
+    assert listed.err.startswith(f"warning: {one}/result.json cannot be read")
+    assert (nothing.code, "cannot be read" in nothing.err) == (2, True)
+
+
 def test_a_task_is_still_a_task(commands: Commands) -> None:
     """A task's own page has no empty fields, and numbers as they are written."""
     (shown,) = commands([["show", CALENDAR]])
