@@ -444,7 +444,7 @@ def _categories(one: Comparison) -> Iterator[Row]:
 
 def _labels(one: Comparison) -> Iterator[Row]:
     counts = [Counter(str(result.failure_label) for result in group.graded) for group in (one.first, one.second)]
-    for label in sorted({*counts[0], *counts[1]}, key=lambda label: -(counts[0][label] + counts[1][label])):
+    for label in sorted({*counts[0], *counts[1]}, key=lambda label: (-(counts[0][label] + counts[1][label]), label)):
         first, second = counts[0][label], counts[1][label]
         yield {
             "family": one.family,

@@ -96,7 +96,7 @@ def _mean(results: Sequence[Result]) -> Typical:
 def _recent(folders: Iterable[Path]) -> Iterator[Result]:
     """Graded episodes of the newest runs in these folders, as far as they can be read."""
     left = MOST_EPISODES
-    for run in sorted({run for folder in folders for run in _runs(folder)}, key=_begun, reverse=True)[:MOST_RUNS]:
+    for run in sorted(sorted({run for folder in folders for run in _runs(folder)}), key=_begun, reverse=True)[:MOST_RUNS]:
         for result in islice(RunFolder(run).results(damaged=[]), left):
             left -= 1
             if result.status == "graded":
