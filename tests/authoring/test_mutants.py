@@ -17,6 +17,7 @@ import pytest
 
 from harness.authoring.mutants.copies import allow, each_in_a_copy
 from harness.authoring.mutants.ground import surveyed
+from harness.authoring.mutants.operators import UNSEEDED
 from harness.authoring.mutants.planting import seedless
 from harness.authoring.mutants.report import MutantReport, TriedMutant
 from harness.authoring.mutants.run import Equivalent, try_mutants
@@ -65,6 +66,16 @@ def test_the_same_mutants_meet_the_same_fate(fresh: Path, tried: MutantReport) -
 
     assert len(drawn.mutants) == 6
     assert {mutant.id: mutant.fate for mutant in drawn.mutants}.items() <= whole.items()
+
+
+@pytest.mark.property
+def test_a_survivor_in_a_server_is_tried_on_other_seeds(fresh: Path) -> None:
+    """One seed cannot tell a draw that ignores the seed from one that does not; the task's other seeds do."""
+    tried = apart(fresh, [0])
+
+    unseeded = [mutant for mutant in tried.mutants if mutant.operator == UNSEEDED]
+    assert {mutant.fate for mutant in unseeded} == {"died"}
+    assert tried.rules_alive == []
 
 
 @pytest.mark.property

@@ -14,6 +14,7 @@ time. `unreached` survived because nothing runs its line."""
 
 FATES: tuple[Fate, ...] = get_args(Fate)
 DEAD: tuple[Fate, ...] = ("died", "unit-tests", "hung")
+ALIVE: tuple[Fate, ...] = ("survived", "unreached")
 
 LEAST = 0.95
 """The share of mutants without an entry among the equivalents that must die."""
@@ -56,7 +57,7 @@ class MutantReport(Strict):
     @property
     def share(self) -> float:
         """How many of those that are not equivalent died; 1 where there are none."""
-        dead, alive = len(self.of(*DEAD)), len(self.of("survived", "unreached"))
+        dead, alive = len(self.of(*DEAD)), len(self.of(*ALIVE))
         return dead / (dead + alive) if dead + alive else 1.0
 
     @property
@@ -68,12 +69,12 @@ class MutantReport(Strict):
     @property
     def rules_alive(self) -> list[TriedMutant]:
         """Survivors in a task's server, where its rules are: each must be noticed, or be listed with a reason."""
-        return [mutant for mutant in self.of("survived", "unreached") if mutant.kind == "server"]
+        return [mutant for mutant in self.of(*ALIVE) if mutant.kind == "server"]
 
     @property
     def ok(self) -> bool:
         """True if no rule's mutant survived, and enough of the others died."""
-        return not self.rules_alive and len(self.of("survived", "unreached")) <= self.allowed
+        return not self.rules_alive and len(self.of(*ALIVE)) <= self.allowed
 
     def rows(self) -> Iterator[tuple[str | int, ...]]:
         """By kind of file and together: how many mutants, and of each fate."""

@@ -2,7 +2,8 @@
 
 1. Every task is played and judged as it is, once, with a note of which lines run when (`ground`).
 2. Each mutant goes to a copy of its own, with the tasks whose proof runs its line (`rounds`). What nothing runs has survived.
-3. Of tasks that are data, and so share all their code, an even spread of ten of each family is played, each on one seed.
+3. What survives in a task's own server is tried once more on the other seeds of the task: the first may not draw its case.
+4. Of tasks that are data, and so share all their code, an even spread of ten of each family is played, each on one seed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from harness.agents import solutions
 from harness.authoring.mutants.copies import each_in_a_copy
 from harness.authoring.mutants.ground import Ground, standing, surveyed
 from harness.authoring.mutants.mutation import SourceMutant, drawn
-from harness.authoring.mutants.report import Fate, MutantReport, TriedMutant
+from harness.authoring.mutants.report import ALIVE, Fate, MutantReport, TriedMutant
 from harness.authoring.mutants.rounds import Progress, Trying, settle
 from harness.authoring.mutants.targets import MutatedFile, mutants_in, targets
 from harness.authoring.mutants.trial import reaching
@@ -117,13 +118,30 @@ def try_mutants(
         wanted = {mutant.id for mutant in drawn([mutant for mutant, _ in waiting], draw)}
         waiting, fates = [one for one in waiting if one[0].id in wanted], {}
     progress(f"{len(waiting)} mutants of {len(files)} files, {len(fates)} known equivalents")
-    grounds = _surveyed(ours, waiting, seeds, workers)
-    progress(f"{sum(len(ground.plays) for ground in grounds)} episodes of {len(grounds)} tasks")
-    trying = [Trying(mutant, target, reaching(mutant, target, grounds)) for mutant, target in waiting]
-    for one, fate, by in settle(trying, workers, progress):
-        fates[one.mutant.id] = _fate(one.mutant, one.target, fate, by)
+    fates |= _settled(ours, waiting, seeds, workers, progress)
+    left = [one for one in waiting if one[1].kind == "server" and fates[one[0].id].fate in ALIVE]
+    others = sorted({seed for task in ours for seed in seeds_of(task, None)} - set(seeds))
+    if left and others:
+        progress(f"{len(left)} survivors in servers, on the other seeds of their tasks")
+        own = [task for task in ours if any(task == target.task for _, target in left)]
+        fates |= _settled(own, left, others, workers, progress)
     ordered = tuple(fates[mutant.id] for mutant, _ in made if mutant.id in fates)
     return MutantReport(mutants=ordered, seconds=round(time.perf_counter() - started, 1), drawn=draw is not None)
+
+
+def _settled(
+    tasks: Sequence[Task],
+    waiting: Sequence[tuple[SourceMutant, MutatedFile]],
+    seeds: Sequence[int],
+    workers: int,
+    progress: Progress,
+) -> dict[str, TriedMutant]:
+    """The fate of each of these mutants on these seeds, by its id."""
+    grounds = _surveyed(tasks, waiting, seeds, workers)
+    progress(f"{sum(len(ground.plays) for ground in grounds)} episodes of {len(grounds)} tasks")
+    trying = [Trying(mutant, target, reaching(mutant, target, grounds)) for mutant, target in waiting]
+    told = settle(trying, workers, progress)
+    return {one.mutant.id: _fate(one.mutant, one.target, fate, by) for one, fate, by in told}
 
 
 def _surveyed(
