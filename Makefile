@@ -10,6 +10,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 UV_VERSION := 0.13.8
 VENV := .venv
 BIN := $(VENV)/bin
+# What playing needs, and what else developing needs
+RUNTIME := $(VENV)/.runtime
 SETUP := $(VENV)/.set-up
 
 # Compiled once, whatever the environment says: reading litellm anew takes seconds in every process.
@@ -21,7 +23,7 @@ AXE_VERSION := 4.14.1
 .PHONY: task test property browser readers real-model docker-test docker-suite bubblewrap-suite proof attacks reference lint types verify mutants curve papers release golden learned images bench inspect-test verifiers-test ray-test integrations-lock setup lock clean
 .DEFAULT_GOAL := task
 
-task: $(SETUP)
+task: $(RUNTIME)
 	@$(BIN)/harness run $(TASK) $(ARGS)
 
 test: $(SETUP)
@@ -148,25 +150,34 @@ bench: $(SETUP)
 setup: $(SETUP)
 
 # uv when there is one, or one that pip brings into .venv; pip alone where uv cannot reach an index.
-$(SETUP): requirements.lock pyproject.toml
+install = uv=$$(command -v uv || { $(BIN)/pip install -qq --disable-pip-version-check uv==$(UV_VERSION) && echo $(BIN)/uv; }) || true; \
+	if [ -n "$$uv" ] && $$uv pip install -q --python $(BIN)/python --require-hashes -r $(1); then \
+	  $$uv pip install -q --python $(BIN)/python --no-deps -e .; \
+	else \
+	  $(BIN)/pip install -qq --disable-pip-version-check --require-hashes -r $(1) && \
+	  $(BIN)/pip install -qq --disable-pip-version-check --no-deps -e .; \
+	fi
+
+$(RUNTIME): requirements-runtime.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer is needed; try: make PYTHON=/path/to/python3" >&2; exit 2; }
 	@echo "setting up $(VENV) (once)"
 	@$(PYTHON) -m venv $(VENV)
-	@uv=$$(command -v uv || { $(BIN)/pip install -qq --disable-pip-version-check uv==$(UV_VERSION) && echo $(BIN)/uv; }) || true; \
-	if [ -n "$$uv" ] && $$uv pip install -q --python $(BIN)/python --require-hashes -r requirements.lock; then \
-	  $$uv pip install -q --python $(BIN)/python --no-deps -e .; \
-	else \
-	  $(BIN)/pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock && \
-	  $(BIN)/pip install -qq --disable-pip-version-check --no-deps -e .; \
-	fi
+	@$(call install,requirements-runtime.lock)
 	@# uv leaves compiling to whoever imports first, which may be somebody who writes no bytecode: 4 s in each of their runs
 	@$(BIN)/python -c "from harness.agents.llm.provider import library; library()"
 	@echo "to type harness without its folder, in this shell: . $(BIN)/activate"
 	@touch $@
 
+$(SETUP): requirements.lock $(RUNTIME)
+	@echo "adding what tests need to $(VENV) (once)"
+	@$(call install,requirements.lock)
+	@touch $@
+
 lock:
-	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --extra report --extra dev --universal --python-version 3.11 --generate-hashes \
 	  --no-annotate --no-header --no-emit-index-url -o requirements.lock
+	uv pip compile pyproject.toml -c requirements.lock --universal --python-version 3.11 --generate-hashes \
+	  --no-annotate --no-header --no-emit-index-url -o requirements-runtime.lock
 	for reader in harbor scout seats verifiers; do uv pip compile tests/readers/$$reader/requirements.in \
 	  $$(test $$reader != seats || echo pyproject.toml) --universal --python-version 3.12 --generate-hashes --no-annotate --no-header --no-emit-index-url -o tests/readers/$$reader/requirements.txt || exit; done
 	uv pip compile tests/real_model/requirements.in --no-deps --universal --python-version 3.11 --generate-hashes \

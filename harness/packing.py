@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from harness.contents import read_file, read_files
 from harness.errors import UsageError, quoted
+from harness.modules import report_library
 from harness.packs import GROUP, KIND, PIECE, VERSION, PackedFiles, is_result
 from harness.records import RunFolder
 from harness.run_files import is_abandoned, remove
@@ -179,7 +180,7 @@ def _pieces(size: int) -> int:
 
 
 def _write(root: Path, contents: RunContents, out: Path) -> None:
-    import duckdb  # noqa: PLC0415 - only where a run is packed
+    duckdb = report_library("duckdb")
 
     rows, failed = _rows(root, contents), list[BaseException]()
 

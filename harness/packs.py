@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from harness.bounds import PACK_BYTES, PACK_PATH_BYTES, PACK_PIECE_BYTES, PACK_RATIO, PACK_ROWS, Limit
 from harness.contents import NotPlain
 from harness.errors import UsageError
+from harness.modules import report_library
 from harness.run_files import FolderFiles, RunFiles, in_order, is_packed, run_and_place
 
 PIECE, GROUP = PACK_PIECE_BYTES, 256
@@ -90,7 +91,7 @@ class PackedFiles:
 
     def __init__(self, path: Path) -> None:
         """Open it; raises UsageError for a file that is no packed run of this version, or is over the budget."""
-        import duckdb  # noqa: PLC0415 - only where a run is packed
+        duckdb = report_library("duckdb")
 
         self.path = path
         self._error = duckdb.Error

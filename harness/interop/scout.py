@@ -17,6 +17,7 @@ from typing import Any
 
 from harness.headline import forfeits_told
 from harness.interop.inspect_log import events_of, messages_of, talks_of
+from harness.modules import report_library
 from harness.reading import RecordedEpisode
 from harness.writing import make_folder
 
@@ -43,7 +44,7 @@ class ScoutDatabase:
     """A folder of transcripts, filled episode by episode."""
 
     def __init__(self, folder: Path) -> None:
-        import duckdb  # noqa: PLC0415 - only where runs are exported
+        duckdb = report_library("duckdb")
 
         self._folder, self._rows, self._bytes, self._files = folder, 0, 0, 0
         make_folder(folder / "_index")

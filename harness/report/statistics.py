@@ -13,12 +13,13 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from statistics import correlation, fmean
 from typing import Any, NamedTuple
+
+from harness.modules import report_library
 
 Interval = tuple[float, float]
 
@@ -49,7 +50,7 @@ class Line(NamedTuple):
 
 def scipy_stats() -> Any:
     """scipy.stats, imported when a statistic needs it: start-up does without."""
-    return importlib.import_module("scipy.stats")
+    return report_library("scipy.stats")
 
 
 def rate_interval(clusters: Sequence[Sequence[bool]]) -> Interval | None:
@@ -173,7 +174,7 @@ def student(degrees: float, share: float = (1 + _LEVEL) / 2) -> float:
 
 def _special() -> Any:
     """scipy.special, imported when an interval needs it."""
-    return importlib.import_module("scipy.special")
+    return report_library("scipy.special")
 
 
 def _variance(clusters: Sequence[Sequence[float]], mean: float) -> float:

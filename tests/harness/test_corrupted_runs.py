@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import Command
 from tests.forked import WaitingHarness
 from tests.harness.corruptions import CORRUPTIONS
+from tests.measured import measured
 
 ROOT = Path(__file__).parents[2]
 TASKS = ("presigned-url-download", "uniform-01", "bakery-switch")
@@ -83,7 +84,13 @@ def faults(corruption: str, names: Collection[str], run: Path, waiting: WaitingH
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         spoiled = CORRUPTIONS[corruption](run, folder / "spoiled")
-        done = waiting.measured([*map(str, COMMANDS[name](spoiled, run, folder / "out"))], environ(), 6 * MOST_S)
+        words = [*map(str, COMMANDS[name](spoiled, run, folder / "out"))]
+        done = waiting.measured(words, environ(), 6 * MOST_S)
+        if done.megabytes > MOST_MB:
+            # a copy has all that the process it is of had imported
+            shutil.rmtree(folder / "out", ignore_errors=True)
+            (folder / "out.run.parquet").unlink(missing_ok=True)
+            done = done._replace(megabytes=measured(words, folder, environ()).megabytes)
         in_words = done.code in {0, 1, 2, 3, 4} and not any(word in done.said for word in ("Traceback", "\x1b]0"))
         if not in_words or done.megabytes > MOST_MB or done.seconds > MOST_S:
             found.append(f"{name}: exit {done.code}, {done.seconds:.1f} s, {done.megabytes:.0f} MB: {done.said[-400:]}")

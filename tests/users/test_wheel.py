@@ -72,8 +72,8 @@ def installed(request: pytest.FixtureRequest, uv: str, wheel: Path, tmp_path: Pa
     return place / "bin/harness"
 
 
-def typed(harness: Path, home: Path, *words: str) -> str:
-    """What a command says on both of its streams; it must succeed."""
+def typed(harness: Path, home: Path, *words: str, code: int = 0) -> str:
+    """What a command says on both of its streams; it must end with this code."""
     ours = ("PARLEY_", "PYTHON", "VIRTUAL_ENV")
     environ = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     environ |= {"PATH": SEARCH, "XDG_CACHE_HOME": str(home / ".cache")}
@@ -87,19 +87,20 @@ def typed(harness: Path, home: Path, *words: str) -> str:
         check=False,
         stdin=subprocess.DEVNULL,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     return done.stdout + done.stderr
 
 
 def test_the_wheel_needs_nothing_beside_it(installed: Path, home: Path) -> None:
-    """Every task is there, one of each family runs, and a report is made of them."""
+    """Every task is there, one of each family runs, and what needs an extra says which."""
     names = ("presigned-url-download", "uniform-01", "bakery-switch")
 
     assert len(typed(installed, home, "list").splitlines()) == 1 + len(discover(ROOT / "tasks"))
     said = typed(installed, home, "run", *names, "--runtime", "inprocess", "--out", "three")
     assert f"trace {TRACE}" in said
     assert "3 of 3 succeeded" in said
-    assert "oracle" in typed(installed, home, "report", "three")
+    assert "oracle" in typed(installed, home, "show", "three")
+    assert "try: pip install 'parley-bench[report]'" in typed(installed, home, "pack", "three", code=2)
 
 
 @pytest.mark.parametrize("installed", [f"{sys.version_info[0]}.{sys.version_info[1]}"], indirect=True)

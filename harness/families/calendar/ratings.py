@@ -21,7 +21,6 @@ their own, by coordination, then excess, then protocol-semantic VPS, which is no
 
 from __future__ import annotations
 
-import importlib
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,6 +34,7 @@ import numpy as np
 
 from harness.bounds import RECORD_BYTES
 from harness.families.calendar.held import name_of
+from harness.modules import report_library
 from harness.packs import read_recorded
 from harness.records import Result, SeatResult
 from harness.registry import Task
@@ -170,7 +170,7 @@ def mmr(ratings: Iterable[Rating]) -> float | None:
 
 def _model(margin: float) -> Any:
     """OpenSkill's Plackett-Luce model, its default."""
-    return importlib.import_module("openskill.models").PlackettLuce(margin=margin)
+    return report_library("openskill.models").PlackettLuce(margin=margin)
 
 
 Rated = Mapping[str, Mapping[str, Rating]]
