@@ -70,6 +70,9 @@ def _batches(files: Iterable[tuple[str, int]]) -> Iterator[tuple[int, list[str]]
 
 
 KEY_FILE = "edition.key"
+_PIECE = PIECE // 8
+"""Bytes of a file in one row: DuckDB holds a whole group several times before it writes it."""
+
 _STEP = 2048 // GROUP
 """DuckDB hands rows on by 2,048, and writes a group once it has enough: of so many rows one is kept, so a group is `GROUP`."""
 
@@ -176,7 +179,7 @@ def _below(folder: str, place: str, without: set[str]) -> Iterator[tuple[str, in
 
 
 def _pieces(size: int) -> int:
-    return max(1, -(-size // PIECE))
+    return max(1, -(-size // _PIECE))
 
 
 def _write(root: Path, contents: RunContents, out: Path) -> None:
@@ -221,7 +224,7 @@ def _rows(root: Path, contents: RunContents) -> Iterator[dict[str, Any]]:
         refuse_secrets(str(root / name), data)
         column, other = ("result", "data") if is_result(name) else ("data", "result")
         for part in range(_pieces(size)):
-            yield {"path": name, "part": part, column: data[part * PIECE : (part + 1) * PIECE], other: None}
+            yield {"path": name, "part": part, column: data[part * _PIECE : (part + 1) * _PIECE], other: None}
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """A run in one file: Parquet with zstd, so that a hundred thousand episodes are one file to copy, to publish and to query.
 
-1. A row is one file of the run, or a piece of `PIECE` bytes of a longer one: `path`, `part` (from 0), and its bytes in `data`;
-   those of a finished episode's result.json stand in `result` instead, so that tables read only that column.
+1. A row is one file of the run, or a piece of a longer one (at most `PIECE` bytes): `path`, `part` (from 0), and its bytes in
+   `data`; those of a finished episode's result.json stand in `result` instead, so that tables read only that column.
 2. Rows are sorted folder by folder, in groups of `GROUP`. A file is looked up by the first path of each group, and the last few
    groups are kept: whoever reads episode after episode unpacks each group once, and holds never more than those.
 3. DuckDB gets the file by its descriptor, since it would take `[` or `*` in a name for a pattern.
