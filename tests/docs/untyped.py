@@ -20,8 +20,6 @@ _CLUSTER = "wants a cluster; make ray-test starts one of two nodes and plays the
 _PLACEHOLDER = "path/to/task is any folder"
 
 PLANNED: Mapping[str, str] = {
-    "harness run contract --model anthropic/claude-sonnet-4-5 --interface tool --yes": _HOURS,
-    "harness run contract --model openai/mine --api-base http://127.0.0.1:8000/v1 --seeds 0-9 --yes": _HOURS,
     "harness run contract --model gpt-5 --k 3": _HOURS,
     "harness run presigned-url-download --model local --turns 5": "wants 127 MB of packages; make real-model plays it",
     "harness run --preset contract-leaderboard --model gpt-5": _HOURS,
@@ -93,7 +91,7 @@ OTHERS: Mapping[str, str] = {
     "uv build --wheel": "tests/users/test_wheel.py builds it",
     "python3 -m venv elsewhere && elsewhere/bin/pip install dist/parley_bench-*.whl": _INSTALLS,
     "elsewhere/bin/harness run presigned-url-download": _INSTALLS,
-    "pip install parley-bench": _INSTALLS,
+    "pip install 'parley-bench[report]'": _INSTALLS,
     "pip install 'parley-bench[ray]'": _INSTALLS,
     """ray start --head --port 6379 --num-cpus 8 --resources '{"parley_sandbox": 8}'""": _CLUSTER,
     """ray start --address 10.0.0.1:6379 --num-cpus 16 --resources '{"parley_sandbox": 16}'""": _CLUSTER,

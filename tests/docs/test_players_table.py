@@ -1,4 +1,4 @@
-"""README.md's figures of scripted players are what its own commands come to."""
+"""The FAQ's figures of scripted players are what its own commands come to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.docs.pages import ROOT, commands
 
 pytestmark = pytest.mark.property
 
-PAGE = ROOT / "README.md"
+PAGE = ROOT / "docs/faq.md"
 FAMILIES = ("contract", "calendar", "hidden-profile")
 PLAYERS = re.compile(r"^\| ([^|]*(?:oracle|nop|`)[^|]*) \| *([\d.]*) \| *([\d.]*) \| *([\d.]*) \|$", re.MULTILINE)
 
