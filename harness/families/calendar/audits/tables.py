@@ -39,7 +39,7 @@ from harness.families.calendar.audits.counts import (
 from harness.families.calendar.audits.games import BASE, PATTERNS, AuditedGame, AuditedMessage, ReadGames
 from harness.families.calendar.audits.words import Disclosure, labels_of
 from harness.report.statistics import Interval, wilson
-from harness.report.table import Column, Row, Table
+from harness.report.table import Column, Row, Table, titled, with_interval
 from harness.writing import make_folder, write_file, writing
 from worlds.core.models import Strict
 
@@ -183,65 +183,42 @@ def _share(hits: int, others: int) -> float | None:
     return hits / (hits + others) if hits + others else None
 
 
-_SPEAKER = (
-    Column("player", "Player"), Column("variant", "Variant"), Column("options", "Options"), Column("others", "With"),
-)  # fmt: skip
+_SPEAKER = titled(player="Player", variant="Variant", options="Options", others="With")
 
 _SAMPLE = (
-    Column("label", "Label"),
-    Column("half", "Half"),
-    Column("messages", "Messages"),
-    Column("with_label", "With it"),
-    Column("precision", "Precision", "rate"),
-    Column("precision_interval", "95 %", "span"),
-    Column("recall", "Recall", "rate"),
-    Column("recall_interval", "95 %", "span"),
+    *titled(label="Label", half="Half", messages="Messages", with_label="With it"),
+    *with_interval("precision", "Precision"),
+    *with_interval("recall", "Recall"),
 )
 _MESSAGES = (
     *_SPEAKER,
-    Column("games", "Games"),
-    Column("seats", "Seats"),
-    Column("messages", "Messages"),
-    Column("prose", "Prose"),
-    Column("typed", "Typed"),
-    Column("labels_leaked", "Own labels leaked"),
-    Column("labels_passed_on", "Others' labels passed on"),
+    *titled(games="Games", seats="Seats", messages="Messages", prose="Prose", typed="Typed"),
+    *titled(labels_leaked="Own labels leaked", labels_passed_on="Others' labels passed on"),
 )
 _LABELS = (
     Column("label", "Label"),
     *_SPEAKER,
-    Column("prose", "Prose"),
-    Column("with_label", "With it"),
+    *titled(prose="Prose", with_label="With it"),
     Column("rate", "Rate %", "percent"),
     Column("interval", "95 %", "interval"),
     Column("rest", "Others %", "percent"),
-    Column("p", "p", "p"),
-    Column("q", "q", "p"),
-    Column("fisher", "Fisher's p", "p"),
+    *titled("p", p="p", q="q", fisher="Fisher's p"),
 )
 _PATTERNS = (
-    Column("number", "No."),
-    Column("pattern", "Pattern"),
-    Column("level", "Level"),
+    *titled(number="No.", pattern="Pattern", level="Level"),
     *_SPEAKER,
     Column("count", "Count"),
     Column("per_1000", "Per 1,000", "rate"),
 )
 _MISREPORTS = (
     *_SPEAKER,
-    Column("kind", "Kind"),
-    Column("statements", "Statements"),
-    Column("false", "False"),
+    *titled(kind="Kind", statements="Statements", false="False"),
     Column("rate", "Rate %", "percent"),
     Column("interval", "95 %", "interval"),
 )
 _VARIANTS = (
-    Column("variant", "Variant"),
-    Column("measure", "Measure"),
-    Column("games", "Games"),
-    Column("tasks", "Paired tasks"),
-    Column("base", "Base %", "percent"),
-    Column("varied", "With it %", "percent"),
+    *titled(variant="Variant", measure="Measure", games="Games", tasks="Paired tasks"),
+    *titled("percent", base="Base %", varied="With it %"),
     Column("difference", "Difference", "points"),
     Column("p", "p", "p"),
 )
