@@ -76,8 +76,8 @@ class Attack(Protocol):
     flaw: ClassVar[Flaw]
 
     def inapplicable(self, target: Target) -> Reason | None:
-        """Why it has nothing to strike at here, or None."""
-        ...
+        """Why it has nothing to strike at here; None unless an attack says."""
+        return None
 
     def strike(self, target: Target) -> Exam:
         """Attack; raises BoundaryError where something other than the folder failed."""
