@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.agents.solutions import players
+from harness.authoring.findings import ProvedClient
 from harness.authoring.plays import NOP, SOLVE
-from harness.authoring.report import ProvedClient
 from harness.errors import UsageError
 from harness.registry import Task
 from harness.runs.plan import parse_seeds

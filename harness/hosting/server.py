@@ -19,9 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from harness.errors import RuntimeFailure, UsageError
-from harness.hosting.forms import Form, form_of
-from harness.hosting.group import PageGroup
-from harness.hosting.places import NotTaken, PagePlace, Shown
+from harness.hosting.group import Form, NotTaken, PageGroup, PagePlace, Shown, form_of
 from worlds.core.connections import guarded_server
 
 FOLDER = Path(__file__).parent / "pages"

@@ -12,7 +12,7 @@ import pytest
 
 from harness.registry import Task, discover
 from harness.sharing.bases import LocalBases, PinnedBases, name_of_tests
-from harness.sharing.folder import write_harbor
+from harness.sharing.catalogue import write_harbor
 from harness.sharing.standalone import StandaloneBases
 from tests.readers.asking import read_by
 

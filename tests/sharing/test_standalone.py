@@ -16,7 +16,7 @@ from harness.contents import Content
 from harness.errors import TaskInvalid, UsageError
 from harness.registry import Task, read_task
 from harness.sharing.bases import Files
-from harness.sharing.folder import write_harbor
+from harness.sharing.catalogue import write_harbor
 from harness.sharing.standalone import StandaloneBases
 
 TASKS = ["contract/presigned-url-download", "calendar/varied-prior-01", "hidden-profile/airliner-by-night"]

@@ -13,7 +13,7 @@ from functools import reduce
 from operator import or_
 
 from harness.authoring.evidence import TaskEvidence
-from harness.authoring.mutants.reach import traced
+from harness.authoring.mutants.units import traced
 from harness.authoring.plays import Play, judge, play
 from harness.authoring.proving import all_claims, episodes, made_of
 from harness.authoring.scope import Scope

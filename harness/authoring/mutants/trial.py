@@ -19,10 +19,8 @@ from harness.authoring import instances
 from harness.authoring.evidence import TaskEvidence
 from harness.authoring.mutants.copies import allow
 from harness.authoring.mutants.ground import Client, Ground
-from harness.authoring.mutants.mutation import SourceMutant
-from harness.authoring.mutants.operators import UNSEEDED
-from harness.authoring.mutants.planting import plant
-from harness.authoring.mutants.targets import JUDGES, MutatedFile
+from harness.authoring.mutants.operators import UNSEEDED, SourceMutant
+from harness.authoring.mutants.targets import JUDGES, MutatedFile, plant
 from harness.authoring.plays import NOP, SOLVE, Play, judge, play
 from harness.authoring.proving import all_claims, made_of
 from harness.registry import Task
