@@ -1,12 +1,10 @@
 """Attacks that anyone can run on any task folder: each tries to get a reward without the work, and says what it examined.
 
-    base        what an attack is, and what it may answer
+    base        what an attack is, what it may answer, and one row an attack, as data
     target      one folder under attack in one runtime: opens episodes, has them graded, knows what nop earns; what of this
                 host no attack may change
-    report      one row an attack, as data
     suite       which attacks there are, which of them a folder gets, and how they are run
     scripts     what attacks run in `main`, as it lies in in-main/, and what they leave behind
-    named       paths and programs that the files of a folder name
     recording   the folder's own solution, played while all it says and makes is written down
     hidden      what of a folder no agent may come across, and a quick search for it
     services    the services beside `main` of a foreign folder: ports, paths, raw requests
@@ -15,4 +13,4 @@ The others hold the attacks, one class each: `leaving` 1 to 4, `answers` 5 to 7,
 `routes` 12, `grading` 10, 13 and 14, `seats` 16, `folder` 17.
 """
 
-__all__ = ["report", "suite"]
+__all__ = ["base", "suite"]

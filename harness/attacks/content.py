@@ -15,7 +15,7 @@ from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent
 from harness.agents.turns import TurnClient
 from harness.attacks.base import Attack, Exam, Flaw, Reason
-from harness.attacks.named import named_paths
+from harness.attacks.leaving import named_paths
 from harness.attacks.target import UNTOUCHED, Target, handed_in, shell
 from harness.play.outcome import Outcome
 from harness.pod import Pod

@@ -14,12 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.attacks.answers import AnswersInReach, DummyArtifact, PlantedAnswer
-from harness.attacks.base import Attack, Reason
+from harness.attacks.base import Attack, AttackRow, Reason, Siege
 from harness.attacks.content import HostileContent, Links
 from harness.attacks.folder import CodeBeforeTrust, HostileFolder
 from harness.attacks.grading import FloorAndCeiling, Honeypot, VerifiersCrash
 from harness.attacks.leaving import LateDaemon, PlantedReward, RunnerHooks, Trojans
-from harness.attacks.report import AttackRow, Siege
 from harness.attacks.resources import Privileges, UsedUp
 from harness.attacks.routes import MachineRoutes
 from harness.attacks.seats import Seats

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from harness.agents.solutions import SUCCESS, players
 from harness.authoring import families, instances, refusals, templates
-from harness.authoring.evidence import TaskEvidence
 from harness.authoring.findings import (
     Finding,
     Place,
@@ -33,7 +32,7 @@ from harness.authoring.findings import (
 )
 from harness.authoring.leaks import derived, early, fragments, leaks, secrets
 from harness.authoring.lint import lint_task
-from harness.authoring.plays import NOP, SOLVE, Endless, Play, ending, judge, play
+from harness.authoring.plays import NOP, SOLVE, Endless, Play, TaskEvidence, ending, judge, play
 from harness.authoring.scope import Scope
 from harness.authoring.sync import blamed, drift, instructed
 from harness.errors import TaskInvalid, VerifierFailure

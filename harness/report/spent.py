@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from harness.records import Result, Tokens
-from harness.report.evidence import Run
-from harness.report.models import find_model
+from harness.report.evidence import Run, find_model
 from harness.report.table import Column, Row, Table, titled
 
 NAME = "spent"

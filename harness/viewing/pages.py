@@ -55,8 +55,7 @@ from harness.viewing.rows import (
     listed,
     run_rows,
 )
-from harness.viewing.talks import CutText, Talk, cut_text, seated, talk
-from harness.viewing.timeline import Grid, HeardTable, Timeline, grid, heard, timeline
+from harness.viewing.timeline import CutText, Grid, HeardTable, Talk, Timeline, cut_text, grid, heard, seated, talk, timeline
 from validators.verdict import Check
 from worlds.core.models import Lenient, Strict
 

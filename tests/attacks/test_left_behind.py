@@ -12,8 +12,7 @@ import pytest
 
 from harness.attacks.content import aims, linkable
 from harness.attacks.grading import RAN, bereft, contradicted
-from harness.attacks.leaving import HOOKS, reward_plans
-from harness.attacks.named import named_folders, named_paths, named_programs
+from harness.attacks.leaving import HOOKS, named_folders, named_paths, named_programs, reward_plans
 from harness.attacks.scripts import PAYLOAD, script
 from harness.attacks.suite import ATTACKS, machine_digest
 from harness.attacks.target import Host, Target, watched

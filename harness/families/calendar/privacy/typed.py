@@ -21,8 +21,8 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any
 
-from harness.families.calendar.audits.counts import everybody, named
 from harness.families.calendar.audits.games import AuditedGame, ReadGames, Speaker
+from harness.families.calendar.audits.tables import everybody, named
 from harness.report.statistics import positive_mean_interval
 from harness.report.table import Column, Row, Table, titled
 from validators.calendar.evidence import PHASE, PRIOR, ExactPrivacy, Privacy, exact_privacy, is_typed, privacy, tables
