@@ -189,7 +189,10 @@ def settings_of(runtime: Runtime, image: str) -> bytes:
 
 
 def added_files(task: Task, runtime: Runtime, image: str) -> Iterator[Added]:
-    """Every regular file, of at most 64 MiB, that the folder's Dockerfile adds."""
+    """Every regular file, of at most 64 MiB, that the folder's Dockerfile adds to the image that it is built FROM.
+
+    Those that a later layer takes away are told apart: no agent in a container can read them, whoever has the image can.
+    """
     engine = _engine(runtime)
     below = _layers_below(task, engine, image)
     with tempfile.TemporaryFile() as file:

@@ -52,7 +52,7 @@ class AttackRow(Strict):
 
 
 class Siege(Strict):
-    """Every attack on every folder."""
+    """Every attack on every folder, as `harness verify --attacks --json` prints it."""
 
     ok: bool
     seconds: float
@@ -104,10 +104,6 @@ class Reason(StrEnum):
     NO_ARTIFACT = "the agent's machine hands in no file"
     NO_SERVICE = "no service runs beside the agent"
     NO_SOLUTION = "the folder has no solution"
-    NO_SUBMISSION = "the task takes no submission over HTTP"
-    OWN_VERIFIER = "the verifier runs on a machine of its own"
-    OWN_IMAGE = "the folder adds nothing to the image of the agent's machine"
-    NOT_CAPABLE = "this runtime cannot build the folder"
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,7 @@ class TaskProof(Strict):
 
 
 class ProofReport(Strict):
-    """Every task's proof; `shared` are findings in the code of all worlds."""
+    """Every task's proof, as `harness verify --json` prints it; `shared` are findings in the code of all worlds."""
 
     ok: bool
     seconds: float

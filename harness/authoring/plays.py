@@ -39,7 +39,11 @@ LIMIT_S = 30.0
 
 
 class Endless(TaskInvalid):
-    """Code of a task did not come to an end; the message begins with the line that was running."""
+    """Code of a task did not come to an end; the message begins with the line that was running.
+
+    It is raised where the loop is. Worlds and clients that catch it do not hide it: it is raised again at the end of the block,
+    so one loop costs its limit once and not in each episode. Only the main thread of a process can be interrupted like that.
+    """
 
 
 @contextmanager

@@ -58,7 +58,11 @@ _BLANK = re.compile(r"\{%.*?%\}|\{#.*?#\}|\{\{.*?\}\}|^ *(?:\d+\.|-|```)", re.DO
 
 
 def rule_checks(task: Task) -> Iterator[ProofCheck]:
-    """Check that every word of the instruction's template has its proof, and every wrong client a rule that it breaks."""
+    """Check that every word of the instruction's template has its proof, and every wrong client a rule that it breaks.
+
+    solution/rules.toml quotes the template word for word, and beside each quotation stand the clients that prove it: wrong ones
+    that break it, or `solve` where it describes the way that the oracle takes. What the server sets comes from its `facts()`.
+    """
     path = task.world_folder / TEMPLATE
     if task.is_seated or not path.is_file():
         return

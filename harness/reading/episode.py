@@ -402,7 +402,11 @@ def is_episode(path: Path) -> bool:
 
 
 def recorded_episodes(words: Sequence[str]) -> list[Path]:
-    """The folders of the episodes that the words name, by path; raises UsageError where there is none."""
+    """The folders of the episodes that the words name, by path; raises UsageError where there is none.
+
+    RUN/episodes/<family>/<task>/s0-a1 is that episode, also one that was kept under attempts/; RUN is all of a run, in a folder
+    or packed, or of the runs in a folder of runs; RUN TASK [s0-a1] are those of a task, by its id.
+    """
     first, *rest = words
     path = Path(first)
     if not _is_there(path):

@@ -116,7 +116,11 @@ class Talk(Strict):
 
 
 def talk(one: Conversation, episode: RecordedEpisode, broken: Collection[int]) -> Talk:
-    """Return a conversation for a page; `broken` has the numbers in the log of the turns that failed the episode."""
+    """Return a conversation for a page; `broken` has the numbers in the log of the turns that failed the episode.
+
+    Of one with more entries than a page can hold, the beginning, the end and what lies around the breach are shown, and each
+    gap says how many entries it stands for. The whole of it is in trajectory.json, which the page links.
+    """
     said = one.utterances
     at = [number for number, entry in enumerate(said) if entry.moment is not None and entry.moment.seq in broken]
     entries, before = [], -1

@@ -1,7 +1,7 @@
 """Tries every mutant of some tasks against their proof, side by side in copies of one process that has imported no room yet.
 
-1. Every task is played and judged as it is, once, with a note of which lines run when (`ground`).
-2. Each mutant goes to a copy of its own, with the tasks whose proof runs its line (`rounds`). What nothing runs has survived.
+1. Every task is played and judged as it is, once, with a note of which lines run when (`Ground`).
+2. Each mutant goes to a copy of its own, with the tasks whose proof runs its line. What nothing runs has survived.
 3. Of tasks that are data, and so share all their code, an even spread of ten of each family is played, each on one seed.
 
 What a mutant goes through until something notices it, each time in a copy of its own.
@@ -77,7 +77,7 @@ class TriedMutant(Strict):
 
 
 class MutantReport(Strict):
-    """All mutants of a run."""
+    """All mutants of a run, as `harness verify --mutants --json` prints them."""
 
     mutants: tuple[TriedMutant, ...]
     seconds: float

@@ -31,7 +31,7 @@ from harness.modules import families
 
 @contextmanager
 def traced(files: Collection[str]) -> Iterator[set[tuple[str, int]]]:
-    """The lines of `files` that run in this thread meanwhile, as file and number."""
+    """The lines of `files` that run in this thread meanwhile, as file and number; to trace all files would be dear."""
     ran: set[tuple[str, int]] = set()
 
     def line(frame: FrameType, event: str, _: Any) -> Callable[..., Any]:
