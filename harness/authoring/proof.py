@@ -26,9 +26,8 @@ from harness.agents.solutions import SUCCESS, SolutionAgent, holds_seats, violat
 from harness.authoring.apart import proved_apart
 from harness.authoring.findings import Place, ProofCheck, ProofReport, Proved, TaskProof, failed, passed, placed, proof
 from harness.authoring.lint import lint_worlds
-from harness.authoring.plays import NOP, SOLVE
+from harness.authoring.plays import NOP, SOLVE, Scope, seeds_of, spread
 from harness.authoring.proving import prove, replay, settled
-from harness.authoring.scope import Scope, seeds_of, spread
 from harness.authoring.workers import WorkerPool
 from harness.errors import HarnessError, UsageError
 from harness.play.episode import run_episode

@@ -32,8 +32,7 @@ from harness.authoring.findings import (
 )
 from harness.authoring.leaks import derived, early, fragments, leaks, secrets
 from harness.authoring.lint import lint_task
-from harness.authoring.plays import NOP, SOLVE, Endless, Play, TaskEvidence, ending, judge, play
-from harness.authoring.scope import Scope
+from harness.authoring.plays import NOP, SOLVE, Endless, Play, Scope, TaskEvidence, ending, judge, play
 from harness.authoring.sync import blamed, drift, instructed
 from harness.errors import TaskInvalid, VerifierFailure
 from harness.registry import Task

@@ -37,7 +37,7 @@ from harness.authoring.mutants.operators import SourceMutant, drawn
 from harness.authoring.mutants.targets import ROOT, MutatedFile, mutants_in, targets
 from harness.authoring.mutants.trial import STAGES, Ground, reaching, standing, surveyed, tried
 from harness.authoring.mutants.units import UnitTests, noticed_by_units, surveyed_units
-from harness.authoring.scope import is_data, seeds_of, spread
+from harness.authoring.plays import is_data, seeds_of, spread
 from harness.errors import TaskInvalid
 from harness.registry import Task
 from harness.trust import require

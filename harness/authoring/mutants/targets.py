@@ -36,7 +36,7 @@ from types import CodeType, ModuleType
 from typing import NamedTuple
 
 from harness.authoring.mutants.operators import SEEDLESS, Change, SourceMutant, changes
-from harness.authoring.scope import is_data
+from harness.authoring.plays import is_data
 from harness.modules import families
 from harness.registry import Task, read_task
 from harness.trust import admitted, require

@@ -29,9 +29,8 @@ from harness.authoring.mutants.copies import allow
 from harness.authoring.mutants.operators import UNSEEDED, SourceMutant
 from harness.authoring.mutants.targets import JUDGES, MutatedFile, plant
 from harness.authoring.mutants.units import traced
-from harness.authoring.plays import NOP, SOLVE, Play, TaskEvidence, judge, play
+from harness.authoring.plays import NOP, SOLVE, Play, Scope, TaskEvidence, judge, play
 from harness.authoring.proving import all_claims, episodes, made_of
-from harness.authoring.scope import Scope
 from harness.errors import TaskInvalid
 from harness.registry import Task
 from worlds.core.manifest import OptionValue
