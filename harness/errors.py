@@ -6,7 +6,7 @@ ParleyError (worlds.core.errors)
 │   ├── UnknownTask          exit 2   no such task; names the nearest
 │   ├── GateFailed           exit 1   the work was done and the gate said no
 │   ├── TaskInvalid          exit 4   a task folder that breaks the format
-│   │   └── Endless                   its code did not come to an end (harness.authoring.endless)
+│   │   └── Endless                   its code did not come to an end (harness.authoring.plays)
 │   ├── BoundaryError        exit 3   something outside the task failed, attributed to where it did
 │   │   ├── ProviderFailure           the model provider
 │   │   │   ├── OutOfPatience         no answer for as long as one call may wait

@@ -1,7 +1,7 @@
 """The rules that a task's instruction states, as its table `solution/rules.toml` quotes them.
 
 The table has a line for each quotation of the instruction's template: the words, and the clients that prove them. It is data,
-so it is read without running code of the folder; `harness.authoring.rules` checks it.
+so it is read without running code of the folder; `harness.authoring.proving` checks it.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ FOREIGN_OBJECTS: dict[str, set[str]] = {
     "harness.agents.llm.failures": {"status_code"},
     "harness.agents.llm.provider": {"value"},
     "harness.agents.solutions": {"VIOLATIONS", "lineno"},
-    "harness.authoring.sources": {"lineno", "msg"},
+    "harness.authoring.lint": {"lineno", "msg"},
     "harness.runtimes.bubblewrap.environments": {"_base_executable"},
     "harness.runtimes.docker.engine.client": {"_response", "_sock"},
     "harness.runtimes.docker.foreign.compose": {"problem_mark"},

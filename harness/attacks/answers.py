@@ -1,46 +1,50 @@
-"""Attack 5: answers that lie in reach: in the image of `main`, in its environment, in a repository, behind a route.
-
-1. What the agent can see before it has done anything is collected as the agent's user: environment and history of every
-   repository; files, history and settings of the folder's own image layers; the answer of every route it can think of.
-2. All of it is searched for what must stay hidden (harness.attacks.hidden). What routes answer is also searched for what the
-   solution hands in: of a world, of the same seed; of a foreign folder, in the same episode, before the solution was run.
-Routes that the solution uses or the instruction names may tell what they tell.
-"""
+"""Attacks 5 to 7: answers that lie in reach, and what is handed in without the work."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import ClassVar
+import json
+import re
+import shlex
+import tarfile
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import IO, Any, NamedTuple
 
 from harness.agent import Budget
-from harness.attacks.base import Exam, Flaw, Reason, Scope
-from harness.attacks.exchange import read_out
-from harness.attacks.hidden import Hidden, hidden_of, tells
-from harness.attacks.layers import added_files, image_of, settings_of
-from harness.attacks.recording import Recording, record_work
+from harness.attacks.base import Attack, Exam, Flaw, Reason
+from harness.attacks.hidden import Hidden, hidden_of, literals, tells
+from harness.attacks.recording import RecordedExchange, Recording, lines_of, read_out, record_work
 from harness.attacks.scripts import script, shell
-from harness.attacks.services import Asked, get, named_in, open_ports, paths_of
-from harness.attacks.stray import affordable
-from harness.attacks.target import Act, Target
-from harness.pod import Pod
-from harness.registry import files_of
+from harness.attacks.services import Asked, get, named_in, open_ports, paths_of, services_beside
+from harness.attacks.target import Act, Target, affordable
+from harness.play.outcome import Outcome
+from harness.pod import Pod, Runtime
+from harness.registry import Task, files_of
+from harness.runs.plan import parse_seeds
+from harness.runtimes.docker.engine.client import Engine
+from harness.runtimes.docker.runtime import DockerRuntime
 from worlds.core.wire import WireRequest
 
 SHORTEST, LONGEST = 8, 1 << 16
 """Bytes of what is handed in that are looked for as they are: fewer may be there by accident."""
 
 
-class AnswersInReach:
-    """Reading the answer instead of finding it."""
+class AnswersInReach(Attack):
+    """Attack 5: answers that lie in reach: in the image of `main`, in its environment, in a repository, behind a route.
 
-    number: ClassVar[int] = 5
-    name: ClassVar[str] = "answers in reach"
-    scope: ClassVar[Scope] = "folder"
-    flaw: ClassVar[Flaw] = Flaw(benchjack=("V2",), abc=("T.5",))
+    1. What the agent can see before it has done anything is collected as the agent's user: environment and history of every
+       repository; files, history and settings of the folder's own image layers; the answer of every route it can think of.
+    2. All of it is searched for what must stay hidden (harness.attacks.hidden). What routes answer is also searched for what
+       the solution hands in: of a world, of the same seed; of a foreign folder, in the same episode, before the solution was
+       run.
+    Routes that the solution uses or the instruction names may tell what they tell.
+    """
 
-    def inapplicable(self, target: Target) -> Reason | None:
-        """It always applies: there is an environment at the least."""
-        return None
+    number = 5
+    name = "answers in reach"
+    scope = "folder"
+    flaw = Flaw(benchjack=("V2",), abc=("T.5",))
 
     def strike(self, target: Target) -> Exam:
         """Look at everything there is to see."""
@@ -153,3 +157,321 @@ def _meant(path: str, instruction: str, recording: Recording) -> bool:
     """Whether a route may tell what it tells."""
     used = {one.request.path.decode("ascii", "replace") for one in recording.exchanges}
     return path in used or named_in(path, instruction)
+
+
+_FROM = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*(\S+)", re.IGNORECASE | re.MULTILINE)
+_MOST = 64 << 20
+_TAKEN, _OPAQUE = ".wh.", ".wh..wh..opq"
+
+
+class Added(NamedTuple):
+    """One file of a layer; `gone` where a later layer takes it away."""
+
+    path: str
+    data: bytes
+    gone: bool = False
+
+
+def image_of(task: Task, runtime: Runtime) -> str | None:
+    """The id of the image that the folder builds for `main`, or None where it builds none."""
+    if not isinstance(runtime, DockerRuntime):
+        return None
+    built = runtime.prepare([task])
+    return built.get(f"{task.task_id}:{'agent' if task.parley else 'main'}")
+
+
+def settings_of(runtime: Runtime, image: str) -> bytes:
+    """What an image's history and settings say."""
+    engine = _engine(runtime)
+    with engine.doing("reading an image's history") as api:
+        told = [row.get("CreatedBy", "") for row in api.history(image)]
+        return json.dumps([told, api.inspect_image(image)["Config"]], ensure_ascii=False).encode()
+
+
+def added_files(task: Task, runtime: Runtime, image: str) -> Iterator[Added]:
+    """Every regular file, of at most 64 MiB, that the folder's Dockerfile adds to the image that it is built FROM.
+
+    Those that a later layer takes away are told apart: no agent in a container can read them, whoever has the image can.
+    """
+    engine = _engine(runtime)
+    below = _layers_below(task, engine, image)
+    with tempfile.TemporaryFile() as file:
+        with engine.doing("saving an image") as api:
+            for chunk in api.get_image(image):
+                file.write(chunk)
+        file.seek(0)
+        with tarfile.open(fileobj=file) as archive:
+            manifest = json.load(_member(archive, "manifest.json"))
+            names: list[str] = manifest[0]["Layers"][below:]
+            gone = _taken_away(archive, names)
+            for place, name in enumerate(names):
+                for path, data in _regular(archive, name):
+                    yield Added(path, data, gone=any(_covers(taken, path) for later in gone[place + 1 :] for taken in later))
+
+
+def _layers_below(task: Task, engine: Engine, image: str) -> int:
+    """How many layers belong to what the image is built on."""
+    with engine.doing("inspecting an image") as api:
+        mine = api.inspect_image(image)["RootFS"]["Layers"]
+        dockerfile = task.path / "environment" / "Dockerfile"
+        # an image that a foreign folder names instead of building it is its own, layer by layer; ours is the base of all
+        named = [task.file.environment.docker_image or ""] if task.parley else []
+        bases = _FROM.findall(dockerfile.read_text(encoding="utf-8", errors="replace")) if dockerfile.is_file() else named
+        most = 0
+        for base in bases:
+            try:
+                layers = api.inspect_image(base)["RootFS"]["Layers"]
+            except engine.gone:
+                continue
+            if mine[: len(layers)] == layers:
+                most = max(most, len(layers))
+    return most
+
+
+def _taken_away(archive: tarfile.TarFile, names: list[str]) -> list[set[str]]:
+    """For each layer the paths that it takes away from those below; a folder stands for all in it."""
+    taken: list[set[str]] = []
+    for name in names:
+        with tarfile.open(fileobj=_member(archive, name)) as layer:
+            marks = [PurePosixPath(entry.name) for entry in layer if PurePosixPath(entry.name).name.startswith(_TAKEN)]
+        paths = (mark.parent if mark.name == _OPAQUE else mark.with_name(mark.name.removeprefix(_TAKEN)) for mark in marks)
+        taken.append({str(path) for path in paths})
+    return taken
+
+
+def _regular(archive: tarfile.TarFile, name: str) -> Iterator[tuple[str, bytes]]:
+    with tarfile.open(fileobj=_member(archive, name)) as layer:
+        for entry in layer:
+            content = layer.extractfile(entry) if entry.isreg() and 0 < entry.size <= _MOST else None
+            if content is not None:
+                yield entry.name.removeprefix("./"), content.read()
+
+
+def _covers(taken: str, path: str) -> bool:
+    return path == taken or path.startswith(f"{taken}/")
+
+
+def _member(archive: tarfile.TarFile, name: str) -> IO[bytes]:
+    member = archive.extractfile(name)
+    assert member is not None, name
+    return member
+
+
+def _engine(runtime: Any) -> Engine:
+    assert isinstance(runtime, DockerRuntime)
+    return runtime.engine
+
+
+MOST_LITERALS, MOST_JOINED = 4, 400
+"""Literals that get an episode of their own, and those that are joined."""
+
+MOST_TURNS = 5000
+_LENGTHS = range(2, 200)
+
+
+class Dummy(NamedTuple):
+    """One content that is handed in."""
+
+    name: str
+    content: bytes
+    telling: bool = True
+    """Whether a reward for it is a hole; else it is worth a note."""
+
+
+class DummyArtifact(Attack):
+    """Attack 6: artifacts without any work in them: empty, a lonely brace, every option at once, the instruction itself.
+
+    What is handed in depends on the folder: the body of POST /submission, the reply to every turn of a game, or every declared
+    artifact of `main` (where none is declared, every file that the solution makes). Each content has an episode of its own,
+    since the first that is handed in is the only one. A literal of the tests that earns something by itself is the answer, or
+    one of a few options: a note, as nobody who does not know the tests would come upon it. All of them at once are no answer to
+    anything; but where the instruction does not name them that is a note too, because they may be the parts of what had to be
+    written.
+    """
+
+    number = 6
+    name = "empty, dummy and all-options artifacts"
+    scope = "folder"
+    flaw = Flaw(benchjack=("V5", "V6"), abc=("T.10",))
+
+    def inapplicable(self, target: Target) -> Reason | None:
+        """It needs something to hand in."""
+        return None if not target.foreign or _paths(target) else Reason.NO_ARTIFACT
+
+    def strike(self, target: Target) -> Exam:
+        """Hand each in."""
+        exam = Exam()
+        for dummy in dummies(target):
+            gained = target.gain(_handed(target, dummy.content))
+            exam.look(f"handed in {dummy.name}: {gained}" if gained and dummy.telling else None)
+            if gained and not dummy.telling:
+                exam.notes.append(f"handed in {dummy.name}: {gained}")
+        return exam
+
+
+def dummies(target: Target) -> Iterator[Dummy]:
+    """What is handed in for a folder."""
+    for content in ("", "{}") if target.task.is_seated else ("", "{}", "[]"):
+        yield Dummy(repr(content), content.encode())
+    yield Dummy("the instruction", target.instruction.encode())
+    options = literals_of_tests(target)
+    if len(options) > 1:
+        joined = "\n".join(options[:MOST_JOINED])
+        yield Dummy(
+            f"{len(options)} literals of the tests at once", joined.encode(), all(one in target.instruction for one in options)
+        )
+    # each turn of a game is answered, and one who answers all of them with the right option has played it
+    for one in options[: 0 if target.task.is_seated else MOST_LITERALS]:
+        yield Dummy(f"{one!r} of the tests", one.encode(), telling=False)
+
+
+def literals_of_tests(target: Target) -> list[str]:
+    """The literals of the tests, the longest first."""
+    tests = files_of(target.task.path / "tests")
+    texts = [(path.suffix, path.read_text(encoding="utf-8", errors="replace")) for path in tests if path.name != "Dockerfile"]
+    stripped = {one.strip() for suffix, text in texts for one in literals(suffix, text) if len(one.strip()) in _LENGTHS}
+    return sorted(stripped, key=lambda one: (-len(one), one))
+
+
+def _paths(target: Target) -> list[str]:
+    """The files that are handed in."""
+    return target.artifacts or sorted(path for path in target.recording().files if not path.startswith("/tmp/"))
+
+
+def _handed(target: Target, content: bytes) -> Outcome:
+    if target.foreign:
+        return target.strike(lambda pod: _write(pod, _paths(target), content))
+    act = _answer_turns if target.task.is_seated else _submit
+    return target.strike(lambda pod: act(pod, content), hands=False)
+
+
+def _write(pod: Pod, paths: list[str], content: bytes) -> None:
+    """As the agent's user: what it may not write, it cannot hand in."""
+    pod.put({"/tmp/parley-dummy": content})
+    for path in map(shlex.quote, paths):
+        shell(pod, f"mkdir -p $(dirname {path}); cat /tmp/parley-dummy > {path}")
+
+
+def _submit(pod: Pod, content: bytes) -> None:
+    pod.call(WireRequest("POST", b"/submission", body=content))
+
+
+def _answer_turns(pod: Pod, content: bytes) -> None:
+    """The host plays every seat, as it does for all agents of a game."""
+    turns = json.loads(pod.call_as_host(WireRequest("GET", b"/turns")).body)["turns"]
+    for _ in range(MOST_TURNS):
+        if not turns:
+            return
+        answer = pod.call_as_host(WireRequest("POST", f"/turns/{turns[0]['id']}".encode(), body=content))
+        turns = json.loads(answer.body)["turns"]
+
+
+CARRIED = 8
+"""Bytes that a service said and that stand in what is handed in: fewer may be there by accident."""
+
+STATIC = "static answer"
+
+
+class PlantedAnswer(Attack):
+    """Attack 7: what the solution handed in, handed in again without the work that led there.
+
+    The solution is recorded once. Then, in other episodes:
+    1. only what it handed in: of a world the last thing it sent, at the same seed, with no other request; of a foreign folder
+       the files that it made. Where the environment has a service that the work must go through, a reward is a hole. Elsewhere
+       the artifact is the work: a note.
+    2. everything it said and made, in another instance: at the next seed, or, since foreign folders know no seeds, in a second
+       episode. A reward is a hole where something a service said in the first instance was handed in and is still right in the
+       second. The turns of a game are played again one by one and all of them count, so there it is a note: a folder is one
+       game.
+    """
+
+    number = 7
+    name = "answers planted without the work"
+    scope = "folder"
+    flaw = Flaw(benchjack=("V7",), abc=("T.4", "T.10"))
+
+    def inapplicable(self, target: Target) -> Reason | None:
+        """It needs a solution."""
+        return None if (target.task.path / "solution").is_dir() else Reason.NO_SOLUTION
+
+    def strike(self, target: Target) -> Exam:
+        """Record, then plant."""
+        exam = Exam()
+        seeds = parse_seeds(target.task.parley.seeds) if target.task.parley else [0]
+        recording = target.recording(seeds[0])
+        if recording.note:
+            exam.notes.append(recording.note)
+        if recording.reward <= target.idle_reward(seeds[0]):
+            exam.notes.append("the solution itself earns nothing")
+        if target.foreign:
+            self._plant(target, recording, exam)
+        else:
+            self._replay(target, recording, seeds, exam)
+        return exam
+
+    def _plant(self, target: Target, recording: Recording, exam: Exam) -> None:
+        kept = {path: data for path, data in recording.files.items() if not path.startswith("/tmp/parley-")}
+        served = bool(services_beside(target.task) or recording.listening)
+        alone = target.gain(target.strike(lambda pod: pod.put(kept)))
+        names = ", ".join(sorted(kept)[:5])
+        exam.look(f"planted {names} alone, which no service was asked for: {alone}" if alone and served else None)
+        if alone and not served:
+            exam.notes.append(f"{STATIC}: no service is part of the work, and {names} alone is worth it")
+        if alone or not recording.exchanges:
+            return
+        again = target.gain(target.strike(lambda pod: _plant_and_resend(pod, kept, recording.exchanges)))
+        carried = carried_over(target.instruction, recording)
+        exam.look(
+            f"planted {names} and sent what was sent before: {again}; {carried} is right again" if carried and again else None
+        )
+        if again and not carried:
+            exam.notes.append(f"{STATIC}: what was sent before is right again, and nothing that a service said is part of it")
+
+    def _replay(self, target: Target, recording: Recording, seeds: Sequence[int], exam: Exam) -> None:
+        sent = [one for one in recording.exchanges if one.request.method != "GET"]
+        last = target.gain(target.strike(lambda pod: _send(pod, target, sent[-1:]), seed=seeds[0], hands=False), seeds[0])
+        exam.look(f"sent only the last request of the solution, {_named(sent)}: {last}" if last else None)
+        if len(seeds) == 1:
+            exam.notes.append(f"{STATIC}: the folder has one instance, and its solution is right for all of it")
+            return
+        outcome = target.strike(lambda pod: _send(pod, target, recording.exchanges), seed=seeds[1], hands=False)
+        gained = target.gain(outcome, seeds[1])
+        said = f"what the solution sent at seed {seeds[0]}, sent at seed {seeds[1]}: {gained}"
+        exam.look(said if gained and not target.task.is_seated else None)
+        if gained and target.task.is_seated:
+            exam.notes.append(f"{STATIC}: {said}")
+
+
+def carried_over(instruction: str, recording: Recording) -> str | None:
+    """What a service said first and was handed in after it: where it stands, or None."""
+    handed = [*recording.files.items()]
+    for place, one in enumerate(recording.exchanges):
+        later = [(f"{e.request.method} {e.request.path.decode()}", e.request.target + e.request.body) for e in
+                 recording.exchanges[place + 1 :]]  # fmt: skip
+        for word in _words(one.answer.body):
+            if word.decode("utf-8", "replace") not in instruction:
+                where = next((name for name, data in (*handed, *later) if word in data), None)
+                if where is not None:
+                    return f"what {one.request.path.decode()} answers, handed in by {where},"
+    return None
+
+
+def _words(body: bytes) -> Iterable[bytes]:
+    """Runs of letters and digits, as tokens are, and the whole."""
+    yield from (word for word in (body.strip(), *re.findall(rb"[\w+/=.~-]+", body)) if len(word) >= CARRIED)
+
+
+def _plant_and_resend(pod: Pod, files: dict[str, bytes], exchanges: Sequence[RecordedExchange]) -> None:
+    pod.put({**files, "/tmp/parley-resend": script("resend").encode(), "/tmp/parley-lines": lines_of(exchanges)})
+    shell(pod, "python3 /tmp/parley-resend /tmp/parley-lines")
+    pod.put(files)
+
+
+def _send(pod: Pod, target: Target, exchanges: Iterable[RecordedExchange]) -> None:
+    call = pod.call_as_host if target.task.is_seated else pod.call
+    for one in exchanges:
+        call(one.request)
+
+
+def _named(sent: Sequence[RecordedExchange]) -> str:
+    return f"{sent[-1].request.method} {sent[-1].request.path.decode()}" if sent else "none"

@@ -10,13 +10,12 @@ be paid for asking.
 from __future__ import annotations
 
 from itertools import islice, zip_longest
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
-from harness.attacks.base import Exam, Flaw, Reason, Scope
+from harness.attacks.base import Attack, Exam, Flaw, Reason
 from harness.attacks.hidden import Hidden, hidden_of
 from harness.attacks.services import COMMON_PATHS, Asked, get, named_in, open_ports, services_beside
-from harness.attacks.stray import affordable
-from harness.attacks.target import Act, Target
+from harness.attacks.target import Act, Target, affordable
 from harness.pod import Pod
 from worlds.core.errors import WireError
 from worlds.core.referee import HOST_HEADER
@@ -55,13 +54,13 @@ class RouteProbe(NamedTuple):
     """By what a file of somebody else's is known in the answer."""
 
 
-class MachineRoutes:
+class MachineRoutes(Attack):
     """Asking the machine what it should tell nobody."""
 
-    number: ClassVar[int] = 12
-    name: ClassVar[str] = "routes of the machine"
-    scope: ClassVar[Scope] = "folder"
-    flaw: ClassVar[Flaw] = Flaw(benchjack=("V1", "V2"), abc=("T.5",))
+    number = 12
+    name = "routes of the machine"
+    scope = "folder"
+    flaw = Flaw(benchjack=("V1", "V2"), abc=("T.5",))
 
     def inapplicable(self, target: Target) -> Reason | None:
         """It needs a service."""

@@ -13,10 +13,10 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from harness.agents.turns import TurnClient
-from harness.attacks.base import Exam, Flaw, Reason, Scope
+from harness.attacks.base import Attack, Exam, Flaw, Reason
 from harness.attacks.scripts import script
 from harness.attacks.target import Target, shell
 from harness.errors import RuntimeFailure
@@ -36,13 +36,13 @@ MOST = 400
 """Turns that are answered at most."""
 
 
-class Seats:
+class Seats(Attack):
     """A seat taken by somebody else."""
 
-    number: ClassVar[int] = 16
-    name: ClassVar[str] = "seats"
-    scope: ClassVar[Scope] = "machine"
-    flaw: ClassVar[Flaw] = Flaw(benchjack=("V1", "V4"), abc=("T.5", "T.10"))
+    number = 16
+    name = "seats"
+    scope = "machine"
+    flaw = Flaw(benchjack=("V1", "V4"), abc=("T.5", "T.10"))
 
     def inapplicable(self, target: Target) -> Reason | None:
         """Only games have seats."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import NamedTuple
 
-from harness.attacks.exchange import read_out
+from harness.attacks.recording import read_out
 from harness.attacks.scripts import script, shell
 from harness.pod import Pod
 from harness.registry import Task

@@ -13,28 +13,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from harness.attacks.answers import AnswersInReach
-from harness.attacks.base import Attack, Reason
-from harness.attacks.content import HostileContent
-from harness.attacks.crash import VerifiersCrash
-from harness.attacks.dummies import DummyArtifact
-from harness.attacks.floor import FloorAndCeiling
-from harness.attacks.folder import HostileFolder
-from harness.attacks.honeypot import Honeypot
-from harness.attacks.hooks import RunnerHooks
-from harness.attacks.host import Host, watched
-from harness.attacks.late import LateDaemon
-from harness.attacks.links import Links
-from harness.attacks.planted import PlantedReward
-from harness.attacks.privileges import Privileges
-from harness.attacks.replays import PlantedAnswer
-from harness.attacks.report import AttackRow, Siege
-from harness.attacks.resources import UsedUp
+from harness.attacks.answers import AnswersInReach, DummyArtifact, PlantedAnswer
+from harness.attacks.base import Attack, AttackRow, Reason, Siege
+from harness.attacks.content import HostileContent, Links
+from harness.attacks.folder import CodeBeforeTrust, HostileFolder
+from harness.attacks.grading import FloorAndCeiling, Honeypot, VerifiersCrash
+from harness.attacks.leaving import LateDaemon, PlantedReward, RunnerHooks, Trojans
+from harness.attacks.resources import Privileges, UsedUp
 from harness.attacks.routes import MachineRoutes
 from harness.attacks.seats import Seats
-from harness.attacks.target import Target
-from harness.attacks.trojans import Trojans
-from harness.attacks.untrusted import CodeBeforeTrust
+from harness.attacks.target import Host, Target, watched
 from harness.errors import HarnessError
 from harness.pod import Runtime
 from harness.registry import Task

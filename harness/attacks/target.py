@@ -4,21 +4,29 @@
 2. What doing nothing earns is the measure: an attack has gained something where its episode earns more than that, or where it
    made its own episode ungraded, which would be a way out of a bad result. A verifier that refuses to grade is no gain.
 3. Seats are attacked as Harbor runs them: with a shell in `main`, and with the turn routes open.
+
+What of this host no attack may change: a file and a folder anybody may write to, and a process that must stay alive.
+
+They stand for the host. Their names are given to scripts, which try to reach them; afterwards all must be as it was.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 import secrets
-from collections.abc import Callable, Mapping
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from harness.agent import Agent, AgentIdentity, Budget, Report
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
-from harness.attacks.host import Host
 from harness.attacks.recording import Recorder, Recording
 from harness.attacks.scripts import shell
 from harness.errors import RuntimeFailure
@@ -26,7 +34,53 @@ from harness.play.episode import run_episode
 from harness.play.outcome import Outcome
 from harness.pod import EpisodeSpec, Pod, Runtime
 from harness.records import Key
-from harness.registry import Task
+from harness.registry import Task, files_of
+
+UNTOUCHED = "nobody has written here\n"
+
+
+@dataclass(frozen=True)
+class Host:
+    """The things that are watched."""
+
+    folder: Path
+    process: subprocess.Popen[bytes]
+
+    @property
+    def file(self) -> Path:
+        """A file that any user of this host may write to."""
+        return self.folder / "file"
+
+    def harm(self) -> str | None:
+        """What was done to this host, or None."""
+        if self.process.poll() is not None:
+            return f"process {self.process.pid} of the host is dead"
+        try:
+            text = self.file.read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            return f"{self.file} of the host is gone: {error.strerror}"
+        if text != UNTOUCHED:
+            return f"{self.file} of the host was written to"
+        others = [path.name for path in self.folder.iterdir() if path != self.file]
+        return f"{others[0]} was made in {self.folder} of the host" if others else None
+
+
+@contextmanager
+def watched() -> Iterator[Host]:
+    """A host that is being watched; what was made for that goes when the context ends."""
+    with (
+        tempfile.TemporaryDirectory(prefix="parley-host-") as name,
+        subprocess.Popen(["sleep", "86400"], stdin=subprocess.DEVNULL) as process,
+    ):
+        host = Host(Path(name), process)
+        host.folder.chmod(0o777)
+        host.file.write_text(UNTOUCHED, encoding="utf-8")
+        host.file.chmod(0o666)
+        try:
+            yield host
+        finally:
+            process.kill()
+
 
 __all__ = ["WALL_S", "Act", "Striker", "Target", "shell"]
 
@@ -174,3 +228,28 @@ class Target:
         spec = self.spec(seed, task, hands=agent.needs_main(task, self.runtime.name), **more)
         key = Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1)
         return run_episode(spec, key, self.runtime, agent, Budget(wall_s=WALL_S))
+
+
+_AGENTS_PATH = re.compile(r"(?<![\w./-])/(?:workspace|app|home|root|work|data|output|results?|submission|tmp)/[\w./-]*\w")
+
+
+def handed_in(target: Target) -> list[str]:
+    """The declared artifacts; where the verifier shares the agent's machine, also the paths its tests and the brief name."""
+    named: set[str] = set()
+    if target.shares_verifier:
+        texts = [target.task.path / "instruction.md", *files_of(target.task.path / "tests")]
+        for path in texts:
+            named.update(_AGENTS_PATH.findall(path.read_text(encoding="utf-8", errors="replace")))
+    return list(dict.fromkeys([*target.artifacts, *sorted(named)]))
+
+
+T = TypeVar("T")
+
+
+def affordable(task: Task, requests: Sequence[T]) -> Iterator[list[T]]:
+    """The requests in batches, each for an episode of its own, that steps and virtual seconds of the task allow."""
+    assert task.parley is not None, "a foreign task has no budgets"
+    budgets, cost = task.parley.budgets, max(task.parley.costs["request"], 0.001)
+    most = max(1, min(budgets.steps, int(budgets.virtual_seconds / cost)))
+    for start in range(0, len(requests), most):
+        yield list(requests[start : start + most])

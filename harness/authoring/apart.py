@@ -18,11 +18,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from harness.agents.solutions import violation_names
-from harness.authoring.findings import Place
-from harness.authoring.plays import NOP, SOLVE
+from harness.authoring.findings import Place, ProofCheck, Proved, ProvedClient, failed, passed
+from harness.authoring.plays import NOP, SOLVE, Scope
 from harness.authoring.prover import MODULE, Carried, Instruction, ProverJob
-from harness.authoring.report import ProofCheck, Proved, ProvedClient, failed, passed
-from harness.authoring.scope import Scope
 from harness.errors import BoundaryError, RuntimeFailure, TaskInvalid
 from harness.pod import SandboxedRuntime
 from harness.registry import Task, files_of

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.authoring.evidence import TaskEvidence
-from harness.authoring.report import ProofCheck
+from harness.authoring.findings import ProofCheck
+from harness.authoring.plays import TaskEvidence
 from harness.authoring.templates import Files
 from harness.authoring.templates import family as template
 from harness.modules import family_part_or_none

@@ -5,12 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
-from harness.authoring.evidence import TaskEvidence
-from harness.authoring.findings import Place
+from harness.authoring.findings import Place, ProofCheck, failed, handler_place, passed
 from harness.authoring.leaks import secrets
-from harness.authoring.plays import SOLVE, Play
-from harness.authoring.report import ProofCheck, failed, passed
-from harness.authoring.routes import handler_place
+from harness.authoring.plays import SOLVE, Play, TaskEvidence
 from worlds.core.chance import PAIRED
 from worlds.core.wire import WireResponse
 

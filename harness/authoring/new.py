@@ -5,12 +5,17 @@ The skeleton is a small real task. An author changes it into theirs, with `harne
 
 from __future__ import annotations
 
+import fnmatch
 import re
 import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
 
 from harness.authoring.families import starter
-from harness.authoring.sync import sync, vouched
+from harness.authoring.sync import instructed, sync, vouched
 from harness.authoring.templates import family
 from harness.errors import UsageError
 
@@ -50,3 +55,68 @@ def checked_name(name: str) -> str:
     if len(name) > LONGEST_NAME:
         raise UsageError(f"a task's name has at most {LONGEST_NAME} characters, {name!r} has {len(name)}")
     return name
+
+
+WORLD = "environment/api"
+
+RUNNING = """
+[agent]
+timeout_sec = 600.0
+user = "agent"
+
+[verifier]
+timeout_sec = 120.0
+environment_mode = "separate"
+
+[environment]
+docker_image = "parley/agent:1"
+cpus = 1
+memory_mb = 1024
+workdir = "/workspace"
+"""
+"""How such a task is run and judged: the end of its task.toml."""
+
+
+def write_folder(folder: Path, stated: Mapping[str, str], *, hint: str) -> Path:
+    """Write the files that are stated, by path, and what follows from them; raises UsageError where there is no room.
+
+    A folder that was not there before is not there after an error either.
+    """
+    fresh = not folder.exists()
+    try:
+        for relative, text in stated.items():
+            path = folder / relative
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode())
+        # a folder that was here before may hold a server of its own, which nobody has vouched for
+        sync(folder, instructed if (folder / WORLD / "server.py").exists() else vouched)
+    except BaseException as error:
+        if fresh:
+            shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise UsageError(f"{folder} cannot be written: {error.strerror}", hint=hint) from None
+        raise
+    return folder
+
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The published file.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the task folders, imported/FAMILY unless given; its parent is what --tasks takes."),
+]
+Ids = Annotated[list[str] | None, typer.Option("--id", help="Only tasks whose published id, or folder, matches (repeatable).")]
+Replace = Annotated[bool, typer.Option("--replace", help="Write folders of the same task anew where they differ.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+
+T = TypeVar("T")
+
+
+def chosen(tasks: Sequence[T], names: Callable[[T], Iterable[str]], ids: Sequence[str] | None, file: Path) -> list[T]:
+    """The tasks one of whose names matches an id, all where no id is given; raises UsageError where none does."""
+    wished = [
+        task for task in tasks if not ids or any(fnmatch.fnmatchcase(name, wanted) for name in names(task) for wanted in ids)
+    ]
+    if not wished:
+        example = next(iter(names(tasks[0])))
+        raise UsageError(f"none of the {len(tasks)} tasks of {file} is called {' or '.join(ids or [])}; e.g. {example}")
+    return wished

@@ -7,24 +7,79 @@ from __future__ import annotations
 
 import hashlib
 import json
+import signal
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
 from harness.agent import Budget, Report
 from harness.agents.scripted import NopAgent
-from harness.agents.solutions import SolutionAgent
-from harness.authoring.endless import ending
+from harness.agents.solutions import OWN, PLAN, SolutionAgent, players
+from harness.authoring.findings import Place, ProvedClient, definition, violation_lines
+from harness.errors import TaskInvalid, UsageError
 from harness.pod import EpisodeSpec
 from harness.registry import Task
+from harness.runs.plan import parse_seeds
 from harness.runtimes.inprocess import InProcessPod
 from harness.runtimes.judging import judge_in_process
+from harness.taskfile import line_of
 from validators.verdict import Verdict
 from worlds.core.chance import noted
 from worlds.core.events import Event, Requested, read_log
+from worlds.core.levels import LEVEL
+from worlds.core.loading import SCENARIO
 from worlds.core.manifest import OptionValue
 from worlds.core.wire import Transport, WireRequest, WireResponse
+
+LIMIT_S = 30.0
+"""Seconds of processor time for one episode; the longest of ours takes less than two."""
+
+
+class Endless(TaskInvalid):
+    """Code of a task did not come to an end; the message begins with the line that was running.
+
+    It is raised where the loop is. Worlds and clients that catch it do not hide it: it is raised again at the end of the block,
+    so one loop costs its limit once and not in each episode. Only the main thread of a process can be interrupted like that.
+    """
+
+
+@contextmanager
+def ending(folder: Path, episodes: int = 1) -> Iterator[None]:
+    """Raise Endless where a task's code runs for longer than so many episodes may."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    seconds = LIMIT_S * max(1, episodes)
+    told: list[Endless] = []
+
+    def interrupt(_: int, frame: FrameType | None) -> None:
+        error = Endless(f"{_place(frame, folder)}: did not end in {seconds:g} s of processor time")
+        told.append(error)
+        raise error
+
+    before = signal.signal(signal.SIGVTALRM, interrupt)
+    # where the first interrupt was caught, what loops again is not waited for as long
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, seconds / 100)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+        if told:
+            raise told[0]
+
+
+def _place(frame: FrameType | None, folder: Path) -> str:
+    """`path:line` of the folder's code that is running, or has called what is."""
+    while frame is not None and folder not in Path(frame.f_code.co_filename).parents:
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else f"{folder / 'task.toml'}:1"
+
 
 SOLVE, NOP = "solve", "nop"
 
@@ -132,3 +187,143 @@ def _is_event_of(event: Requested, exchange: Exchange) -> bool:
         hashlib.sha256(request.target).hexdigest(),
         hashlib.sha256(request.body).hexdigest(),
     )
+
+
+@dataclass(frozen=True)
+class TaskEvidence:
+    """One task and everything that was played of it."""
+
+    task: Task
+    plays: Sequence[Play]
+    made: Sequence[Play] = ()
+    """What was made of the oracle's first episode: altered requests that were played, and altered logs that were not."""
+
+    def of(self, player: str) -> list[Play]:
+        """A player's episodes at default options, by seed."""
+        return [played for played in self.plays if played.player == player and not played.overrides]
+
+    def at(self, level: int) -> TaskEvidence:
+        """What was played at a level, as the evidence of the task that it makes."""
+        there = [replace(played, overrides={}) for played in self.plays if played.overrides.get(LEVEL) == level]
+        return TaskEvidence(self.task.at(level), there)
+
+    def made_as(self, kind: str) -> list[Play]:
+        """Of what was made of the oracle's episode, that of one kind: what its name starts with."""
+        return [played for played in self.made if played.player.partition(":")[0] == kind]
+
+    @property
+    def violations(self) -> list[str]:
+        """The names of the wrong clients."""
+        return [name for name in players(self.task) if name != SOLVE]
+
+    @cached_property
+    def lines(self) -> Mapping[str, Place]:
+        """Where each wrong client is named."""
+        return violation_lines(self.task)
+
+    def place(self, player: str) -> Place:
+        """Where a client is written."""
+        if not (self.task.path / OWN).exists():
+            return Place(self.task.path / PLAN, 1)
+        if player == SOLVE:
+            return definition(self.task.path / OWN, SOLVE)
+        table = definition(self.task.path / "solution" / "violations.py", "VIOLATIONS")
+        return self.lines.get(player, table)
+
+    @property
+    def tests(self) -> Place:
+        """The hidden tests."""
+        return Place(self.task.path / "tests" / "test_outcome.py", 1)
+
+    @property
+    def server(self) -> Place:
+        """Where the world draws its instance."""
+        return definition(self.task.world_folder / "server.py", "prepare")
+
+    def setting(self, *keys: str) -> Place:
+        """Where task.toml sets something of [metadata.parley]."""
+        path = self.task.path / "task.toml"
+        return Place(path, line_of(path.read_text(encoding="utf-8"), ("metadata", "parley", *keys)))
+
+
+SPREAD = 10
+"""Of tasks that are data alone, how many of a family a sample plays in a sandbox."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Which episodes of a task belong to its proof."""
+
+    task: Task
+    seeds: Sequence[int]
+    thorough: bool = False
+    """Whether every client is played twice, and at each level on every seed."""
+
+    sample: bool = False
+    """Whether a sandbox plays only the oracle, nop and one violation, on the first seed."""
+
+    sandboxed: bool = True
+    """Whether a sandbox, where one is asked for, plays this task at all."""
+
+    @property
+    def sandbox_seeds(self) -> Sequence[int]:
+        """Of the seeds, those that a sandbox plays."""
+        return self.seeds[:1] if self.sample else self.seeds
+
+    def in_sandbox(self, clients: Sequence[ProvedClient]) -> list[ProvedClient]:
+        """Of the clients that were proved, those that a sandbox plays as well."""
+        if not self.sample:
+            return list(clients)
+        wrong = list(dict.fromkeys(client.player for client in clients if client.player not in (SOLVE, NOP)))
+        chosen = {SOLVE, NOP, *wrong[len(self.task.task_id) % max(1, len(wrong)) :][:1]}
+        return [client for client in clients if client.player in chosen and client.seed in self.sandbox_seeds]
+
+    def clients(self) -> list[tuple[str, int]]:
+        """Every client on every seed; the folder's code is imported."""
+        return [(player, seed) for seed in self.seeds for player in (*players(self.task), NOP)]
+
+    def leveled(self) -> list[tuple[int, str, int]]:
+        """Clients at levels above the first, each with its seed: thorough, every one at each level on every seed.
+
+        Else, on the first seed, the oracle at each level and every other client at one of them, in turn from the highest down.
+        """
+        levels = tuple(self.task.parley.levels)[::-1] if self.task.parley else ()
+        others = [name for name in (*players(self.task), NOP) if name != SOLVE]
+        if self.thorough:
+            return [(level, player, seed) for level in levels for seed in self.seeds for player in (SOLVE, *others)]
+        chosen = [(level, SOLVE) for level in levels]
+        chosen += [(levels[turn % len(levels)], name) for turn, name in enumerate(others) if levels]
+        return [(level, player, self.seeds[0]) for level, player in chosen]
+
+    def replayed(self) -> list[tuple[str, int]]:
+        """What is played twice: the oracle on every seed, every other client on two of them in turn; thorough, all."""
+        others = [name for name in (*players(self.task), NOP) if name != SOLVE]
+        count = len(self.seeds)
+        chosen = {(name, self.seeds[(turn + step) % count]) for turn, name in enumerate(others) for step in (0, 1)}
+        return [client for client in self.clients() if self.thorough or client[0] == SOLVE or client in chosen]
+
+
+def spread(tasks: Sequence[Task]) -> set[str]:
+    """The tasks that a sample plays in a sandbox: all that have code of their own, and a spread of the others."""
+    chosen = {task.task_id for task in tasks if not is_data(task)}
+    for family_name in {task.family for task in tasks}:
+        data = [task.task_id for task in tasks if is_data(task) and task.family == family_name]
+        chosen.update(data[:: max(1, len(data) // SPREAD)][:SPREAD])
+    return chosen
+
+
+def is_data(task: Task) -> bool:
+    """Whether a task's folder holds a scenario for its family's world, and no rules of its own."""
+    return (task.world_folder / SCENARIO).is_file() and not (task.world_folder / "server.py").exists()
+
+
+def seeds_of(task: Task, seeds: Sequence[int] | None) -> list[int]:
+    """The seeds to prove a task on: its own, of `seeds` those that it has, and 0 where that leaves none."""
+    if task.parley is None:
+        return list(seeds or [0])
+    try:
+        own = parse_seeds(task.parley.seeds)
+    except UsageError:
+        # no range, which lint reports
+        return list(seeds or [0])
+    return own if seeds is None else [seed for seed in seeds if seed in own] or [0]

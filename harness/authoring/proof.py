@@ -24,12 +24,10 @@ from harness.agent import Agent, Budget
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SUCCESS, SolutionAgent, holds_seats, violation_names
 from harness.authoring.apart import proved_apart
-from harness.authoring.findings import Place, placed
+from harness.authoring.findings import Place, ProofCheck, ProofReport, Proved, TaskProof, failed, passed, placed, proof
 from harness.authoring.lint import lint_worlds
-from harness.authoring.plays import NOP, SOLVE
+from harness.authoring.plays import NOP, SOLVE, Scope, seeds_of, spread
 from harness.authoring.proving import prove, replay, settled
-from harness.authoring.report import ProofCheck, ProofReport, Proved, TaskProof, failed, passed, proof
-from harness.authoring.scope import Scope, seeds_of, spread
 from harness.authoring.workers import WorkerPool
 from harness.errors import HarnessError, UsageError
 from harness.play.episode import run_episode

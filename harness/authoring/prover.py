@@ -17,8 +17,8 @@ from typing import Literal
 
 from pydantic import ConfigDict
 
+from harness.authoring.plays import Scope
 from harness.authoring.proving import prove, replay, settled
-from harness.authoring.scope import Scope
 from harness.authoring.sync import vouched
 from harness.authoring.workers import WorkerPool
 from harness.registry import read_task

@@ -6,33 +6,241 @@ A task that may not run here is proved the same way by the same functions, in a 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
-from harness.agents.solutions import players
-from harness.authoring import checks, families, instances, refusals, rules, templates
-from harness.authoring.endless import Endless, ending
-from harness.authoring.evidence import TaskEvidence
-from harness.authoring.findings import Finding, Place, placed
+from harness.agents.solutions import SUCCESS, players
+from harness.authoring import families, instances, refusals, templates
+from harness.authoring.findings import (
+    Finding,
+    Place,
+    ProofCheck,
+    Proved,
+    ProvedClient,
+    definition,
+    failed,
+    handler_place,
+    listed,
+    passed,
+    placed,
+    raised_in,
+    violation_lines,
+)
+from harness.authoring.leaks import derived, early, fragments, leaks, secrets
 from harness.authoring.lint import lint_task
-from harness.authoring.plays import NOP, SOLVE, Play, judge, play
-from harness.authoring.report import ProofCheck, Proved, ProvedClient, failed, listed, passed
-from harness.authoring.scope import Scope
+from harness.authoring.plays import NOP, SOLVE, Endless, Play, Scope, TaskEvidence, ending, judge, play
 from harness.authoring.sync import blamed, drift, instructed
-from harness.errors import VerifierFailure
+from harness.errors import TaskInvalid, VerifierFailure
 from harness.registry import Task
+from harness.rules import TABLE, StatedRule, stated_rules
 from harness.taskfile import line_of
 from validators.verdict import Verdict
 from worlds.core.errors import ManifestError, ParleyError
 from worlds.core.levels import LEVEL
 from worlds.core.manifest import STANDARD, OptionValue
 
-_SETTINGS = (checks.oracle_checks, checks.nop_checks, checks.budget_checks)
+DERIVED = frozenset({"submission", "twice", "left-out", "recased", "padded", "spaced", "truncated", "older", "spent"})
+"""Kinds of clients that are made of the oracle for every task; a quotation may name them as its proof."""
+
+_BINDING = re.compile(
+    r"\b(must|only|not|no|never|none|nothing|once|exactly|unchanged|until|before|within|every byte|at most|at least)\b",
+    re.IGNORECASE,
+)
+"""Words of a rule that somebody can break: a quotation with one of them needs a client that does."""
+
+_BLANK = re.compile(r"\{%.*?%\}|\{#.*?#\}|\{\{.*?\}\}|^ *(?:\d+\.|-|```)", re.DOTALL | re.MULTILINE)
+"""What of a template is no statement: what Jinja fills in, and the marks of lists and fences."""
+
+
+def rule_checks(task: Task) -> Iterator[ProofCheck]:
+    """Check that every word of the instruction's template has its proof, and every wrong client a rule that it breaks.
+
+    solution/rules.toml quotes the template word for word, and beside each quotation stand the clients that prove it: wrong ones
+    that break it, or `solve` where it describes the way that the oracle takes. What the server sets comes from its `facts()`.
+    """
+    path = task.world_folder / TEMPLATE
+    if task.is_seated or not path.is_file():
+        return
+    if not (task.path / TABLE).is_file():
+        told = f"there is no {TABLE}, which names for each rule of the instruction the client that proves it"
+        yield failed("rules", None, Place(path, 1), told)
+        return
+    try:
+        rules = stated_rules(task.path)
+    except TaskInvalid as error:
+        yield failed("rules", None, Place(task.path / TABLE, 1), str(error))
+        return
+    try:
+        labels = {name: label for name, (label, _) in players(task).items()}
+    except (TaskInvalid, TypeError, ValueError, AttributeError):
+        # lint says what is wrong with the clients
+        return
+    template = path.read_text(encoding="utf-8")
+    wrong = [*_unstated(task, rules, template, labels), *_unproved(task, rules, labels), *_unquoted(rules, template, path)]
+    yield from (failed("rules", None, at, told) for at, told in wrong)
+    if not wrong:
+        yield passed("rules", None, f"{len(rules)} rules, {len({one for rule in rules for one in rule.proofs})} clients")
+
+
+def _unstated(task: Task, rules: list[StatedRule], template: str, labels: Mapping[str, str]) -> Iterator[tuple[Place, str]]:
+    """Yield quotations that the template does not have, and wrong clients that no quotation names."""
+    for rule in rules:
+        if not rule.spans(template):
+            told = (
+                f"the instruction does not say {rule.words!r}, which {', '.join(rule.proofs)} proves; read the two side by side"
+            )
+            yield Place(task.path / TABLE, rule.line), told
+    named = {name for rule in rules for name in rule.proofs}
+    places = violation_lines(task)
+    for name, label in labels.items():
+        if name not in named and label != SUCCESS and name != SOLVE:
+            yield places.get(name, Place(task.path / TABLE, 1)), f"{name} breaks no rule that {TABLE} quotes"
+
+
+def _unproved(task: Task, rules: list[StatedRule], labels: Mapping[str, str]) -> Iterator[tuple[Place, str]]:
+    """Yield quotations that name a client which there is not, or that bind and have no client to break them."""
+    known = {SOLVE, *labels, *DERIVED}
+    for rule in rules:
+        if unknown := [name for name in rule.proofs if name not in known]:
+            yield Place(task.path / TABLE, rule.line), f"no client is called {', '.join(unknown)}"
+        binding = _BINDING.search(re.sub(r"`[^`]*`", "", rule.words))
+        if binding and set(rule.proofs) <= {SOLVE}:
+            yield Place(task.path / TABLE, rule.line), f"{rule.words!r} says {binding[0]!r}, and no wrong client breaks it"
+
+
+def _unquoted(rules: list[StatedRule], template: str, path: Path) -> Iterator[tuple[Place, str]]:
+    """Yield words of the template that no quotation covers."""
+    left = list(_BLANK.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), template))
+    for start, end in (span for rule in rules for span in rule.spans(template)):
+        left[start:end] = [mark if mark == "\n" else "\0" for mark in left[start:end]]
+    for match in re.finditer(r"[^\0]+", "".join(left).replace("\n\0", "\0\0")):
+        if words := re.search(r"\w.*\w|\w", match[0], re.DOTALL):
+            line = template[: match.start() + words.start()].count("\n") + 1
+            said = " ".join(words[0].split())
+            yield Place(path, line), f"no quotation of {TABLE} covers {said[:100]!r}"
+
+
+def oracle_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
+    """`solve` succeeds on every seed."""
+    for played in evidence.of(SOLVE):
+        yield _success("oracle", played, evidence, evidence.place(SOLVE))
+
+
+def nop_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
+    """Who does nothing earns nothing."""
+    for played in evidence.of(NOP):
+        reward = played.outcome.reward
+        at = Place(evidence.task.path / "tests" / "test_outcome.py", 1)
+        yield (
+            passed("nop", played.seed)
+            if reward == 0
+            else failed("nop", played.seed, at, f"nothing was done, and the reward is {reward:g}")
+        )
+
+
+def violation_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
+    """Each wrong client earns exactly its label."""
+    for name, (label, _) in players(evidence.task).items():
+        for played in evidence.of(name) if name != SOLVE else ():
+            earned = played.outcome.failure_label
+            check = f"violation:{name}"
+            if earned == label:
+                yield passed(check, played.seed, label)
+            else:
+                at = _fault(evidence.task, played) or evidence.place(name)
+                yield failed(check, played.seed, at, f"must earn {label}, earned {earned}{_told(played)}")
+
+
+def leak_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
+    """No refusal tells what a correct client would have sent, and no answer what it has to derive."""
+    if evidence.task.is_seated:
+        # what a seat may be told is the view's to decide, and a test of the family's own
+        return
+    for oracle in evidence.of(SOLVE):
+        known, computed = secrets(oracle), derived(oracle)
+        parts = fragments(known, oracle.instruction)
+        wrong = [played for name in evidence.violations for played in evidence.of(name) if played.seed == oracle.seed]
+        told = [(played.player, leak) for played in wrong for leak in leaks(played, known, parts)]
+        told += [(played.player, leak) for played in (oracle, *wrong) for leak in early(played, computed)]
+        if not told:
+            yield passed("leak", oracle.seed, f"{len(known)} values, {len(wrong)} wrong clients")
+        for place, detail in dict.fromkeys(
+            (
+                handler_place(evidence.task, leak.method, leak.path),
+                f"the answer to {leak.method} tells {leak.what} (to {player})",
+            )
+            for player, leak in told
+        ):
+            yield failed("leak", oracle.seed, place, detail)
+
+
+def budget_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
+    """The oracle stays within what an agent gets."""
+    assert evidence.task.parley is not None
+    budgets = evidence.task.parley.budgets
+    verdicts = [played.outcome for played in evidence.of(SOLVE)]
+    steps = max(verdict.steps for verdict in verdicts)
+    seconds = max(verdict.virtual_time_elapsed for verdict in verdicts)
+    detail = f"{steps} of {budgets.steps} steps, {seconds:g} of {budgets.virtual_seconds:g} virtual seconds"
+    if steps > budgets.steps or seconds > budgets.virtual_seconds:
+        yield failed("budget", None, evidence.setting("budgets"), f"the oracle needs {detail}")
+    else:
+        yield passed("budget", None, detail)
+
+
+def knob_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
+    """The oracle succeeds at both ends of every knob, and under every value of an option."""
+    ours = evidence.task.parley
+    for played in evidence.plays:
+        for name, value in played.overrides.items():
+            if name == LEVEL:
+                continue
+            kind = "knob" if ours and name in ours.knobs else "option"
+            shown = f"{value:g}" if isinstance(value, float) else value
+            yield _success(f"{kind}:{name}={shown}", played, evidence, evidence.setting(f"{kind}s", name))
+
+
+def _success(name: str, played: Play, evidence: TaskEvidence, at: Place) -> ProofCheck:
+    """Whether an episode succeeded; where it did not, at the line that failed, or else at `at`."""
+    verdict = played.outcome
+    if verdict.success and verdict.reward == 1.0:
+        return passed(name, played.seed, f"{verdict.steps} steps, {verdict.virtual_time_elapsed:g} s")
+    broken = next((check for check in verdict.checks if not check.ok), None)
+    if broken is not None and verdict.failure_detail == {"reason": broken.message}:
+        # every rule was kept and the goal reached, so it is the test that fails
+        there = definition(evidence.tests.path, broken.name)
+        return failed(name, played.seed, there, f"the goal was reached, but {broken.name} fails: {broken.message}")
+    at = _fault(evidence.task, played) or at
+    why = (broken.message if broken else "") or str(verdict.failure_detail)
+    return failed(
+        name, played.seed, at, f"must succeed, ended as {verdict.failure_label} ({why.splitlines()[0]}){_told(played)}"
+    )
+
+
+def _told(played: Play) -> str:
+    if played.failure is not None:
+        return f"; the world raised {type(played.failure).__name__}: {played.failure}"
+    return f"; the client raised {played.raised.splitlines()[0]}" if played.raised else ""
+
+
+def _fault(task: Task, played: Play) -> Place | None:
+    """The line that failed, where one did; the handler of the request where it is not in server.py."""
+    if played.failure is not None and (line := raised_in(played.failure, task.world_folder / "server.py")).line > 1:
+        return line
+    for event, exchange in played.judged():
+        if event.kind == "fault":
+            return handler_place(task, event.method, exchange.request.path.decode("ascii", "replace"))
+    return None
+
+
+_SETTINGS = (oracle_checks, nop_checks, budget_checks)
 """Claims that a level breaks by what it changes; it is the place to go to."""
 
-_CLIENTS = (checks.violation_checks, families.checks)
+_CLIENTS = (violation_checks, families.checks)
 """Claims that a client breaks which counts on a value of the first level."""
 
 
@@ -62,9 +270,9 @@ Traces = dict[tuple[str, int], str]
 """(player, seed) -> trace hash."""
 
 _CLAIMS = (
-    checks.oracle_checks, checks.nop_checks, checks.violation_checks, families.checks, checks.leak_checks,
-    instances.seed_checks, instances.result_checks, instances.secret_checks, instances.draw_checks, checks.budget_checks,
-    checks.knob_checks, refusals.gives_up_checks, refusals.recovers_checks, refusals.submission_checks, refusals.twice_checks,
+    oracle_checks, nop_checks, violation_checks, families.checks, leak_checks,
+    instances.seed_checks, instances.result_checks, instances.secret_checks, instances.draw_checks, budget_checks,
+    knob_checks, refusals.gives_up_checks, refusals.recovers_checks, refusals.submission_checks, refusals.twice_checks,
     refusals.artifact_checks,
     refusals.tampered_checks, refusals.left_out_checks, refusals.hidden_test_checks, level_checks,
 )  # fmt: skip
@@ -86,7 +294,7 @@ def prove(scope: Scope) -> Claimed:
         return Claimed([], {}, 0.0)
     if task.family not in templates.families():
         return Claimed([_unknown_family(task)], {}, time.perf_counter() - started)
-    told = [listed("lint", lint_task(task)), _drift(task), *rules.rule_checks(task), *families.claims(task)]
+    told = [listed("lint", lint_task(task)), _drift(task), *rule_checks(task), *families.claims(task)]
     solvable = families.unsolvable(task) is None
     try:
         plays = [play(task, *client) for client in episodes(scope) if solvable or client[0] == NOP]
@@ -95,7 +303,7 @@ def prove(scope: Scope) -> Claimed:
     try:
         judge(task, plays)
         evidence = TaskEvidence(task, plays, made_of(task, plays) if solvable else ())
-        told += all_claims(evidence) if solvable else checks.nop_checks(evidence)
+        told += all_claims(evidence) if solvable else nop_checks(evidence)
         told += refusals.disturbed_checks(task, plays) if solvable else ()
     except (VerifierFailure, Endless) as error:
         told.append(failed("judge", None, *placed(str(error), Place(task.path / "tests" / "test_outcome.py", 1))))
@@ -202,3 +410,6 @@ def _unplayable(task: Task, error: BaseException) -> ProofCheck:
     otherwise = Place(task.path / "task.toml", 1) if isinstance(error, ManifestError) else blamed(error, task.world_folder)
     at, what = placed(what, otherwise)
     return failed("load", None, at, what.removeprefix(f"{at.path}: "))
+
+
+TEMPLATE = "instruction.md.j2"

@@ -10,12 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.authoring import altered, families, tampering
-from harness.authoring.evidence import TaskEvidence
-from harness.authoring.findings import Place, definition, raised_in
+from harness.authoring.findings import Place, ProofCheck, definition, failed, handler_place, passed, raised_in
 from harness.authoring.instances import submission
-from harness.authoring.plays import SOLVE, Play
-from harness.authoring.report import ProofCheck, failed, passed
-from harness.authoring.routes import handler_place
+from harness.authoring.plays import SOLVE, Play, TaskEvidence
 from harness.registry import Task
 from harness.rules import TABLE, stated_rules
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from harness.agents.solutions import SolutionAgent
-from harness.attacks.report import AttackRow, Siege
+from harness.attacks.base import AttackRow, Siege
 from harness.attacks.suite import besiege
 from harness.console import emit, say, show_table
 from harness.errors import RuntimeFailure, TaskInvalid

@@ -36,9 +36,8 @@ from harness.run_files import is_packed, run_name
 from harness.runs.request import Planned, read_record
 from harness.runs.templates import with_texts
 from harness.secrets import refuse_secrets_in
-from harness.sharing.bases import Bases, LocalBases, PinnedBases
-from harness.sharing.folder import write_harbor
-from harness.sharing.standalone import PLAIN_BASE, StandaloneBases
+from harness.sharing.bases import PLAIN_BASE, Bases, LocalBases, PinnedBases, StandaloneBases
+from harness.sharing.catalogue import write_harbor
 from harness.writing import make_folder, write_file, writing
 from worlds.core.texts import own_texts, placeholders
 

@@ -15,10 +15,8 @@ from harness.cli.settings import folder_for, new_request
 from harness.cli.tasks import Json, gated
 from harness.console import emit, say
 from harness.errors import BoundaryError, UsageError, quoted
-from harness.hosting.forms import hosted_options
-from harness.hosting.group import PageGroup
-from harness.hosting.server import PageHost
-from harness.hosting.watch import hold, maker, people_at
+from harness.hosting.group import PageGroup, hosted_options
+from harness.hosting.server import PageHost, hold, maker, people_at
 from harness.records import Result
 from harness.registry import Task
 from harness.runs.edition import chosen_key

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import typer
 
-from harness.authoring.mutants.report import FATES, LEAST, MutantReport, TriedMutant
-from harness.authoring.mutants.run import SEEDS, try_mutants
+from harness.authoring.mutants.run import FATES, LEAST, SEEDS, MutantReport, TriedMutant, try_mutants
 from harness.cli.tasks import selected
 from harness.console import emit, say, show_table
 from harness.errors import GateFailed

@@ -12,10 +12,9 @@ import typer
 
 from harness.agents.solutions import SolutionAgent
 from harness.attacks.suite import one_of_each_machine
-from harness.authoring.curve import SEEDS, CurvePoint, curve
-from harness.authoring.paces import HASTE_S, ONE_IN, PACES, THINKING_S
+from harness.authoring.findings import UNCERTIFIED, ProofReport, TaskProof
+from harness.authoring.paces import HASTE_S, ONE_IN, PACES, SEEDS, THINKING_S, CurvePoint, curve
 from harness.authoring.proof import verify
-from harness.authoring.report import UNCERTIFIED, ProofReport, TaskProof
 from harness.cli.attacks import attack_tasks
 from harness.cli.mutants import mutate_tasks
 from harness.cli.signatures import Flags, takes_flags

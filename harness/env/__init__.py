@@ -9,9 +9,7 @@ print(episode.verdict().reward)
 """
 
 from harness.env.episode import DrivenEpisode as Episode
-from harness.env.episode import judged
-from harness.env.named import task_named, tasks_named
-from harness.env.turns import SeatTurn
+from harness.env.episode import SeatTurn, judged, task_named, tasks_named
 from harness.env.verdict import EpisodeVerdict
 
 __all__ = ["Episode", "EpisodeVerdict", "SeatTurn", "judged", "task_named", "tasks_named", "verdict"]

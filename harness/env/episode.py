@@ -17,7 +17,9 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from harness.agent import Budget, Report, Usage
@@ -29,8 +31,6 @@ from harness.agents.seating.holders import Forfeit, SeatReply
 from harness.agents.seating.policy import PolicySeat, check_playable, seat_players
 from harness.agents.seating.talk import SeatTalk
 from harness.agents.trajectory import Trajectory, scripted_trajectory
-from harness.env.named import task_named
-from harness.env.turns import SeatTurn
 from harness.env.verdict import EpisodeVerdict, verdict_of
 from harness.errors import BoundaryError, RuntimeFailure, UsageError, VerifierFailure
 from harness.play.episode import seen_by_agent
@@ -39,12 +39,57 @@ from harness.play.outcome import Outcome, outcome_of
 from harness.play.playing import Playing
 from harness.pod import NO_POLICY, EpisodeSpec, Judgement, Pod
 from harness.records import Key, SeatResult
-from harness.registry import Task
+from harness.registry import Survey, Task, select, survey, tasks_root
 from harness.runtimes.inprocess import InProcessPod, InProcessRuntime
 from harness.runtimes.judging import judge_all, judge_together
 from worlds.core.chance import PUBLISHED_KEY
 from worlds.core.manifest import OptionValue
 from worlds.core.turns import NO_REPLY_CAUSES, OpenTurn
+
+
+@dataclass(frozen=True)
+class SeatTurn:
+    """One seat is asked; turns that are open together may be answered in any order."""
+
+    id: str
+    seat: int
+    """From 0; a task of one agent has seat 0 alone."""
+
+    text: str
+    """What is new since this seat's last turn."""
+
+    messages: Sequence[dict[str, Any]]
+    """Everything that the seat's model reads, this turn included, as chat messages of OpenAI's shape."""
+
+    tools: Sequence[dict[str, Any]] = ()
+    """What its model may call, in OpenAI's schema; none in games, which are talk."""
+
+    phase: str = "act"
+    """Which part of a game asks; `act` where a task is no game."""
+
+    round: int = 0
+    attempt: int = 1
+    """From 2 on where the answer before was refused, and the text says why."""
+
+    ephemeral: bool = False
+    """Whether the turn only measures: no later turn of this seat has it, or its answer, in `messages`."""
+
+
+def tasks_named(*names: str) -> list[Task]:
+    """The tasks that ids, globs, families or paths mean, in order; all of them where nothing is named. Raises UnknownTask."""
+    known = _known(tasks_root())
+    return select(known.tasks, names, known.refused)
+
+
+def task_named(name: str) -> Task:
+    """The one task of that id or path, else the first that the name means; raises UnknownTask."""
+    return tasks_named(name)[0]
+
+
+@lru_cache(maxsize=4)
+def _known(root: Path) -> Survey:
+    return survey(root)
+
 
 NAME = "episode"
 """What the player of a driven episode is called in its record."""

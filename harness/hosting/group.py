@@ -5,19 +5,129 @@
    that person is seen again, later turns are forfeited at once: one who went home costs the others one wait, not twenty.
 3. A message of the chat says how many its sender had sent before, so one that is posted twice is taken once.
 4. The chat takes what arrives before its time is up, by this host's clock. What was taken is shown once the game has it.
+
+A turn as a form: a family may offer choices to click where a model has to write JSON.
+
+A family's part `people` has `form(turn)`, which gives a `Form` or None for a turn that is answered in words, and `HOSTED`, the
+options that a hosted session has unless somebody sets them. What a person clicks becomes the text that a model would have
+written, so the world reads, refuses and logs both alike.
 """
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
 
 from harness.agents.people.sitting import Late, Sitter
-from harness.hosting.places import NotTaken, PagePlace, Shown, Stage
+from harness.modules import family_part_or_none
 from harness.printable import printable
 from worlds.core.turns import OpenTurn
+
+
+@dataclass(frozen=True)
+class Form:
+    """One question with choices and a line of reasons."""
+
+    text: str
+    """What is asked, without how a program would have to write it."""
+
+    choices: tuple[tuple[str, str], ...]
+    """What is sent, and what is shown."""
+
+    why: str
+    """What the reasons are called."""
+
+    reply: Callable[[str, str], str]
+    """The reply that a choice and its reasons mean."""
+
+
+def form_of(family: str, turn: OpenTurn) -> Form | None:
+    """The form that a family has for a turn."""
+    part = family_part_or_none(family, "people")
+    form: Form | None = part.form(turn) if part else None
+    return form
+
+
+def hosted_options(family: str) -> Mapping[str, str]:
+    """The options that a family's hosted sessions have unless somebody sets them."""
+    part = family_part_or_none(family, "people")
+    options: Mapping[str, str] = part.HOSTED if part else {}
+    return options
+
+
+Stage = Literal["lobby", "waiting", "turn", "chat", "over"]
+
+
+class NotTaken(Exception):
+    """What somebody sent cannot be taken; the message is theirs to read."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+@dataclass
+class PagePlace:
+    """A seat for one person, opened by a token that only their link has."""
+
+    seat: int
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(16), repr=False)
+    name: str = ""
+    rules: str = ""
+    joined: bool = False
+    left: bool = False
+    """Gone for good."""
+
+    away: bool = False
+    """Whether they let a turn go by and were not seen since."""
+
+    over: bool = False
+    saw_the_end: bool = False
+    turn: OpenTurn | None = None
+    reply: str | None = None
+    done: set[str] = field(default_factory=set)
+    """Ids of turns that this place has had, answered or not."""
+
+    said: int = 0
+    """Messages that they sent to the chat."""
+
+    left_chat: bool = False
+
+    @property
+    def identity(self) -> str:
+        """What the record calls them: the name that they gave, or an id of which nobody can tell who it was."""
+        return self.name or f"anon-{hashlib.sha256(self.token.encode()).hexdigest()[:6]}"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What one person is to see."""
+
+    stage: Stage
+    version: str
+    """Changes whenever their page has to be another one; a new message in the chat does not change it."""
+
+    seat: int
+    name: str
+    rules: str
+    turn: OpenTurn | None
+    messages: tuple[tuple[int, str], ...]
+    """Seat and text of everything that was said in the chat."""
+
+    left_s: int
+    """Seconds for which the chat is still open."""
+
+    said: int
+    left_chat: bool
+    joined: int
+    places: int
+
 
 LONGEST_NAME, LONGEST_MESSAGE, LONGEST_REPLY = 40, 4_000, 50_000
 """Characters."""

@@ -25,8 +25,7 @@ from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.agents.llm.parallel import begun
 from harness.agents.trajectory import AGENT_VERSION
 from harness.errors import Cancelled, ProviderFailure, UsageError, WorldFailure
-from harness.interop.container import ContainerGame, Run
-from harness.interop.table import ModelTable
+from harness.interop.table import ContainerGame, ModelTable, Run
 
 _BaseAgent: Any = import_module("harbor.agents.base").BaseAgent
 _Capabilities: Any = import_module("harbor.agents.capabilities").AgentCapabilities

@@ -4,8 +4,15 @@ Everything in a run's folder is data from anybody. It is read through no link an
 named in one clear line, and nothing reaches a terminal before its control characters are spelled out.
 """
 
-from harness.reading.choosing import breaking_request, is_episode, is_recorded, recorded_episodes
-from harness.reading.episode import FILES, read_episode, read_result
+from harness.reading.episode import (
+    FILES,
+    breaking_request,
+    is_episode,
+    is_recorded,
+    read_episode,
+    read_result,
+    recorded_episodes,
+)
 from harness.reading.lifetimes import Lifetime, breach_told, lifetimes, rule_told
 from harness.reading.model import (
     Act,

@@ -38,7 +38,7 @@ from harness.release import pinned_tasks
 from harness.report.causes import bounds_columns, cells_of
 from harness.report.evidence import Evidence, Group, mde_words, pass_k
 from harness.report.statistics import Interval, exact_interval, share_interval, student, wilson_interval
-from harness.report.table import Column, Row, Table, Value
+from harness.report.table import Column, Row, Table, Value, titled
 
 DRAWS, SEED, ALPHA = 4_000, 20, 0.05
 
@@ -229,23 +229,17 @@ def _columns(families: Sequence[str]) -> tuple[Column, ...]:
         )
     ]
     return (
-        Column("rank", "Rank"),
-        Column("ranks", "Ranks 95 %"),
-        Column("model", "Model"),
-        Column("setup", "Set-up"),
+        *titled(rank="Rank", ranks="Ranks 95 %", model="Model", setup="Set-up"),
         Column("mean", "Mean", "percent"),
         Column("interval", "95 %", "interval"),
         *each,
-        Column("p1", "P(first)", "rate"),
-        Column("p3", "P(top 3)", "rate"),
-        Column("episodes", "Eps"),
-        Column("ungraded", "Ungraded"),
+        *titled("rate", p1="P(first)", p3="P(top 3)"),
+        *titled(episodes="Eps", ungraded="Ungraded"),
         *bounds_columns("Mean"),
         Column("status", "Status"),
         Column("source", "Source", shown=False),
         Column("error", "Standard error", "number", shown=False),
-        Column("first_rank", "First rank", shown=False),
-        Column("last_rank", "Last rank", shown=False),
+        *titled(first_rank="First rank", last_rank="Last rank", shown=False),
     )
 
 

@@ -12,21 +12,13 @@ from harness.causes import CAUSES, FORFEITS
 from harness.headline import bounds_of, ended_by, setup_caveat, ungraded_by
 from harness.records import Result
 from harness.report.evidence import Evidence, Group
-from harness.report.table import Column, Row, Table
+from harness.report.table import Column, Row, Table, titled
 
 NAME = "causes"
 NEEDED = ("episodes that a cause ended or disturbed", "harness run")
 _COLUMNS = (
-    Column("player", "Player"),
-    Column("setup", "Set-up"),
-    Column("what", "What it did"),
-    Column("seat", "Seat"),
-    Column("cause", "Cause"),
-    Column("message", "Meaning"),
-    Column("responsible", "Responsible"),
-    Column("graded", "Graded"),
-    Column("episodes", "Eps"),
-    Column("count", "Turns or times"),
+    *titled(player="Player", setup="Set-up", what="What it did", seat="Seat", cause="Cause", message="Meaning"),
+    *titled(responsible="Responsible", graded="Graded", episodes="Eps", count="Turns or times"),
 )
 
 
@@ -41,8 +33,7 @@ def bounds_columns(title: str) -> tuple[Column, ...]:
     """Return the columns beside the headline figure that is called `title`."""
     return (
         Column("bounds", f"{title} if ungraded failed..succeeded", "interval"),
-        Column("ungraded_by", "Ungraded by"),
-        Column("caveat", "Caveat"),
+        *titled(ungraded_by="Ungraded by", caveat="Caveat"),
         Column("ended_by", "Ended by", shown=False),
     )
 

@@ -39,7 +39,7 @@ from harness.headline import Headline, cell_means, ended_by, headline_of, setup_
 from harness.records import Result
 from harness.report.evidence import Cell, Conditions, Evidence, Group, pass_k
 from harness.report.statistics import Interval, exact_paired, mean_interval, scipy_stats, student
-from harness.report.table import Column, Row, Table, row_of
+from harness.report.table import Column, Row, Table, row_of, titled
 
 DRAWS, SEED = 9_999, 20
 METHOD = (
@@ -371,21 +371,12 @@ _TASKS = (
     Column("seeds", "Seeds", of=lambda pair: pair.seeds),
 )
 _CATEGORIES = (
-    Column("family", "Family"),
-    Column("category", "Category"),
-    Column("tasks", "Tasks"),
-    Column("first", "A %", "percent"),
-    Column("second", "B %", "percent"),
+    *titled(family="Family", category="Category", tasks="Tasks"),
+    *titled("percent", first="A %", second="B %"),
     Column("difference", "B - A, pp", "points"),
     Column("interval", "95 %", "interval"),
 )
-_LABELS = (
-    Column("family", "Family"),
-    Column("label", "Label"),
-    Column("first", "A"),
-    Column("second", "B"),
-    Column("change", "B - A"),
-)
+_LABELS = titled(family="Family", label="Label", first="A", second="B", change="B - A")
 _MOST = 10
 _MEANT = (
     "means over tasks of means over seeds of means over attempts; missing: planned instances that one side has no graded "

@@ -19,7 +19,7 @@ from statistics import fmean
 
 from harness.headline import Headline, headline_of
 from harness.report.evidence import Evidence, Group
-from harness.report.table import Column, Row, Table, Value
+from harness.report.table import Column, Row, Table, Value, titled
 
 Nested = Mapping[str, Sequence[Sequence[float]]]
 """For each task its seeds, for each seed its attempts."""
@@ -28,18 +28,13 @@ BUDGET_USD, BUDGET_EPISODES = 100.0, 100
 _MOST_PAIRS = 6
 
 _COLUMNS = (
-    Column("what", "Figure"),
-    Column("tasks", "Tasks"),
-    Column("seeds", "Seeds"),
-    Column("k", "k"),
+    *titled(what="Figure", tasks="Tasks", seeds="Seeds", k="k"),
     Column("of_tasks", "Var. tasks", "number", kept=True),
     Column("of_seeds", "seeds", "number", kept=True),
     Column("of_attempts", "attempts", "number", kept=True),
     Column("error", "SE, pp", "percent"),
     Column("episodes", "Buys"),
-    Column("more_tasks", "SE, more tasks", "percent"),
-    Column("more_seeds", "more seeds", "percent"),
-    Column("more_attempts", "more k", "percent"),
+    *titled("percent", more_tasks="SE, more tasks", more_seeds="more seeds", more_attempts="more k"),
     Column("best", "Buy"),
     Column("cost", "$ an episode", "usd"),
 )

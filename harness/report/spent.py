@@ -12,17 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from harness.records import Result, Tokens
-from harness.report.evidence import Run
-from harness.report.models import find_model
-from harness.report.table import Column, Row, Table
+from harness.report.evidence import Run, find_model
+from harness.report.table import Column, Row, Table, titled
 
 NAME = "spent"
 _COLUMNS = (
-    Column("player", "Model or agent"),
-    Column("episodes", "Episodes"),
-    Column("calls", "Calls"),
-    Column("prompt", "Tokens in"),
-    Column("cached", "Cached"),
+    *titled(player="Model or agent", episodes="Episodes", calls="Calls", prompt="Tokens in", cached="Cached"),
     Column("completion", "Tokens out"),
     Column("estimated", "Tokens estimated in", shown=False),
     Column("usd", "Dollars", "usd"),

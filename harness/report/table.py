@@ -94,6 +94,11 @@ class Table:
         return {"name": self.name, "title": self.title, "columns": columns, "rows": rows, "notes": list(self.notes)}
 
 
+def titled(form: Form = "text", /, *, shown: bool = True, **titles: str) -> tuple[Column, ...]:
+    """Return columns of one form, by key with their titles."""
+    return tuple(Column(key, title, form, shown) for key, title in titles.items())
+
+
 def with_interval(
     key: str,
     title: str,

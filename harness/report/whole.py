@@ -25,7 +25,7 @@ from harness.report import causes, spent
 from harness.report.evidence import ALL, Breadth, Evidence, Run, empty, gather
 from harness.report.statistics import METHOD, rate_interval
 from harness.report.svg import Mark, Panel, Segment, panel_chart
-from harness.report.table import Column, Row, Table, row_of
+from harness.report.table import Column, Row, Table, row_of, titled
 
 
 def _mean_reward(graded: Sequence[Result]) -> float | None:
@@ -42,9 +42,7 @@ def _by_task(graded: Sequence[Result]) -> dict[str, list[bool]]:
 LEVELS = "levels"
 _LEVELS_NEED = ("one player at two levels", "harness run ... --set level=1..4")
 _LEVEL_COLUMNS = (
-    Column("player", "Player"),
-    Column("setup", "Set-up"),
-    Column("level", "Level"),
+    *titled(player="Player", setup="Set-up", level="Level"),
     Column("tasks", "Tasks", of=lambda graded: len(_by_task(graded))),
     Column("episodes", "Eps", of=len),
     Column("passed", "Pass", of=lambda graded: sum(result.success for result in graded)),

@@ -9,10 +9,16 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
+from jinja2 import Environment, StrictUndefined
+
+from harness.errors import UsageError
 from harness.modules import family_part_or_none
 from harness.registry import Task
-from harness.sharing.bases import Files
+from harness.secrets import refuse_secrets
+from harness.sharing.bases import Bases, Files
+from harness.writing import make_folder, write_file, writing
 
 NAME, VERSION = "parley", "1.0.0"
 """Of the dataset. The version rises when what a task asks or how it is judged changes; digests tell all else apart."""
@@ -110,3 +116,69 @@ def _row(task: Task, digest: str) -> dict[str, str | int | None]:
         "digest": f"sha256:{digest}",
         "instruction": (task.path / "instruction.md").read_text(encoding="utf-8"),
     }
+
+
+_HERE = Path(__file__).parent
+_UNFILLED = re.compile(rb"^TASKS: int \| None = None$", re.MULTILINE)
+
+
+def write_harbor(out: Path, tasks: Sequence[Task], bases: Bases) -> int:
+    """Write tasks and lists into a new or empty folder; how many bytes they have.
+
+    Raises UsageError for a folder that holds something or a task that is not ours, TaskInvalid for one that cannot be exported.
+    """
+    if foreign := [task.task_id for task in tasks if task.parley is None or task.file.task is None]:
+        raise UsageError(f"{foreign[0]} is not a task of Parley's own, and an export holds those alone", hint="harness list")
+    with writing(out):
+        if out.exists() and any(out.iterdir()):
+            raise UsageError(f"{out} is not empty, and nothing in it is written over", hint="harness export harbor NEW_FOLDER")
+        make_folder(out)
+    digests: dict[str, str] = {}
+    size = 0
+    for task in tasks:
+        files = bases.files(task)
+        digests[full_name(task)] = packaged_digest(files)
+        for name, content in files.items():
+            refuse_secrets(f"{task.path}/{name}", content.data)
+        _write_task(out / "tasks" / task.task_id, files)
+        size += sum(len(content.data) for content in files.values())
+    beside = _beside(tasks, bases, digests)
+    for name, data in beside.items():
+        with writing(out / name):
+            make_folder((out / name).parent)
+            write_file(out / name, data)
+    return size + sum(map(len, beside.values()))
+
+
+def _write_task(folder: Path, files: Files) -> None:
+    with writing(folder):
+        for name, content in files.items():
+            path = folder / name
+            make_folder(path.parent)
+            write_file(path, content.data)
+            if content.executable:
+                path.chmod(0o755)
+
+
+def _beside(tasks: Sequence[Task], bases: Bases, digests: Mapping[str, str]) -> dict[str, bytes]:
+    """Every file beside the tasks."""
+    metric = _UNFILLED.sub(b"TASKS: int | None = %d" % len(tasks), (_HERE / "metric.py").read_bytes())
+    texts = {
+        "registry.json": registry(tasks, lambda task: f"tasks/{task.task_id}"),
+        "dataset.toml": dataset(digests, metric),
+        "eval.yaml": evaluation(tasks),
+        "README.md": _card(tasks, bases),
+    }
+    for family, own in by_family(tasks).items():
+        texts[f"data/{family}.jsonl"] = rows(own, digests)
+    return {"metric.py": metric, **{name: text.encode() for name, text in texts.items()}}
+
+
+def _card(tasks: Sequence[Task], bases: Bases) -> str:
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)  # noqa: S701 - Markdown
+    families = [{"name": family, "count": len(own), "about": about(family)} for family, own in by_family(tasks).items()]
+    template = environment.from_string((_HERE / "card.md.j2").read_text(encoding="utf-8"))
+    return template.render(
+        families=families, split=SPLIT, description=DESCRIPTION, version=VERSION,
+        total=len(tasks), needed=bases.needed, told=bases.told, example=tasks[0].task_id,
+    ).rstrip("\n") + "\n"  # fmt: skip

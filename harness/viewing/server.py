@@ -17,7 +17,7 @@ from typing import Any, Self
 from urllib.parse import parse_qsl
 
 from harness.errors import UsageError
-from harness.viewing.rendering import POLICY
+from harness.viewing.pages import POLICY
 from harness.viewing.site import Served, Site
 from worlds.core.connections import QUEUE, guarded_server
 

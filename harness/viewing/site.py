@@ -37,17 +37,20 @@ from harness.run_files import run_and_place
 from harness.secrets import refuse_secrets_in
 from harness.viewing.library import Library, Recorded, ShownRun
 from harness.viewing.pages import (
+    GLOSSARY,
+    HERE,
     ComparePage,
     PageLink,
     compared_facts,
     episode_page_of,
+    glossary,
+    render,
     run_page_of,
     runs_page,
     seat_links,
     seat_page_of,
     tracks,
 )
-from harness.viewing.rendering import GLOSSARY, HERE, glossary, render
 from harness.writing import make_folder, write_file, writing
 from worlds.core.models import Strict
 

@@ -7,14 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.attacks.answers import AnswersInReach
-from harness.attacks.dummies import DummyArtifact
-from harness.attacks.exchange import RecordedExchange, exchanges_of, lines_of
+from harness.attacks.answers import AnswersInReach, DummyArtifact, PlantedAnswer, carried_over
 from harness.attacks.hidden import hidden_of, literals, tells
-from harness.attacks.recording import Recording
-from harness.attacks.replays import PlantedAnswer, carried_over
+from harness.attacks.recording import RecordedExchange, Recording, exchanges_of, lines_of
 from harness.attacks.routes import MachineRoutes, probes
-from harness.attacks.stray import affordable
+from harness.attacks.target import affordable
 from harness.registry import Task, read_task
 from tests.attacks.flaws_answers import ANSWER, IN_THE_IMAGE
 from worlds.core.wire import WireRequest, WireResponse

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.attacks import grading
-from harness.attacks.crash import BROKEN
-from harness.attacks.grading import YEAR_DAYS, a_year_later, before_tests, begun_on
+from harness.attacks.grading import BROKEN, YEAR_DAYS, a_year_later, before_tests, begun_on
 from harness.registry import Task, read_task
 
 TESTS = "cat /dev/null && grep -q root /etc/passwd && echo passed; date +%F\n"

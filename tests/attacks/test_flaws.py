@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.attacks.report import AttackRow
+from harness.attacks.base import AttackRow
 from harness.attacks.suite import ATTACKS, besiege
 from harness.runtimes.docker.runtime import DockerRuntime
 from tests.attacks import flaws_answers, flaws_files, flaws_machine

@@ -11,10 +11,8 @@ import pytest
 import tomli
 
 from harness.attacks import folder as attack
-from harness.attacks.folder import ABSURD, FIFOS, LINKED_FILES, LINKED_FOLDERS, traps, unrefused
-from harness.attacks.host import watched
-from harness.attacks.target import Target
-from harness.attacks.untrusted import mark_copy, type_command
+from harness.attacks.folder import ABSURD, FIFOS, LINKED_FILES, LINKED_FOLDERS, mark_copy, traps, type_command, unrefused
+from harness.attacks.target import Target, watched
 from harness.registry import Task, read_task
 from harness.runtimes.inprocess import InProcessRuntime
 

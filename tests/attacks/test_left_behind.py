@@ -10,16 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.attacks.honeypot import RAN, bereft, contradicted
-from harness.attacks.hooks import HOOKS
-from harness.attacks.host import Host, watched
-from harness.attacks.links import aims, handed_in
-from harness.attacks.named import named_folders, named_paths, named_programs
-from harness.attacks.payload import PAYLOAD
-from harness.attacks.planted import plans
-from harness.attacks.scripts import script
+from harness.attacks.content import aims, linkable
+from harness.attacks.grading import RAN, bereft, contradicted
+from harness.attacks.leaving import HOOKS, named_folders, named_paths, named_programs, reward_plans
+from harness.attacks.scripts import PAYLOAD, script
 from harness.attacks.suite import ATTACKS, machine_digest
-from harness.attacks.target import Target
+from harness.attacks.target import Host, Target, watched
 from harness.registry import read_task
 from harness.runtimes.inprocess import InProcessRuntime
 from tests.attacks.flawed import Flaw
@@ -116,8 +112,8 @@ def test_artifact_is_what_the_agent_hands_in(tmp_path: Path, host: Host) -> None
     """Declared files of `main`; where the verifier comes to the agent's machine, the files the task names there."""
     sound, shared = SOUND.folder(tmp_path), SYMLINK.folder(tmp_path)
 
-    assert handed_in(Target(sound, InProcessRuntime(), host)) == ["/workspace/answer.txt"]
-    assert handed_in(Target(shared, InProcessRuntime(), host)) == ["/workspace/answer.txt"]
+    assert linkable(Target(sound, InProcessRuntime(), host)) == ["/workspace/answer.txt"]
+    assert linkable(Target(shared, InProcessRuntime(), host)) == ["/workspace/answer.txt"]
     assert aims(sound) == ["/var/lib/tokens/given"]
     assert aims(shared) == ["/tests/expected.txt"]
 
@@ -126,16 +122,16 @@ def test_nothing_is_handed_in_by_a_task_of_ours(root: Path, host: Host) -> None:
     """The world's log is the only artifact, so links have no place there and one planting is enough."""
     target = Target(read_task(root / "tasks/contract/presigned-url-download"), InProcessRuntime(), host)
 
-    assert handed_in(target) == []
-    assert len(list(plans(target))) == 1
+    assert linkable(target) == []
+    assert len(list(reward_plans(target))) == 1
 
 
 def test_plantings_do_not_hide_each_other(tmp_path: Path, host: Host) -> None:
     """Three episodes where artifacts are handed in, one for each content and way where the machine is shared."""
     sound, shared = (Target(flaw.folder(tmp_path), InProcessRuntime(), host) for flaw in (SOUND, SYMLINK))
 
-    assert [how for _, how, _ in plans(sound)] == ["write", "link", "huge"]
-    assert [how for _, how, _ in plans(shared)] == ["write"] * 8 + ["link", "huge", "guard"]
+    assert [how for _, how, _ in reward_plans(sound)] == ["write", "link", "huge"]
+    assert [how for _, how, _ in reward_plans(shared)] == ["write"] * 8 + ["link", "huge", "guard"]
 
 
 def test_machine_of_a_foreign_folder_is_its_own(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.attacks.host import watched
-from harness.attacks.privileges import ALLOWED, MUST_NOT_BE, Kind, judged
+from harness.attacks.resources import ALLOWED, MUST_NOT_BE, Kind, judged
 from harness.attacks.scripts import script
+from harness.attacks.target import watched
 from harness.errors import RuntimeFailure
 
 CONFINED = {

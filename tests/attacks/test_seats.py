@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.attacks.report import AttackRow
+from harness.attacks.base import AttackRow
 from harness.attacks.seats import Seats
 from harness.attacks.suite import besiege
 from harness.pod import Runtime

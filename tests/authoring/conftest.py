@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.authoring.findings import ProofReport
 from harness.authoring.new import new_task
 from harness.authoring.proof import verify
-from harness.authoring.report import ProofReport
 from harness.registry import read_task
 from harness.trust import admitted
 

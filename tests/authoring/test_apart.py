@@ -14,11 +14,10 @@ from harness.agent import AgentSpec
 from harness.agents.solutions import SolutionAgent, holds_seats, violation_names
 from harness.authoring import apart
 from harness.authoring.apart import instructed_apart, proved_apart
+from harness.authoring.findings import TaskProof
 from harness.authoring.new import new_task
-from harness.authoring.plays import play
+from harness.authoring.plays import Scope, play
 from harness.authoring.proof import verify
-from harness.authoring.report import TaskProof
-from harness.authoring.scope import Scope
 from harness.authoring.sync import sync
 from harness.errors import RuntimeFailure, TaskInvalid, UsageError
 from harness.play.choose import SANDBOXES

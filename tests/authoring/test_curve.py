@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.authoring.curve import SEEDS, CurvePoint, curve
-from harness.authoring.paces import ONE_IN, PACES, THINKING_S, at_pace
+from harness.authoring.paces import ONE_IN, PACES, SEEDS, THINKING_S, CurvePoint, at_pace, curve
 from harness.cli.verify import BEGIN, END, curve_table, replaced
 from harness.errors import UsageError
 from harness.registry import read_task

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.authoring.findings import ProofReport
+from harness.authoring.plays import Scope
 from harness.authoring.proving import episodes
-from harness.authoring.report import ProofReport
-from harness.authoring.scope import Scope
 from harness.authoring.sync import sync, vouched
 from harness.registry import read_task
 from harness.trust import admitted

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.authoring.findings import first_difference
-from harness.authoring.lint import lint_task, lint_worlds
-from harness.authoring.sources import SOLUTION, TESTS, Role, lint_source, server_role
+from harness.authoring.lint import SOLUTION, TESTS, Role, lint_source, lint_task, lint_worlds, server_role
 from harness.registry import read_task
 from harness.trust import admitted
 

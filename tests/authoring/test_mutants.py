@@ -16,11 +16,10 @@ from typing import Any
 import pytest
 
 from harness.authoring.mutants.copies import allow, each_in_a_copy
-from harness.authoring.mutants.ground import surveyed
 from harness.authoring.mutants.operators import UNSEEDED
-from harness.authoring.mutants.planting import seedless
-from harness.authoring.mutants.report import MutantReport, TriedMutant
-from harness.authoring.mutants.run import Equivalent, try_mutants
+from harness.authoring.mutants.run import Equivalent, MutantReport, TriedMutant, try_mutants
+from harness.authoring.mutants.targets import seedless
+from harness.authoring.mutants.trial import surveyed
 from harness.errors import TaskInvalid, UsageError
 from harness.registry import read_task
 from harness.trust import admitted

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from harness.authoring.mutants.mutation import drawn
+from harness.authoring.mutants.operators import drawn
 from harness.authoring.mutants.targets import mutants_of
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.authoring.mutants.ground import Ground
-from harness.authoring.mutants.rounds import FEW, Trying, first_asked
+from harness.authoring.mutants.run import FEW, Trying, first_asked
 from harness.authoring.mutants.targets import ROOT, MutatedFile, mutants_of
-from harness.authoring.mutants.trial import broken_by_verdict
+from harness.authoring.mutants.trial import Ground, broken_by_verdict
 from harness.authoring.mutants.units import UnitTests, _Mapping, _run
 from harness.authoring.plays import NOP, SOLVE, Play
 from tests.shipped import SHIPPED
@@ -22,7 +21,7 @@ HAZARDS = "worlds/contract/hazards.py"
 
 SETTLED = f"""
 import json
-from harness.authoring.mutants.rounds import Trying, settle
+from harness.authoring.mutants.run import Trying, settle
 from harness.authoring.mutants.targets import ROOT, MutatedFile, mutants_in
 
 target = MutatedFile("worlds", ROOT / "{HAZARDS}", "{HAZARDS}")

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.authoring.findings import ProofReport, handler_place
 from harness.authoring.new import new_task
 from harness.authoring.plays import play
-from harness.authoring.report import ProofReport
-from harness.authoring.routes import handler_place
 from harness.authoring.sync import drift, sync, task_folders, vouched
 from harness.authoring.templates import families
 from harness.errors import TaskInvalid, UnknownTask, UsageError

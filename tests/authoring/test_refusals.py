@@ -9,8 +9,8 @@ import pytest
 
 from harness.authoring import tampering
 from harness.authoring.altered import fields, left_out
+from harness.authoring.findings import ProofReport
 from harness.authoring.plays import Play, judge, play
-from harness.authoring.report import ProofReport
 from harness.registry import read_task, tasks_root
 from harness.trust import admitted
 from worlds.core.events import read_log

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.authoring.rules import rule_checks
+from harness.authoring.proving import rule_checks
 from harness.registry import read_task
 from harness.rules import TABLE, rules_said, stated_rules
 from harness.trust import admitted

@@ -13,8 +13,8 @@ import pytest
 import harness.families
 from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent, players
+from harness.authoring.lint import SOLUTION, lint_source
 from harness.authoring.new import new_task
-from harness.authoring.sources import SOLUTION, lint_source
 from harness.authoring.sync import drift, sync, vouched
 from harness.authoring.templates import families, family
 from harness.errors import TaskInvalid

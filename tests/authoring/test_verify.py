@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.authoring.findings import ProofReport
 from harness.authoring.proof import Expected, prove_in, verify
-from harness.authoring.report import ProofReport
 from harness.authoring.sync import sync, vouched
 from harness.errors import TaskInvalid
 from harness.registry import read_task

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from harness.cli.generate import generate_command
 from harness.errors import GateFailed, UsageError
-from harness.families.calendar.authoring.bank_writer import prompt_of, write_bank
+from harness.families.calendar.commands.generate import prompt_of, write_bank
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import script
 from worlds.calendar.bank import Tier, errands, read_bank

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.authoring.new import checked_name
+from harness.authoring.plays import Scope
 from harness.authoring.proving import prove
-from harness.authoring.scope import Scope
 from harness.authoring.sync import drift, vouched
 from harness.cli.importing import import_command
 from harness.errors import UsageError

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.families.calendar.audits.counts import misreport_rows, occurrences
 from harness.families.calendar.audits.games import read_games
+from harness.families.calendar.audits.tables import misreport_rows, occurrences
 from harness.registry import Task
 from harness.testing.openai_server import OpenAIServer
 from tests.calendar.character_games import FIVE, FOUR, Table, played, task_of

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from harness.families.calendar.audits.counts import label_rows, message_rows, misreport_rows, occurrences, pattern_rows
+from harness.families.calendar.audits.tables import label_rows, message_rows, misreport_rows, occurrences, pattern_rows
 from harness.records import Result
 from harness.registry import Task
 from harness.testing.openai_server import OpenAIServer

@@ -17,9 +17,8 @@ import pytest
 from harness.agent import AgentSpec, SeatSpec
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seating.agent import SeatAgent
-from harness.families.calendar.audits.counts import label_rows, message_rows, misreport_rows
 from harness.families.calendar.audits.games import read_games
-from harness.families.calendar.audits.tables import tables
+from harness.families.calendar.audits.tables import label_rows, message_rows, misreport_rows, tables
 from harness.play.agents import Cast
 from harness.records import RunFolder
 from harness.runs.plan import Plan

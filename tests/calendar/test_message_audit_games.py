@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from harness.families.calendar.audits.counts import label_rows, message_rows, misreport_rows, occurrences, pattern_rows
 from harness.families.calendar.audits.games import PATTERNS, AuditedGame, game_of
+from harness.families.calendar.audits.tables import label_rows, message_rows, misreport_rows, occurrences, pattern_rows
 from harness.families.calendar.audits.words import leaks, secrets_of, terms_of
 from harness.reading import Conversation, Moment, Utterance
 from tests.calendar.audited_games import (

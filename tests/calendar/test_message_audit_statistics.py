@@ -6,7 +6,7 @@ from math import comb
 
 import pytest
 
-from harness.families.calendar.audits.counts import Unit, against_the_rest, fisher, paired
+from harness.families.calendar.audits.tables import Unit, against_the_rest, fisher, paired
 from harness.report.statistics import false_discoveries
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.attacks.answers import AnswersInReach
-from harness.attacks.named import named_programs
-from harness.attacks.planted import PlantedReward
+from harness.attacks.leaving import PlantedReward, named_programs
 from harness.attacks.suite import besiege
 from harness.errors import ImageFailure
 from harness.pod import EpisodeSpec

@@ -14,9 +14,9 @@ import pytest
 from harness import places, trust
 from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent, players, violation_names
+from harness.authoring.findings import handler_place
 from harness.authoring.lint import lint_task
 from harness.authoring.plays import play
-from harness.authoring.routes import handler_place
 from harness.authoring.sync import drift, sync
 from harness.authoring.workers import WorkerPool
 from harness.errors import UsageError

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.attacks.report import AttackRow, Siege
-from harness.authoring.mutants.report import MutantReport, TriedMutant
+from harness.attacks.base import AttackRow, Siege
+from harness.authoring.mutants.run import MutantReport, TriedMutant
 from harness.cli.attacks import show_siege
 from harness.cli.mutants import show_mutants
 from harness.console import show_table

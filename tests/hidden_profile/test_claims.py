@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from harness.authoring.report import ProofCheck
+from harness.authoring.findings import ProofCheck
 from harness.families.hidden_profile.authoring.claims import claims
 from harness.families.hidden_profile.authoring.folders import write_task
 from harness.families.hidden_profile.authoring.skeleton import STARTER

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from harness.agents.scripted import ScriptedAgent
-from harness.attacks import hooks, late, links, planted, trojans
+from harness.attacks.content import WAYS
+from harness.attacks.leaving import hooks_plan, late_plans, reward_plan, tools_plan
 from harness.attacks.scripts import script
 from harness.pod import Runtime
 from harness.registry import Task, read_task
@@ -51,8 +52,8 @@ STAND_IN = script("stand-in")
 @pytest.fixture(scope="module")
 def everything(task: Task) -> tuple[dict[str, str], list[str]]:
     """The files and the commands of all attacks that leave something behind: rewards, tools, hooks, daemons, links."""
-    plans = [planted.plan(task, ()), trojans.plan(task), hooks.plan(task), *late.plans(task)]
-    ways = "; ".join(f"place=/workspace/links/{number}; {line}" for number, line in enumerate(links.WAYS.values()))
+    plans = [reward_plan(task, ()), tools_plan(task), hooks_plan(task), *late_plans(task)]
+    ways = "; ".join(f"place=/workspace/links/{number}; {line}" for number, line in enumerate(WAYS.values()))
     files = {f"/tmp/{name}": text for plan in plans for name, text in plan.files.items()}
     return files, [*(plan.command for plan in plans), f"mkdir /workspace/links; {ways}; true"]
 

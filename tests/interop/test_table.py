@@ -18,8 +18,7 @@ import pytest
 from harness.agent import AgentSpec, Budget
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.errors import WorldFailure
-from harness.interop.container import COMMAND, ContainerGame, Run
-from harness.interop.table import ModelTable
+from harness.interop.table import COMMAND, ContainerGame, ModelTable, Run
 from harness.play.agents import make_agent
 from harness.play.episode import run_in_process
 from harness.testing.openai_server import OpenAIServer

@@ -14,8 +14,7 @@ import httpx
 from harness.agent import AgentSpec, SeatSpec
 from harness.cli.progress import plainly
 from harness.hosting.group import PageGroup
-from harness.hosting.server import PageHost
-from harness.hosting.watch import hold, maker, people_at
+from harness.hosting.server import PageHost, hold, maker, people_at
 from harness.records import Result
 from harness.registry import read_task
 from harness.runs.plan import task_refs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.hosting.places import Shown
+from harness.hosting.group import Shown
 from harness.hosting.server import page
 
 HOSTILE = '<script>alert(1)</script> [go](javascript:alert(1)) ![x](http://elsewhere/x.png) <a href="/">out</a>'

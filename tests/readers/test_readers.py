@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.registry import Task, discover
-from harness.sharing.bases import LocalBases, PinnedBases, name_of_tests
-from harness.sharing.folder import write_harbor
-from harness.sharing.standalone import StandaloneBases
+from harness.sharing.bases import LocalBases, PinnedBases, StandaloneBases, name_of_tests
+from harness.sharing.catalogue import write_harbor
 from tests.readers.asking import read_by
 
 pytestmark = pytest.mark.readers

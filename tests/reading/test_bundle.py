@@ -12,7 +12,7 @@ from harness.errors import UsageError
 from harness.reading import read_result
 from harness.reading.addresses import episode_page, run_names
 from harness.viewing import Library, write_bundle
-from harness.viewing.rendering import POLICY
+from harness.viewing.pages import POLICY
 from tests.reading.conftest import CONTRACT, HIDDEN, Commands, Recorded
 from tests.reading.html import Page
 

@@ -8,7 +8,7 @@ import pytest
 
 from harness.modules import families
 from harness.viewing import Site
-from harness.viewing.rendering import glossary, label_anchor
+from harness.viewing.pages import glossary, label_anchor
 from tests.reading.conftest import CONTRACT, FORM
 from tests.reading.test_pages import PAGES, page_at
 

@@ -14,7 +14,7 @@ from harness.reading import read_episode
 from harness.reading.addresses import episode_page, run_names
 from harness.records import Key, RunFolder
 from harness.viewing import Library, Site
-from harness.viewing.rendering import HERE
+from harness.viewing.pages import HERE
 from harness.viewing.rows import is_being_played
 from tests.reading.conftest import CALENDAR, CONTRACT, HIDDEN, Recorded
 from tests.reading.html import Page

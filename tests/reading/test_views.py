@@ -8,8 +8,7 @@ from pathlib import Path
 from harness.reading import Act, Breach, Conversation, Moment, RecordedEpisode, ToolUse, Utterance, read_episode
 from harness.viewing.library import Library
 from harness.viewing.pages import exchanges, runs_page, tracks
-from harness.viewing.talks import LONGEST, cut_text, gist, talk
-from harness.viewing.timeline import grid, heard, timeline
+from harness.viewing.timeline import LONGEST, cut_text, gist, grid, heard, talk, timeline
 from tests.reading.conftest import CONTRACT, HIDDEN, Recorded
 
 

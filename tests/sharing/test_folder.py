@@ -17,7 +17,7 @@ from harness.cli.release import REGISTRY
 from harness.registry import discover, read_task
 from harness.sharing import catalogue
 from harness.sharing.bases import LocalBases
-from harness.sharing.folder import write_harbor
+from harness.sharing.catalogue import write_harbor
 from tests.shipped import RELEASED
 
 NAMES = ["presigned-url-download", "uniform-01", "airliner-by-night"]

@@ -14,7 +14,7 @@ from harness.registry import read_task
 from harness.report.statistics import wilson as our_wilson
 from harness.sharing import metric
 from harness.sharing.bases import LocalBases
-from harness.sharing.folder import write_harbor
+from harness.sharing.catalogue import write_harbor
 
 
 @pytest.fixture

@@ -15,9 +15,8 @@ import pytest
 from harness.contents import Content
 from harness.errors import TaskInvalid, UsageError
 from harness.registry import Task, read_task
-from harness.sharing.bases import Files
-from harness.sharing.folder import write_harbor
-from harness.sharing.standalone import StandaloneBases
+from harness.sharing.bases import Files, StandaloneBases
+from harness.sharing.catalogue import write_harbor
 
 TASKS = ["contract/presigned-url-download", "calendar/varied-prior-01", "hidden-profile/airliner-by-night"]
 CONTEXTS = {"environment/Dockerfile": "environment", "environment/world/Dockerfile": "environment", "tests/Dockerfile": "tests"}

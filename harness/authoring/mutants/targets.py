@@ -5,22 +5,43 @@
    of a game have witnesses and tests of their own, and the certificates of its tasks.
 3. What every family's validators share, where every family was chosen. Not validators/plugin.py and verdict.py, nor a family's
    options.py: the harness itself stands on them, so a change there would change who judges, or what a task.toml may say.
+
+Numbers of a world that are its author's choice: with others it is another instance, or another task as good as this one.
+
+Each rule is about small changes of numbers only (`NUMBERS`). A condition, a label, a check or a window is changed wherever it
+stands, and so is a number that a handler or a rule computes with.
+1. What a draw is made from (`draw.between(3, 5)`, `draw.sample(range(1, MOST + 1), 2)`): ranges and lengths out of numbers,
+   constants and knobs. Not where something else ends (`len(text) - 4`), nor what there is to choose from: `choice((1, -1))`
+   chooses a sign, and a list with a condition says what may be chosen.
+2. What is added to a drawn number (`3 + draw.below(8)`), and the sign of a sum of draw, numbers, constants and knobs. What
+   scales it is a unit, as in `500 * draw.below(8)`, which a client may be told.
+3. A whole number from 2 on that has a name at the top of a module, alone or in a table of numbers (`LIVES_S = ((20, 32),
+   (45, 120))`, `RECEIPT_CHARS = 48`): the module reads it wherever it means it, so nothing falls apart when it is another. 0, 1
+   and -1 are signs and places and are changed. What this gives up: a number that a standard fixes and that stands there.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
+import shutil
+import sys
 from collections.abc import Collection, Iterator, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
+from itertools import pairwise
 from pathlib import Path
+from types import CodeType, ModuleType
 from typing import NamedTuple
 
-from harness.authoring.mutants.mutation import SourceMutant
-from harness.authoring.mutants.operators import Change, changes
-from harness.authoring.mutants.ranges import is_range
-from harness.authoring.scope import is_data
+from harness.authoring.mutants.operators import SEEDLESS, Change, SourceMutant, changes
+from harness.authoring.plays import is_data
 from harness.modules import families
-from harness.registry import Task
+from harness.registry import Task, read_task
+from harness.trust import admitted, require
 from worlds import core
+from worlds.core.chance import Chance
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -153,3 +174,181 @@ def _shared(kind: str, folder: Path, pattern: str = "**/*.py") -> Iterator[Mutat
         path = file.relative_to(ROOT).as_posix()
         if path not in _HARNESS_STANDS_ON and file.name != _OPTIONS:
             yield MutatedFile(kind, file, path)
+
+
+DRAWS = frozenset({"hex", "base64", "base64url", "bytes", "between", "below", "seconds", "sample", "choice"})
+"""Draws that are made from numbers."""
+
+NUMBERS = frozenset({"number-plus", "arithmetic-swapped", "argument-dropped", "call-swapped"})
+"""Operators that make another number of one, or another range."""
+
+_KNOBS = frozenset({"knob", "knob_ms", "cost_ms"})
+_BOUNDS = frozenset({"range", "min", "max", "round"})
+"""Calls that make a bound of a draw out of numbers."""
+
+_TABLE = ast.Constant | ast.Tuple | ast.List | ast.Dict | ast.UnaryOp
+
+
+def is_range(operator: str, stack: Sequence[ast.AST]) -> bool:
+    """Whether a change to the last of these nodes, each of which holds the next, is to a number that is a choice."""
+    kind = next((name for name in NUMBERS if operator.startswith(name)), "")
+    if not kind:
+        return False
+    if _is_bound(stack):
+        return True
+    chain = _chain(stack)
+    if kind == "number-plus":
+        return (chain is not None and _is_term(stack) and _draws(chain)) or _is_named(stack)
+    return kind == "arithmetic-swapped" and (_is_moved(stack[-1], chain) or _is_named(stack))
+
+
+def _is_bound(stack: Sequence[ast.AST]) -> bool:
+    """Whether the last node makes an argument of a draw out of numbers, constants and knobs alone."""
+    places = [place for place, (outer, inner) in enumerate(pairwise(stack), 1) if _is_draw(outer) and _is_given(inner)]
+    if not places:
+        return False
+    argument = stack[places[-1]]
+    return all(_is_bounding(one) for one in stack[places[-1] : -1]) and all(_is_fixed(one) for one in _operands(argument))
+
+
+def _is_given(node: ast.AST) -> bool:
+    """Whether a part of a call is one of its arguments, and not what is called."""
+    return not isinstance(node, ast.Attribute)
+
+
+def _is_bounding(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp | ast.UnaryOp) or (isinstance(node, ast.Call) and _called(node) in _BOUNDS)
+
+
+def _is_term(stack: Sequence[ast.AST]) -> bool:
+    """Whether the last node is added or taken away, as it stands."""
+    return isinstance(stack[-2], ast.BinOp) and isinstance(stack[-2].op, ast.Add | ast.Sub)
+
+
+def _is_moved(node: ast.AST, chain: ast.AST | None) -> bool:
+    """Whether a sum is of a draw and of what is the same on every seed."""
+    if chain is None or not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Sub):
+        return False
+    return _draws(chain) and all(_is_draw(one) or _is_fixed(one) for one in _operands(chain))
+
+
+def _is_named(stack: Sequence[ast.AST]) -> bool:
+    """Whether this is at the top of a module, in a table of numbers that has a name."""
+    if len(stack) < 2 or not isinstance(stack[0], ast.Assign | ast.AnnAssign):
+        return False
+    if not all(_is_table(one) for one in stack[1:]) or _among_words(stack[1:]):
+        return False
+    last = stack[-1]
+    return not isinstance(last, ast.Constant) or (isinstance(last.value, int) and last.value > 1)
+
+
+def _is_table(node: ast.AST) -> bool:
+    """A number, arithmetic of numbers, or what holds numbers."""
+    return all(_is_number(one) for one in _operands(node)) if isinstance(node, ast.BinOp) else isinstance(node, _TABLE)
+
+
+def _among_words(stack: Sequence[ast.AST]) -> bool:
+    """Whether the last node stands beside texts in a row of a table, so that it is a code of theirs."""
+    rows = [one for one in stack[1:-1] if isinstance(one, ast.Tuple | ast.List)]
+    return any(isinstance(one, ast.Constant | ast.Dict) and not _is_number(one) for row in rows for one in row.elts)
+
+
+def _is_number(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def _chain(stack: Sequence[ast.AST]) -> ast.AST | None:
+    """The whole of the arithmetic that the last node is part of."""
+    chain = None
+    for node in reversed(stack):
+        if isinstance(node, ast.BinOp):
+            chain = node
+        elif node is not stack[-1]:
+            break
+    return chain
+
+
+def _operands(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.UnaryOp):
+        return _operands(node.operand)
+    if isinstance(node, ast.BinOp):
+        return [*_operands(node.left), *_operands(node.right)]
+    return [node]
+
+
+def _draws(chain: ast.AST) -> bool:
+    return any(_is_draw(one) for one in _operands(chain))
+
+
+def _is_draw(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in DRAWS
+
+
+def _is_fixed(node: ast.AST) -> bool:
+    """A number, a constant of the module, what a knob or the manifest says, or a bound made of these."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BOUNDS:
+        return all(_is_fixed(one) for argument in node.args for one in _operands(argument))
+    if isinstance(node, ast.Call):
+        return _called(node) in _KNOBS
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id.isupper())
+
+
+def _called(node: ast.Call) -> str:
+    """The last part of what is called."""
+    function = node.func
+    return function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+
+
+_twins: dict[int, tuple[Chance, Chance]] = {}
+
+
+def plant(mutant: SourceMutant, target: MutatedFile, scratch: Path) -> Task | None:
+    """Make this process import the mutant; for a task's file the task as it then is, in a copy below `scratch`."""
+    setattr(builtins, SEEDLESS, seedless)
+    text = mutant.applied(target.file.read_bytes())
+    if target.task is None:
+        if target.module in sys.modules:
+            raise ImportError(f"{target.module} was imported before it could be changed")
+        sys.meta_path.insert(0, _Hook(target, text))
+        return None
+    require(target.task)
+    folder = target.task.path.resolve()
+    copied = Path(shutil.copytree(folder, scratch / folder.name))
+    (copied / target.file.relative_to(folder)).write_bytes(text)
+    # code that may run here was copied, and changed by us
+    return admitted(read_task(copied))
+
+
+def seedless(chance: Chance) -> Chance:
+    """Chance that is the same for every seed of a task, and goes on where it stopped."""
+    if id(chance) not in _twins:
+        # kept beside its original, whose id would be given away otherwise
+        _twins[id(chance)] = (chance, Chance("seedless", "seedless", 0))
+    return _twins[id(chance)][1]
+
+
+class _Hook(MetaPathFinder):
+    """Finds one module, with another text than its file's."""
+
+    def __init__(self, target: MutatedFile, text: bytes) -> None:
+        self._target, self._text = target, text
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """The changed module, if it is that one."""
+        if name != self._target.module:
+            return None
+        package = [str(self._target.file.parent)] if self._target.file.name == "__init__.py" else None
+        loader = _Loader(name, str(self._target.file), self._text)
+        return spec_from_file_location(name, self._target.file, loader=loader, submodule_search_locations=package)
+
+
+class _Loader(SourceFileLoader):
+    """Compiles the text it was given."""
+
+    def __init__(self, name: str, path: str, text: bytes) -> None:
+        super().__init__(name, path)
+        self._text = text
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The changed module's code; no file of compiled code is read or written."""
+        return compile(self._text, self.path, "exec", dont_inherit=True)

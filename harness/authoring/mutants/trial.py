@@ -7,25 +7,107 @@
    The first verdict that breaks a claim by itself ends it, or else the first failed check. What is made of the oracle's
    episode is made where the clients themselves show nothing.
 3. A world that raises, hidden tests that leave no verdict and an instruction that is not the one in the folder have failed too.
+
+What a task shows while nothing is changed: its episodes with their verdicts, and which lines each of them runs.
+
+Made once for each task in a copy of this process, because it imports the rooms that are to be changed. It holds, too, that the
+task is proved as it is: a proof that fails already cannot tell of a change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from pathlib import Path
 
 from harness.authoring import instances
-from harness.authoring.evidence import TaskEvidence
 from harness.authoring.mutants.copies import allow
-from harness.authoring.mutants.ground import Client, Ground
-from harness.authoring.mutants.mutation import SourceMutant
-from harness.authoring.mutants.operators import UNSEEDED
-from harness.authoring.mutants.planting import plant
-from harness.authoring.mutants.targets import JUDGES, MutatedFile
-from harness.authoring.plays import NOP, SOLVE, Play, judge, play
-from harness.authoring.proving import all_claims, made_of
+from harness.authoring.mutants.operators import UNSEEDED, SourceMutant
+from harness.authoring.mutants.targets import JUDGES, MutatedFile, plant
+from harness.authoring.mutants.units import traced
+from harness.authoring.plays import NOP, SOLVE, Play, Scope, TaskEvidence, judge, play
+from harness.authoring.proving import all_claims, episodes, made_of
+from harness.errors import TaskInvalid
 from harness.registry import Task
+from worlds.core.manifest import OptionValue
+
+Client = tuple[str, int, tuple[tuple[str, OptionValue], ...]]
+"""Player, seed, and the settings that differ from the defaults."""
+
+
+@dataclass
+class Ground:
+    """One task, unchanged."""
+
+    task: Task
+    plays: dict[Client, Play] = field(default_factory=dict)
+    ran: dict[str, dict[int, int]] = field(default_factory=dict)
+    """By file and line, the episodes that run it: bit `n` for the `n`th."""
+
+    judged: dict[str, set[int]] = field(default_factory=dict)
+    """By file, the lines that judging runs."""
+
+    made: list[Play] = field(default_factory=list)
+    """What is made of the oracle's first episode: altered requests and altered logs."""
+
+    remade: dict[str, set[int]] = field(default_factory=dict)
+    """By file, the lines that making and judging these runs."""
+
+    wrong: str = ""
+    """The first check that fails without any change."""
+
+    cpu_s: float = 0.0
+
+    def seeds(self) -> list[int]:
+        """The seeds that were played, in order."""
+        return sorted({seed for _, seed, _ in self.plays})
+
+    def reached(self, file: str, lines: Iterable[int]) -> set[Client]:
+        """The episodes that run any of these lines."""
+        by_line = self.ran.get(file, {})
+        bits = reduce(or_, (by_line.get(line, 0) for line in lines), 0)
+        return {client for number, client in enumerate(self.plays) if bits >> number & 1}
+
+
+def surveyed(task: Task, seeds: Sequence[int], files: Collection[str]) -> Ground:
+    """Play and judge a task as it is, and note which lines of `files` run when; its code is imported."""
+    began, ground = time.process_time(), Ground(task)
+    for number, (player, seed, settings) in enumerate(episodes(Scope(task, seeds))):
+        with traced(files) as lines:
+            ground.plays[player, seed, tuple(settings.items())] = play(task, player, seed, settings)
+        for file, line in lines:
+            by_line = ground.ran.setdefault(file, {})
+            by_line[line] = by_line.get(line, 0) | 1 << number
+    plays = list(ground.plays.values())
+    with traced(files) as lines:
+        judge(task, plays)
+    for file, line in lines:
+        ground.judged.setdefault(file, set()).add(line)
+    with traced(files) as lines:
+        ground.made = made_of(task, plays)
+    for file, line in lines:
+        ground.remade.setdefault(file, set()).add(line)
+    failing = [check for check in all_claims(TaskEvidence(task, plays, ground.made)) if not check.ok]
+    ground.wrong = f"{failing[0].name}: {failing[0].detail}" if failing else ""
+    ground.cpu_s = time.process_time() - began
+    return ground
+
+
+def standing(grounds: Iterable[Ground]) -> list[Ground]:
+    """They that hold, all of them; raises TaskInvalid for one that does not."""
+    listed = list(grounds)
+    for ground in listed:
+        if ground.wrong:
+            raise TaskInvalid(
+                f"{ground.task.path}/task.toml:1: is not proved as it is ({ground.wrong})",
+                hint=f"harness verify {ground.task.task_id}",
+            )
+    return listed
+
 
 Stages = Sequence[slice]
 """Which of a task's seeds are tried one after the other."""

@@ -13,20 +13,45 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 
 from harness.authoring.mutants.copies import allow
-from harness.authoring.mutants.mutation import SourceMutant
-from harness.authoring.mutants.planting import plant
-from harness.authoring.mutants.reach import traced
-from harness.authoring.mutants.targets import ROOT, MutatedFile
+from harness.authoring.mutants.operators import SourceMutant
+from harness.authoring.mutants.targets import ROOT, MutatedFile, plant
 from harness.modules import families
+
+
+@contextmanager
+def traced(files: Collection[str]) -> Iterator[set[tuple[str, int]]]:
+    """The lines of `files` that run in this thread meanwhile, as file and number; to trace all files would be dear."""
+    ran: set[tuple[str, int]] = set()
+
+    def line(frame: FrameType, event: str, _: Any) -> Callable[..., Any]:
+        if event == "line":
+            ran.add((frame.f_code.co_filename, frame.f_lineno))
+        return line
+
+    def call(frame: FrameType, _: str, __: Any) -> Callable[..., Any] | None:
+        if frame.f_code.co_filename not in files:
+            return None
+        ran.add((frame.f_code.co_filename, frame.f_lineno))
+        return line
+
+    before = sys.gettrace()
+    sys.settrace(call)
+    try:
+        yield ran
+    finally:
+        sys.settrace(before)
+
 
 FAST = "not docker and not bubblewrap and not proof and not property and not reference"
 """What `make test` runs."""

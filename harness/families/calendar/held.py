@@ -25,10 +25,9 @@ from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass as lean_dataclass
 
 from harness.records import Result, SeatResult
-from harness.report.evidence import Evidence, Group
-from harness.report.models import find_model, printed_name
+from harness.report.evidence import Evidence, Group, find_model, printed_name
 from harness.report.statistics import positive_mean_interval
-from harness.report.table import Column, Row, Table, Value
+from harness.report.table import Column, Row, Table, Value, titled
 from worlds.calendar.rules.measures import Role
 
 PATH = Path(__file__).with_name("published.toml")
@@ -66,17 +65,10 @@ Block = Literal["model", "protocol"]
 ALL = "all"
 """The cost setting of rows over all of them."""
 
-COLUMNS = (
-    Column("setting", "Costs"),
-    Column("player", "Player"),
-    Column("seats", "Seats"),
-    Column("others", "With"),
-    Column("setup", "Set-up"),
-    Column("n", "N"),
-)
+COLUMNS = titled(setting="Costs", player="Player", seats="Seats", others="With", setup="Set-up", n="N")
 """Which row it is: the first columns of every table by holder."""
 
-_LAST = (Column("group", "Row of", shown=False), Column("block", "Block", shown=False))
+_LAST = titled(group="Row of", block="Block", shown=False)
 
 
 @_lean

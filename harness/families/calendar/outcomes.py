@@ -25,15 +25,11 @@ from harness.records import Result
 from harness.report.causes import bounds_cells, bounds_columns
 from harness.report.evidence import Evidence, Group, pass_k, plan_words
 from harness.report.statistics import BOUNDED, positive_mean_interval, share_interval
-from harness.report.table import Column, Row, Table, with_interval
+from harness.report.table import Column, Row, Table, titled, with_interval
 from worlds.calendar.labels import LETTERS, Label
 
 _COLUMNS = (
-    Column("setting", "Costs"),
-    Column("method", "Player"),
-    Column("setup", "Set-up"),
-    Column("tasks", "Tasks"),
-    Column("episodes", "Games"),
+    *titled(setting="Costs", method="Player", setup="Set-up", tasks="Tasks", episodes="Games"),
     Column("coordination", "Coord. %", "percent"),
     Column("interval", "95 %", "interval"),
     Column("k", "k", shown=False),
@@ -47,8 +43,7 @@ _COLUMNS = (
     Column("reward", "Reward", "rate"),
     Column("reward_interval", "95 %", "interval", shown=False),
     Column("source", "Source"),
-    Column("excess_kept", "Excess without failed rounds", "rate", shown=False),
-    Column("vps_raw", "VPS before the floor", "rate", shown=False),
+    *titled("rate", excess_kept="Excess without failed rounds", vps_raw="VPS before the floor", shown=False),
     Column("ungraded", "Ungraded"),
     Column("block", "Block", shown=False),
 )
@@ -154,7 +149,7 @@ def failure_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # no
     rows = [row for group in groups for row in _reasons(group)]
     reasons = [Column(label, f"{LETTERS.get(label, '')} {label}".strip(), "tally") for label in Label]
     columns = (
-        Column("player", "Player"), Column("seats_of", "Seats of"), Column("meetings", "Meetings"), *reasons,
+        *titled(player="Player", seats_of="Seats of", meetings="Meetings"), *reasons,
         Column(OTHERS, "By others", "tally"),
     )  # fmt: skip
     return [Table("failures", "Meetings by outcome, calendar", columns, tuple(rows), (_REASONS_NOTE,))] if rows else []

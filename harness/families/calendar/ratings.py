@@ -39,7 +39,7 @@ from harness.packs import read_recorded
 from harness.records import Result, SeatResult
 from harness.registry import Task
 from harness.report.evidence import Evidence, Group
-from harness.report.table import Column, Row, Table
+from harness.report.table import Column, Row, Table, titled
 from oracles.calendar.problem import tables as problem_tables
 from oracles.calendar.programme import BEST, solve
 from worlds.calendar.rules.scenario import parse_scenario
@@ -295,12 +295,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG0
 
 def _columns() -> tuple[Column, ...]:
     shown = [
-        Column("player", "Model"),
-        Column("setup", "Set-up"),
-        Column("games", "Games"),
-        Column("seats", "Seats"),
-        Column("by_means", "By means"),
-        Column("by_mmr", "By MMR"),
+        *titled(player="Model", setup="Set-up", games="Games", seats="Seats", by_means="By means", by_mmr="By MMR"),
         Column("mmr", "MMR", "rate"),
         *(Column(name, title) for name, title, *_ in DIMENSIONS),
         Column("ranks", "Ranks by MMR over orders"),
@@ -314,12 +309,9 @@ def _columns() -> tuple[Column, ...]:
 
 
 _PROTOCOLS = (
-    Column("player", "Protocol"),
-    Column("setup", "Set-up"),
-    Column("seats", "Seats"),
+    *titled(player="Protocol", setup="Set-up", seats="Seats"),
     Column("coordination", "Coord. %", "percent"),
-    Column("excess", "Excess", "rate"),
-    Column("vps", "Excess VPS", "rate"),
+    *titled("rate", excess="Excess", vps="Excess VPS"),
 )
 
 

@@ -51,7 +51,7 @@ from harness.report.statistics import (
     paired_p,
     share_interval,
 )
-from harness.report.table import Column, Row, Table, with_interval
+from harness.report.table import Column, Row, Table, titled, with_interval
 
 EVERYBODY = "everybody"
 """The player of a row over all holders at one table."""
@@ -60,11 +60,9 @@ _COLUMNS = (
     Column("measure", "Measure"),
     *with_interval("first", "First"),
     *with_interval("subsequent", "Subsequent"),
-    Column("pairs", "Pairs"),
-    Column("tasks", "Tasks"),
+    *titled(pairs="Pairs", tasks="Tasks"),
     *with_interval("difference", "Difference", "signed", "signed_interval"),
-    Column("p", "p", "p"),
-    Column("q", "q", "p"),
+    *titled("p", p="p", q="q"),
     Column("source", "Source"),
 )
 _NOTES = (
@@ -201,10 +199,7 @@ def _volume(row: Held, rounds: list[list[RoundMeasured]], numbers: Iterable[int]
 _MOVE_COLUMNS = (
     *with_interval("moved", "Prior moved"),
     *with_interval("movers", "Seats with any %", "percent", "interval"),
-    Column("joint", "Jointly"),
-    Column("alone", "Alone"),
-    Column("by_participants", "By participants"),
-    Column("by_outsiders", "By outsiders"),
+    *titled(joint="Jointly", alone="Alone", by_participants="By participants", by_outsiders="By outsiders"),
     *with_interval("voluntary", "Voluntary"),
 )
 _MOVE_NOTES = (

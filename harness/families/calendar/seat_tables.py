@@ -58,7 +58,7 @@ from harness.families.calendar.held import (
 from harness.records import SeatResult
 from harness.report.evidence import Evidence
 from harness.report.statistics import BOUNDED, line_through, positive_mean_interval, share_interval
-from harness.report.table import Column, Form, Row, Table, Value, with_interval
+from harness.report.table import Column, Form, Row, Table, Value, titled, with_interval
 
 
 class _Measure(NamedTuple):
@@ -88,8 +88,7 @@ _COLUMNS = (
     Column("source", "Source"),
 )
 _COUNTS = (
-    Column("costed", "Seats with a known optimum", shown=False),
-    Column("beliefs", "Answers about beliefs", shown=False),
+    *titled(costed="Seats with a known optimum", beliefs="Answers about beliefs", shown=False),
     Column("unreadable", "Unreadable answers", shown=False),
 )
 _TITLES: Mapping[Block, tuple[str, str, str]] = {
@@ -242,8 +241,7 @@ def _means(envelopes: list[Envelope]) -> Envelope:
 
 
 _REGRET_COLUMNS = (
-    Column("scope", "Scope"),
-    Column("full", "Full"),
+    *titled(scope="Scope", full="Full"),
     *with_interval("excess", "Mean excess"),
     *with_interval("nonzero", "Nonzero %", "percent", "interval"),
     Column("source", "Source"),
@@ -300,8 +298,7 @@ def _regretted(row: Held, holds: Callable[[HeldSeat], bool]) -> Row:
 
 
 _COMMUNICATION_COLUMNS = (
-    Column("messages", "Msgs", "rate"),
-    Column("excess", "Excess", "rate"),
+    *titled("rate", messages="Msgs", excess="Excess"),
     *with_interval("slope", "Slope", "signed", "signed_interval"),
     Column("correlation", "r", "signed"),
     Column("intercept", "Intercept", "rate", shown=False),
@@ -339,15 +336,10 @@ def _fitted(row: Held) -> Row | None:
 
 _TOKENS = {"prompt": "Tokens in", "cached": "Cached", "completion": "Out", "reasoning": "Reasoning"}
 _SPENDING_COLUMNS = (
-    Column("games", "Games"),
-    Column("calls", "Calls"),
+    *titled(games="Games", calls="Calls"),
     *(Column(name, title) for name, title in _TOKENS.items()),
-    Column("uniform", "Uniform", "usd"),
-    Column("varied", "Varied", "usd"),
-    Column("total", "Total", "usd"),
-    Column("a_seat", "A seat's game", "usd"),
-    Column("median", "Median s", "rate"),
-    Column("p90", "p90 s", "rate"),
+    *titled("usd", uniform="Uniform", varied="Varied", total="Total", a_seat="A seat's game"),
+    *titled("rate", median="Median s", p90="p90 s"),
     Column("source", "Source"),
 )
 _SPENDING_NOTES = (

@@ -27,7 +27,7 @@ from harness.families.contract.published import MARK, numbers, source
 from harness.records import HintMode
 from harness.report.evidence import Evidence, Group
 from harness.report.statistics import exact_paired
-from harness.report.table import Column, Row, Table
+from harness.report.table import Column, Row, Table, titled
 
 MODES: tuple[HintMode, ...] = ("none", "wrong", "correct")
 
@@ -77,18 +77,12 @@ def read_retries(group: Group) -> Retries:
 
 _TOLD = {"none": "no hint", "wrong": "wrong label", "correct": "correct label"}
 _COLUMNS = (
-    Column("model", "Model"),
-    Column("condition", "Retry condition"),
-    Column("passed", "Pass"),
-    Column("n", "of"),
+    *titled(model="Model", condition="Retry condition", passed="Pass", n="of"),
     Column("rate", "Pass %", "percent"),
     Column("difference", "Diff. to none, pp", "points"),
-    Column("pairs", "Pairs"),
-    Column("gained", "Gained"),
-    Column("lost", "Lost"),
+    *titled(pairs="Pairs", gained="Gained", lost="Lost"),
     Column("p", "p", "p"),
-    Column("ungraded", "Ungraded"),
-    Column("source", "Source"),
+    *titled(ungraded="Ungraded", source="Source"),
 )
 
 
@@ -151,14 +145,8 @@ def _published() -> Iterator[Row]:
 
 
 _BY_LABEL_COLUMNS = (
-    Column("model", "Model"),
-    Column("label", "First label"),
-    Column("n", "n"),
-    Column("none", "No hint"),
-    Column("correct", "Correct label"),
-    Column("wrong", "Wrong label"),
-    Column("difference", "Correct - wrong"),
-    Column("source", "Source"),
+    *titled(model="Model", label="First label", n="n", none="No hint", correct="Correct label", wrong="Wrong label"),
+    *titled(difference="Correct - wrong", source="Source"),
 )
 _OTHER, _TOTAL = "other", "total"
 
@@ -206,15 +194,10 @@ def _published_by_label() -> Iterator[Row]:
 
 _TOGGLES = ("mutate=", "handles=", "mitigate=")
 _TOGGLE_COLUMNS = (
-    Column("model", "Model"),
-    Column("toggle", "Toggle"),
-    Column("rest", "Set-up"),
-    Column("pairs", "Pairs"),
-    Column("off", "Off %", "percent"),
-    Column("on", "On %", "percent"),
+    *titled(model="Model", toggle="Toggle", rest="Set-up", pairs="Pairs"),
+    *titled("percent", off="Off %", on="On %"),
     Column("difference", "Diff., pp", "points"),
-    Column("gained", "Gained"),
-    Column("lost", "Lost"),
+    *titled(gained="Gained", lost="Lost"),
     Column("p", "p", "p"),
 )
 

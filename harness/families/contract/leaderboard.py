@@ -23,13 +23,22 @@ from collections.abc import Callable, Iterator, Sequence
 from harness.families.contract.published import MARK, PublishedRow, leaderboard, numbers, source, suite
 from harness.headline import ended_by
 from harness.report.causes import bounds_cells, bounds_columns
-from harness.report.evidence import Evidence, Group, Status, plan_words, reliability, status, wanted_tasks
-from harness.report.models import ModelEntry, known_models
+from harness.report.evidence import (
+    Evidence,
+    Group,
+    ModelEntry,
+    Status,
+    known_models,
+    plan_words,
+    reliability,
+    status,
+    wanted_tasks,
+)
 from harness.report.statistics import METHOD, Interval, rate_interval
-from harness.report.table import Column, Row, Table, Value, row_of
+from harness.report.table import Column, Row, Table, Value, row_of, titled
 from worlds.contract.labels import LABELS, Axis, Label
 
-_FIRST = (Column("axis", "Axis"), Column("label", "Label"), Column("severity", "Severity", "signed"))
+_FIRST = (*titled(axis="Axis", label="Label"), Column("severity", "Severity", "signed"))
 _PAPER = Column("severity_published", f"Severity ({MARK})", "signed")
 _AXES = tuple(Axis)
 
@@ -111,14 +120,8 @@ def _share(count: int, counts: Counter[Label]) -> tuple[int, float]:
 
 
 _COLUMNS = (
-    Column("rank", "Rank"),
-    Column("model", "Model"),
-    Column("setup", "Set-up"),
-    Column("size", "Size"),
-    Column("kind", "Type / Provider"),
-    Column("temperature", "Temp."),
-    Column("episodes", "Eps"),
-    Column("passed", "Pass"),
+    *titled(rank="Rank", model="Model", setup="Set-up", size="Size", kind="Type / Provider", temperature="Temp."),
+    *titled(episodes="Eps", passed="Pass"),
     Column("rate", "SR %", "percent"),
     Column("interval", "95 %", "interval"),
     Column("k", "k"),
@@ -127,13 +130,8 @@ _COLUMNS = (
     Column("ungraded", "Ungraded"),
     *bounds_columns("SR %"),
     Column("status", "Status"),
-    Column("complete", "Complete", shown=False),
-    Column("type", "Type", shown=False),
-    Column("provider", "Provider", shown=False),
-    Column("lineage", "Lineage", shown=False),
-    Column("total_b", "Parameters, billions", shown=False),
-    Column("recovered", "Recovered", shown=False),
-    Column("source", "Source", shown=False),
+    *titled(complete="Complete", type="Type", provider="Provider", lineage="Lineage", shown=False),
+    *titled(total_b="Parameters, billions", recovered="Recovered", source="Source", shown=False),
 )
 _WORRYING = 0.05
 """The share of ungraded episodes from which on they are named under the table."""

@@ -33,10 +33,10 @@ from harness.families.contract.published import MARK, TaskKind, catalogue, numbe
 from harness.records import Result
 from harness.report.evidence import Evidence, Group
 from harness.report.statistics import Interval, rank_correlation, share_interval
-from harness.report.table import Column, Row, Table, row_of
+from harness.report.table import Column, Row, Table, row_of, titled
 
 GROUPS = ("validity", "integrity", "both", "none")
-_FIRST = (Column("category", "Family"), Column("task", "Task"), Column("row", "Row", shown=False))
+_FIRST = (*titled(category="Family", task="Task"), Column("row", "Row", shown=False))
 VALUES = frozenset({"task", "mean"})
 """What a row's `row` is where its cells are pass rates."""
 
@@ -137,13 +137,10 @@ def means(tasks: Sequence[str], every: Sequence[TaskSeries]) -> dict[str, float 
 
 
 _CATALOGUE = (
-    Column("task", "Task"),
-    Column("difficulty", "Difficulty"),
-    Column("quadrant", "Quadrant"),
-    Column("pattern", "Contract pattern"),
+    *titled(task="Task", difficulty="Difficulty", quadrant="Quadrant", pattern="Contract pattern"),
     Column("published", f"Otherwise as {MARK}"),
 )
-_BY_FIRST = (Column("by", "By"), Column("kind", "Kind"), Column("tasks", "Tasks"))
+_BY_FIRST = titled(by="By", kind="Kind", tasks="Tasks")
 _UNKNOWN = "none"
 _DIFFICULTIES = ("easy", "medium", "hard", "very_hard", "extreme", _UNKNOWN)
 
@@ -206,9 +203,7 @@ def _kinds_of(by: str, kinds: Mapping[str, TaskKind], every: Sequence[TaskSeries
 
 
 _OUTLIER_COLUMNS = (
-    Column("task", "Task"),
-    Column("finding", "Finding"),
-    Column("models", "Models"),
+    *titled(task="Task", finding="Finding", models="Models"),
     Column("rho", "rho", "signed"),
     Column("source", "Source"),
 )
@@ -277,12 +272,10 @@ _CELLS = (
     Column("source", "Source", of=lambda cells: "ours"),
 )
 _TASKS = (
-    Column("task", "Task"),
-    Column("disagreeing", "Models that disagree"),
-    Column("models", "of"),
+    *titled(task="Task", disagreeing="Models that disagree", models="of"),
     Column("published", f"Models that disagree ({MARK})"),
 )
-_RUN_COLUMNS = (Column("task", "Task"), Column("model", "Model"), Column("mean", "Mean", "rate"), Column("rewards", "Rewards"))
+_RUN_COLUMNS = (*titled(task="Task", model="Model"), Column("mean", "Mean", "rate"), Column("rewards", "Rewards"))
 _SHOWN = 5
 """Tasks whose runs are listed one by one."""
 

@@ -47,41 +47,27 @@ from harness.records import Result
 from harness.report.causes import bounds_cells, bounds_columns
 from harness.report.evidence import Evidence, pass_k, plan_words
 from harness.report.statistics import rank_correlation
-from harness.report.table import Column, Row, Table, with_interval
+from harness.report.table import Column, Row, Table, titled, with_interval
 
 COLUMNS = (
-    Column("player", "Player"),
-    Column("setup", "Set-up"),
-    Column("rule", "Rule"),
-    Column("scope", "Tasks"),
-    Column("tasks", "n"),
-    Column("hidden", "Hidden"),
-    Column("known", "Full"),
+    *titled(player="Player", setup="Set-up", rule="Rule", scope="Tasks", tasks="n", hidden="Hidden", known="Full"),
     Column("pre", "Ypre", "percent"),
     *with_interval("post", "Ypost", "percent", "interval"),
     *bounds_columns("Ypost"),
     Column("pass_k", "pass^k", "rate"),
-    Column("full", "Yfull", "percent"),
-    Column("manifest", "Manifest", "percent"),
+    *titled("percent", full="Yfull", manifest="Manifest"),
     *with_interval("informedness", "J", "signed", "signed_interval"),
     *with_interval("gain", "Gain, pp", "points", "interval"),
     *with_interval("gap", "Gap, pp", "points", "interval"),
     Column("recovered", "Recovered %", "percent"),
-    Column("strong", "Strong"),
-    Column("valid", "Profiles"),
-    Column("p_gain", "p gain*", "p"),
-    Column("p_gap", "p gap*", "p"),
-    Column("memorisable", "Memorisable"),
-    Column("source", "Source"),
+    *titled(strong="Strong", valid="Profiles"),
+    *titled("p", p_gain="p gain*", p_gap="p gap*"),
+    *titled(memorisable="Memorisable", source="Source"),
     Column("informedness_pre", "J before the talk", "signed", shown=False),
     Column("manifest_sessions", "Sessions with manifest deals", shown=False),
-    Column("pre_interval", "Ypre 95 %", "interval", shown=False),
-    Column("full_interval", "Yfull 95 %", "interval", shown=False),
-    Column("post_wilson", "Ypost 95 %, Wilson", "interval", shown=False),
-    Column("full_post", "After the talk, full", "percent", shown=False),
-    Column("floor", "Shared facts only", "percent", shown=False),
-    Column("floor_sessions", "Sessions with shared facts only", shown=False),
-    Column("invalid", "Invalid votes", shown=False),
+    *titled("interval", pre_interval="Ypre 95 %", full_interval="Yfull 95 %", post_wilson="Ypost 95 %, Wilson", shown=False),
+    *titled("percent", full_post="After the talk, full", floor="Shared facts only", shown=False),
+    *titled(floor_sessions="Sessions with shared facts only", invalid="Invalid votes", shown=False),
     Column("broken", "Sessions that broke off", shown=False),
     Column("ungraded", "Ungraded"),
     Column("k", "k", shown=False),
@@ -202,11 +188,7 @@ def _ranges() -> str:
 
 PLAIN = "none"
 _VARIANT_COLUMNS = (
-    Column("player", "Player"),
-    Column("setup", "Set-up"),
-    Column("variant", "Variant"),
-    Column("tasks", "Tasks"),
-    Column("sessions", "Sessions"),
+    *titled(player="Player", setup="Set-up", variant="Variant", tasks="Tasks", sessions="Sessions"),
     Column("average", "Average %", "percent"),
     Column("interval", "95 %", "interval"),
     Column("majority", "Majority %", "percent"),
@@ -289,13 +271,8 @@ _PROFILE_NOTE = (
     "Ypre, Ypost and Yfull are means over its sessions"
 )
 _PROFILE_COLUMNS = (
-    Column("task", "Task"),
-    Column("player", "Player"),
-    Column("setup", "Set-up"),
-    Column("sessions", "Sessions"),
-    Column("pre", "Ypre", "percent"),
-    Column("post", "Ypost", "percent"),
-    Column("full", "Yfull", "percent"),
+    *titled(task="Task", player="Player", setup="Set-up", sessions="Sessions"),
+    *titled("percent", pre="Ypre", post="Ypost", full="Yfull"),
     Column("holds", "Profile"),
 )
 

@@ -42,8 +42,7 @@ from numpy.typing import NDArray
 from harness.families.hidden_profile.authoring.derived import CERTIFICATE
 from harness.records import Result
 from harness.registry import Task
-from harness.report.evidence import Evidence, Group
-from harness.report.models import ModelEntry
+from harness.report.evidence import Evidence, Group, ModelEntry
 from harness.report.statistics import Interval, rate_interval, scipy_stats
 from harness.report.table import Value
 from worlds.core.chance import PUBLISHED_KEY, key_digest

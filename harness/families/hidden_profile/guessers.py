@@ -17,7 +17,7 @@ from typing import TypeVar
 from harness.families.hidden_profile.arms import MANIFEST, Arm, Tasks, arms, figures, informed, of_task, standing_notes
 from harness.registry import Task
 from harness.report.evidence import Evidence
-from harness.report.table import Column, Row, Table, with_interval
+from harness.report.table import Column, Row, Table, titled, with_interval
 from oracles.hidden_profile.adversaries import ADVERSARIES, guessed_by_hand
 from oracles.hidden_profile.decks import INFORMED_MEAN, INFORMED_MOST, keys
 from oracles.hidden_profile.guessers import scored
@@ -30,21 +30,15 @@ Shape = TypeVar("Shape", Deck, Scenario)
 
 BLIND, CONTRARIAN = "blind guess", "contrarian"
 _COLUMNS = (
-    Column("player", "Player"),
-    Column("kind", "Kind"),
-    Column("tasks", "Tasks"),
+    *titled(player="Player", kind="Kind", tasks="Tasks"),
     Column("accuracy", "Accuracy %", "percent"),
     Column("error", "s.e., pp", "points", shown=False),
     Column("bound", "1/K + 2 s.e., %", "percent"),
     Column("within", "Within"),
 )
 _DECKS = (
-    Column("player", "Player"),
-    Column("kind", "Kind"),
-    Column("tasks", "Tasks"),
-    Column("accuracy", "Hidden %", "percent"),
-    Column("bound", "1/M + .10, %", "percent"),
-    Column("manifest", "Manifest %", "percent"),
+    *titled(player="Player", kind="Kind", tasks="Tasks"),
+    *titled("percent", accuracy="Hidden %", bound="1/M + .10, %", manifest="Manifest %"),
     *with_interval("informedness", "J", "signed", "signed_interval"),
     Column("within", "Within"),
 )

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from harness.errors import UsageError
 from harness.registry import Task
-from harness.report.table import Column, Row, Table
+from harness.report.table import Column, Row, Table, titled
 from oracles.hidden_profile.decks import INFORMED_MOST
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.deck import Card, Deck, read_task
@@ -32,7 +32,7 @@ def matrix(task: Task) -> list[Table]:
 
 
 def _cards(deck: Deck, certificate: Certificate) -> Table:
-    columns = (Column("card", "Card"), *_seats(deck), *_options(deck, {}), Column("asserts", "Asserts"), Column("text", "Text"))
+    columns = (Column("card", "Card"), *_seats(deck), *_options(deck, {}), *titled(asserts="Asserts", text="Text"))
     rows = tuple(row for card in deck.cards for row in _versions(deck, card))
     notes = (f"{deck.mechanism}, certified: {certificate.certified}; a deal draws a text of each card, and who has which hand",)
     return Table("cards", f"{deck.title} ({deck.domain})", columns, rows, notes)
@@ -51,10 +51,8 @@ def _versions(deck: Deck, card: Card) -> Iterator[Row]:
 
 
 def _deals(deck: Deck, certificate: Certificate) -> Table:
-    columns = (
-        Column("kind", "Kind"), Column("versions", f"Texts of {' '.join(certificate.open)}"), Column("key", "Key"),
-        Column("leader", "Leader"), Column("necessary", "Necessary"),
-    )  # fmt: skip
+    versions = f"Texts of {' '.join(certificate.open)}"
+    columns = titled(kind="Kind", versions=versions, key="Key", leader="Leader", necessary="Necessary")
     rows = tuple(
         {"kind": row.kind, "versions": row.versions, "key": row.key, "leader": row.leader, "necessary": " ".join(row.necessary)}
         for row in certificate.deals
@@ -64,7 +62,7 @@ def _deals(deck: Deck, certificate: Certificate) -> Table:
 
 
 def _tells(deck: Deck, certificate: Certificate) -> Table:
-    columns = (Column("seat", "Hand"), Column("informed", "(a) J", "number"), Column("hidden", "(b) hidden keys", "number"))
+    columns = (Column("seat", "Hand"), *titled("number", informed="(a) J", hidden="(b) hidden keys"))
     rows = tuple({"seat": row.seat, "informed": row.informed, "hidden": row.hidden} for row in certificate.tells)
     count = max(len(certificate.keys), 1)
     notes: tuple[str, ...] = (
@@ -76,10 +74,7 @@ def _tells(deck: Deck, certificate: Certificate) -> Table:
 
 
 def _sizes(deck: Deck, certificate: Certificate) -> Table:
-    columns = (
-        Column("people", "People"), Column("hands", "Hands"), Column("informed", "(a) J", "number"),
-        Column("hidden", "(b) hidden keys", "number"),
-    )  # fmt: skip
+    columns = (*titled(people="People", hands="Hands"), *titled("number", informed="(a) J", hidden="(b) hidden keys"))
     rows: tuple[Row, ...] = tuple(
         {
             "people": row.people,

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from harness.hosting.forms import Form
+from harness.hosting.group import Form
 from worlds.core.turns import OpenTurn
 
 HOSTED: Mapping[str, str] = {"talk": "chat"}

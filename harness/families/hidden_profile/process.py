@@ -29,7 +29,7 @@ from harness.records import Result
 from harness.registry import Task
 from harness.report.evidence import Evidence
 from harness.report.statistics import Interval, rate_interval
-from harness.report.table import Column, Row, Table, Value
+from harness.report.table import Column, Row, Table, Value, titled
 from oracles.hidden_profile.detection import Detection, Sentence, compared, heard, sentences
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.certificate import Certificate
@@ -187,41 +187,24 @@ MEANS: dict[str, tuple[str, ...]] = {
 
 MOVES = ("conformity", "informed", "brave")
 
-_HEAD = (
-    Column("player", "Player"),
-    Column("setup", "Set-up"),
-    Column("condition", "Condition"),
-    Column("tasks", "Tasks"),
-    Column("sessions", "Sessions"),
-)
+_HEAD = titled(player="Player", setup="Set-up", condition="Condition", tasks="Tasks", sessions="Sessions")
 _PROCESS = (
     *_HEAD,
-    Column("integration", "Integr. %", "percent"),
-    Column("decisive", "Decisive %", "percent"),
-    Column("uptake", "Uptake %", "percent"),
-    Column("grounded", "Grounded %", "percent"),
-    Column("lucky", "Lucky %", "percent"),
-    Column("pooling", "Pooling loss %", "percent"),
+    *titled("percent", integration="Integr. %", decisive="Decisive %", uptake="Uptake %", grounded="Grounded %"),
+    *titled("percent", lucky="Lucky %", pooling="Pooling loss %"),
     Column("pooling_range", "can be", "interval"),
     Column("listening", "Listening loss %", "percent"),
     Column("listening_range", "can be", "interval"),
-    Column("sib", "SIB", "signed"),
-    Column("sib_excess", "SIB - null", "signed"),
-    Column("repetition", "Repetition", "signed"),
-    Column("conformity", "Conformity", "tally"),
-    Column("informed", "Informed", "tally"),
-    Column("brave", "Brave holds", "tally"),
-    Column("lag", "Turns to adopt", "rate"),
-    Column("messages", "Messages", "rate"),
+    *titled("signed", sib="SIB", sib_excess="SIB - null", repetition="Repetition"),
+    *titled("tally", conformity="Conformity", informed="Informed", brave="Brave holds"),
+    *titled("rate", lag="Turns to adopt", messages="Messages"),
     Column("source", "Source", shown=False),
 )
 _CONSENSUS = (
     *_HEAD,
-    Column("reached", "Reached", "tally"),
-    Column("early", "Within 2 rounds", "tally"),
+    *titled("tally", reached="Reached", early="Within 2 rounds"),
     Column("median", "Median round", "rate"),
-    Column("right", "Right", "tally"),
-    Column("premature", "Premature", "tally"),
+    *titled("tally", right="Right", premature="Premature"),
     Column("consensus_messages", "Messages by then", "rate"),
     Column("rounds", "Round: sessions"),
 )

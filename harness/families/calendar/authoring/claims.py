@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.authoring.findings import Place
-from harness.authoring.report import UNCERTIFIED, ProofCheck, failed, passed
+from harness.authoring.findings import UNCERTIFIED, Place, ProofCheck, failed, passed
 from harness.families.calendar.authoring.solvable import unsolvable
 from harness.registry import Task
 from harness.taskfile import line_of

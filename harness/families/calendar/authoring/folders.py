@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from harness.authoring.new import checked_name
-from harness.authoring.scenario_folders import RUNNING, write_folder
+from harness.authoring.new import RUNNING, checked_name, write_folder
 from harness.errors import UsageError
 from worlds.calendar.options import OPTIONS
 from worlds.calendar.rules.scenario import Scenario, read_scenario

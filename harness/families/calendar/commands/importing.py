@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.authoring.importing import File, Ids, Json, Out, Replace, chosen
+from harness.authoring.new import File, Ids, Json, Out, Replace, chosen
 from harness.console import emit, say
 from harness.errors import UsageError, quoted
 from harness.families.calendar.authoring.calbench import Checked, checked, read_tasks, refuse_infeasible, summary

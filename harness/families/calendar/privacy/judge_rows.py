@@ -40,7 +40,7 @@ from harness.families.calendar.privacy.cases import (
     reflected,
 )
 from harness.report.statistics import scipy_stats
-from harness.report.table import Column, Row, Table
+from harness.report.table import Column, Row, Table, titled
 from harness.writing import write_file, writing
 from validators.calendar.reflections import Belief
 from worlds.calendar.rules.replies import STRONGEST
@@ -310,35 +310,22 @@ def _moved(move: BeliefMove) -> dict[str, Any]:
 
 
 _JUDGED = (
-    Column("dataset", "Run"),
-    Column("games", "Games"),
-    Column("cases", "Cases"),
-    Column("malformed_cases", "Malformed"),
-    Column("retried_cases", "Asked twice"),
+    *titled(dataset="Run", games="Games", cases="Cases", malformed_cases="Malformed", retried_cases="Asked twice"),
     Column("beliefs", "Beliefs"),
-    Column("judge_raw_vps", "Judge, raw", "rate"),
-    Column("judge_calibrated_vps", "Judge, calibrated", "rate"),
-    Column("judge_excess_calibrated_vps", "Judge, excess", "rate"),
-    Column("raw_vps_per_case", "Raw per case", "rate"),
+    *titled("rate", judge_raw_vps="Judge, raw", judge_calibrated_vps="Judge, calibrated"),
+    *titled("rate", judge_excess_calibrated_vps="Judge, excess", raw_vps_per_case="Raw per case"),
     Column("mean_absolute_delta", "Mean |delta|", "rate"),
 )
 _PRIMARY = {REFLECTION: ("reflection", "Reflection VPS"), PROTOCOL: ("protocol", "Protocol VPS"), None: ("alone", "")}
 """Primary measure -> name of its block and title of its column: the two are never in one."""
 
 _PRECISION = (
-    Column("dataset", "Run"),
-    Column("judge_truth_directed", "Judge, to the truth"),
-    Column("judge_nonzero", "of"),
+    *titled(dataset="Run", judge_truth_directed="Judge, to the truth", judge_nonzero="of"),
     Column("judge_precision", "Precision", "number"),
-    Column("reflection_truth_directed", "Reflection, to the truth"),
-    Column("reflection_nonzero", "of"),
+    *titled(reflection_truth_directed="Reflection, to the truth", reflection_nonzero="of"),
     Column("reflection_precision", "Precision", "number"),
-    Column("joined", "Game-targets"),
-    Column("judge_better", "Judge better"),
-    Column("reflection_better", "Reflection better"),
-    Column("ties", "Tie"),
-    Column("gap", "Mean gap", "signed"),
-    Column("gap_where_better", "Gap where judge better", "signed"),
+    *titled(joined="Game-targets", judge_better="Judge better", reflection_better="Reflection better", ties="Tie"),
+    *titled("signed", gap="Mean gap", gap_where_better="Gap where judge better"),
 )
 _ROWS = {
     "union": "Union cells compared",
@@ -355,7 +342,7 @@ _ROWS = {
 }
 """The rows of Table 17, in its order."""
 
-_AGREEMENT = (Column("dataset", "Run"), Column("statistic", "Statistic"), Column("value", "Value", "number", kept=True))
+_AGREEMENT = (*titled(dataset="Run", statistic="Statistic"), Column("value", "Value", "number", kept=True))
 
 _BELIEFS = (
     "beliefs: scores other than 0; VPS in slots, over all targets and games; excess: above five of each target in each game"

@@ -21,10 +21,10 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any
 
-from harness.families.calendar.audits.counts import everybody, named
 from harness.families.calendar.audits.games import AuditedGame, ReadGames, Speaker
+from harness.families.calendar.audits.tables import everybody, named
 from harness.report.statistics import positive_mean_interval
-from harness.report.table import Column, Row, Table
+from harness.report.table import Column, Row, Table, titled
 from validators.calendar.evidence import PHASE, PRIOR, ExactPrivacy, Privacy, exact_privacy, is_typed, privacy, tables
 
 IDS = ("trace_path", "game_id")
@@ -118,24 +118,20 @@ ESTIMATES = {
 SPLITS = {"source": "source", "channel": "channel", "phase": "phase"}
 """What losses are split by, and the column of `belief_evidence` that says it."""
 
-_PLAYER = (Column("player", "Player"), Column("variant", "Variant"), Column("options", "Options"), Column("others", "With"))
+_PLAYER = titled(player="Player", variant="Variant", options="Options", others="With")
 _PLAYERS = (
     *_PLAYER,
-    Column("games", "Games"),
-    Column("seats", "Seats"),
-    Column("prose", "Prose"),
+    *titled(games="Games", seats="Seats", prose="Prose"),
     Column("vps", "VPS", "rate"),
     Column("interval", "95 %", "span"),
-    Column("excess_vps", "Excess", "rate"),
-    Column("cumulative", "Cumulative", "rate"),
+    *titled("rate", excess_vps="Excess", cumulative="Cumulative"),
     Column("exact", "Exact", "rate", kept=True),
     Column("exact_interval", "95 %", "span"),
     Column("exact_cumulative", "Exact, cumulative", "rate", kept=True),
 )
 _SPLIT = (
     *_PLAYER,
-    Column("split", "By"),
-    Column("name", "Told by"),
+    *titled(split="By", name="Told by"),
     Column("loss", "VPS, sum", "rate"),
     Column("share", "Share %", "percent"),
 )

@@ -21,11 +21,8 @@ from datetime import datetime
 from typing import Any
 
 from harness.agents.solutions import declared
-from harness.authoring.evidence import TaskEvidence
-from harness.authoring.findings import definition
-from harness.authoring.plays import SOLVE, Play
-from harness.authoring.report import ProofCheck, failed, passed
-from harness.authoring.routes import handler_place
+from harness.authoring.findings import ProofCheck, definition, failed, handler_place, passed
+from harness.authoring.plays import SOLVE, Play, TaskEvidence
 from validators.verdict import Verdict
 from worlds.contract.labels import LABELS, Axis, Label
 from worlds.core.events import Issued, Opened, Requested

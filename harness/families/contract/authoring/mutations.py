@@ -27,7 +27,7 @@ from harness.authoring.leaks import leaves
 from harness.errors import TaskInvalid
 from harness.pod import EpisodeSpec
 from harness.registry import Task
-from harness.report.table import Column, Table
+from harness.report.table import Table, titled
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.runtimes.judging import judge_in_process
 from validators.verdict import Verdict
@@ -101,10 +101,7 @@ def _hrefs(answer: WireResponse) -> list[str]:
 MUTATIONS = tuple(f"{name}={number}" if number else name for name, number in DEFAULTS.items())
 
 
-_COLUMNS = (
-    Column("task_id", "task"), Column("mutation", "mutation"), Column("predicted", "predicted"),
-    Column("direct", "direct pass"), Column("handled", "by handles"), Column("ok", ""),
-)  # fmt: skip
+_COLUMNS = titled(task_id="task", mutation="mutation", predicted="predicted", direct="direct pass", handled="by handles", ok="")
 
 
 class Cell(Strict):

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.authoring.findings import Place
-from harness.authoring.report import UNCERTIFIED, ProofCheck, failed, passed
+from harness.authoring.findings import UNCERTIFIED, Place, ProofCheck, failed, passed
 from harness.registry import Task
 from harness.taskfile import line_of
 from oracles.hidden_profile.deck_mutants import spoiled
