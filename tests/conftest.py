@@ -8,6 +8,7 @@ Property tests draw other cases each time, but the same in CI, where red must me
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from hypothesis import HealthCheck, settings
 from harness.registry import Task, read_task
 from tests.forked import WaitingHarness
 from tests.sampling import unsampled
+from tests.selecting import is_left_out
 from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post, protocol, put
 from worlds.core.events import EventLog
 from worlds.core.manifest import Budgets, Knob, Manifest, Option
@@ -45,12 +47,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--sample", type=int, default=1, metavar="N", help="of each test with many cases, one in N, drawn by hash")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file of which the markers that are asked for leave nothing is not imported."""
+    if not collection_path.name.startswith("test_") or not (expression := config.option.markexpr):
+        return None
+    declared = [line.partition(":")[0] for line in config.getini("markers")]
+    return is_left_out(collection_path, expression, declared) or None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What talks to a model comes first: one of two processes gets it all, and only that one spends four seconds on LiteLLM."""
     left_out = unsampled([item.nodeid for item in items], config.getoption("--sample"))
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
     items[:] = [item for item in items if item.nodeid not in left_out]
     items.sort(key=lambda item: not _plays_a_model(item))
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays until the end: no search for garbage need look through it."""
+    gc.collect()
+    gc.freeze()
 
 
 def _plays_a_model(item: pytest.Item) -> bool:
