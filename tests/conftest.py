@@ -8,6 +8,7 @@ Property tests draw other cases each time, but the same in CI, where red must me
 from __future__ import annotations
 
 import asyncio
+import atexit
 import gc
 import os
 import subprocess
@@ -63,10 +64,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: not _plays_a_model(item))
 
 
+def pytest_collection() -> None:
+    """What is collected stays until the end: no search for garbage need look through it, now or later."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """What was collected stays until the end: no search for garbage need look through it."""
-    gc.collect()
+    """From here on garbage is made; what there is by now is looked through once more, at the end."""
     gc.freeze()
+    gc.enable()
+    atexit.register(gc.unfreeze)
 
 
 def _plays_a_model(item: pytest.Item) -> bool:
