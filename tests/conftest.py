@@ -70,8 +70,9 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """From here on garbage is made; what there is by now is looked through once more, at the end."""
+    """From here on garbage is made, but not much of it: to look for it after every 700 objects takes a fourth of the time."""
     gc.freeze()
+    gc.set_threshold(50_000)
     gc.enable()
     atexit.register(gc.unfreeze)
 

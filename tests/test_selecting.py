@@ -25,6 +25,7 @@ PLAIN = "def test_a() -> None: ...\n"
         (f"pytestmark = pytest.mark.property\n{PLAIN}", "", "property and not proof", False),
         (f"pytestmark = pytest.mark.docker\n@pytest.mark.proof\n{PLAIN}", "", "proof", False),
         (f"@pytest.mark.property\n{PLAIN}", "", FAST, False),
+        (f"@pytest.mark.parametrize('a', spread(ALL))\n{PLAIN}", "", "property and not proof", False),
         (f"@pytest.mark.property\n{PLAIN}", "", "docker and not proof", True),
         (PLAIN, "PARAMS = [pytest.param(1, marks=pytest.mark.docker)]\n", "docker and not proof", False),
         (f"pytestmark = pytest.mark.property\n{PLAIN}", "", "not proprety", False),
@@ -42,10 +43,10 @@ def test_a_file_is_left_out_where_no_test_of_it_can_be_chosen(
 
 
 def test_markers_stand_where_they_are_looked_for() -> None:
-    """Only files of tests and the conftest.py beside them mark a test, and all of a file is marked in one way of writing."""
+    """Files of tests, the conftest.py beside them and `spread` alone mark a test; all of a file is marked in one way of writing."""
     texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
     elsewhere = [path for path, text in texts.items() if re.search(r"mark\.(docker|bubblewrap|property|proof)\b", text)]
     marked = [line for text in texts.values() for line in re.findall(r"^pytestmark.*$", text, re.MULTILINE)]
 
-    assert [path for path in elsewhere if not path.name.startswith(("test_", "conftest"))] == []
+    assert [path for path in elsewhere if not path.name.startswith(("test_", "conftest", "sampling"))] == []
     assert [line for line in marked if not re.fullmatch(r"pytestmark = pytest\.mark\.\w+", line)] == []

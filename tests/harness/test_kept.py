@@ -117,6 +117,7 @@ def test_measures_are_read_as_a_mapping() -> None:
     assert repr(packed) == f"PackedMeasures({measures!r})"
 
 
+@pytest.mark.property
 def test_tables_of_kept_results_are_those_of_results_as_read(run: Path) -> None:
     """Every table of every family says the same."""
     whole = [Run(path, planned, tuple(RunFolder(path).results())) for path, planned in planned_runs([run])]
