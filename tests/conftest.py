@@ -16,8 +16,10 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import pytest
@@ -64,9 +66,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: not _plays_a_model(item))
 
 
-def pytest_collection() -> None:
-    """What is collected stays until the end: no search for garbage need look through it, now or later."""
+def pytest_collection(session: pytest.Session) -> None:
+    """What is collected stays until the end: no search for garbage need look through it, now or later.
+
+    Where nothing is compiled yet, every second worker imports from the end, so that each finds half of the files compiled.
+    """
     gc.disable()
+    place = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    if place % 2 and session.config.args == session.config.getini("testpaths"):
+        for file in sorted((ROOT / "tests").rglob("test_*.py"), reverse=True):
+            if not pytest_ignore_collect(file, session.config):
+                with suppress(Exception, pytest.skip.Exception):  # it is told of when it is collected
+                    import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
 
 
 def pytest_collection_finish() -> None:
@@ -79,7 +90,14 @@ def pytest_collection_finish() -> None:
 
 def _plays_a_model(item: pytest.Item) -> bool:
     assert isinstance(item, pytest.Function)
-    return "recorded" in item.fixturenames or not {"OpenAIServer", "LlmAgent", "LlmConfig"}.isdisjoint(vars(item.module))
+    return "recorded" in item.fixturenames or _has_a_model(item.module)
+
+
+@cache
+def _has_a_model(module: ModuleType) -> bool:
+    places = {getattr(value, "__module__", None) for value in vars(module).values()}
+    modules = [module, *(sys.modules[name] for name in places if name in sys.modules and str(name).startswith("tests."))]
+    return any(not {"OpenAIServer", "LlmAgent", "LlmConfig"}.isdisjoint(vars(one)) for one in modules)
 
 
 @pytest.fixture(autouse=True)

@@ -43,7 +43,7 @@ def test_a_file_is_left_out_where_no_test_of_it_can_be_chosen(
 
 
 def test_markers_stand_where_they_are_looked_for() -> None:
-    """Files of tests, the conftest.py beside them and `spread` alone mark a test; all of a file is marked in one way of writing."""
+    """Files of tests, the conftest.py beside them and `spread` alone mark a test; all of a file is marked in one way."""
     texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
     elsewhere = [path for path, text in texts.items() if re.search(r"mark\.(docker|bubblewrap|property|proof)\b", text)]
     marked = [line for text in texts.values() for line in re.findall(r"^pytestmark.*$", text, re.MULTILINE)]
