@@ -8,14 +8,18 @@ Property tests draw other cases each time, but the same in CI, where red must me
 from __future__ import annotations
 
 import asyncio
+import atexit
+import gc
 import os
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import pytest
@@ -24,6 +28,7 @@ from hypothesis import HealthCheck, settings
 from harness.registry import Task, read_task
 from tests.forked import WaitingHarness
 from tests.sampling import unsampled
+from tests.selecting import is_left_out
 from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post, protocol, put
 from worlds.core.events import EventLog
 from worlds.core.manifest import Budgets, Knob, Manifest, Option
@@ -45,6 +50,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--sample", type=int, default=1, metavar="N", help="of each test with many cases, one in N, drawn by hash")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file of which the markers that are asked for leave nothing is not imported."""
+    if not collection_path.name.startswith("test_") or not (expression := config.option.markexpr):
+        return None
+    declared = [line.partition(":")[0] for line in config.getini("markers")]
+    return is_left_out(collection_path, expression, declared) or None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What talks to a model comes first: one of two processes gets it all, and only that one spends four seconds on LiteLLM."""
     left_out = unsampled([item.nodeid for item in items], config.getoption("--sample"))
@@ -53,9 +66,38 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: not _plays_a_model(item))
 
 
+def pytest_collection(session: pytest.Session) -> None:
+    """What is collected stays until the end: no search for garbage need look through it, now or later.
+
+    Where nothing is compiled yet, every second worker imports from the end, so that each finds half of the files compiled.
+    """
+    gc.disable()
+    place = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    if place % 2 and session.config.args == session.config.getini("testpaths"):
+        for file in sorted((ROOT / "tests").rglob("test_*.py"), reverse=True):
+            if not pytest_ignore_collect(file, session.config):
+                with suppress(Exception, pytest.skip.Exception):  # it is told of when it is collected
+                    import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is made, but not much of it: to look for it after every 700 objects takes a fourth of the time."""
+    gc.freeze()
+    gc.set_threshold(50_000)
+    gc.enable()
+    atexit.register(gc.unfreeze)
+
+
 def _plays_a_model(item: pytest.Item) -> bool:
     assert isinstance(item, pytest.Function)
-    return "recorded" in item.fixturenames or not {"OpenAIServer", "LlmAgent", "LlmConfig"}.isdisjoint(vars(item.module))
+    return "recorded" in item.fixturenames or _has_a_model(item.module)
+
+
+@cache
+def _has_a_model(module: ModuleType) -> bool:
+    places = {getattr(value, "__module__", None) for value in vars(module).values()}
+    modules = [module, *(sys.modules[name] for name in places if name in sys.modules and str(name).startswith("tests."))]
+    return any(not {"OpenAIServer", "LlmAgent", "LlmConfig"}.isdisjoint(vars(one)) for one in modules)
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,18 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from typing import Any
+
+import pytest
 
 FEWEST = 4
 """Cases that a test keeps, however small its share."""
+
+
+def spread(cases: Sequence[Any], few: int = 10) -> list[Any]:
+    """All cases of a grid for `parametrize`: a few from everywhere in it for the fast suite, the others marked as property."""
+    step = max(1, len(cases) // few)
+    return [case if place % step == 0 else pytest.param(case, marks=pytest.mark.property) for place, case in enumerate(cases)]
 
 
 def unsampled(names: Sequence[str], one_in: int) -> Collection[str]:

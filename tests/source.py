@@ -26,7 +26,7 @@ class Import:
 @cache
 def parsed(path: Path) -> ast.Module:
     """A file's syntax tree."""
-    return ast.parse(path.read_text(encoding="utf-8"))
+    return ast.parse(path.read_bytes())
 
 
 @cache

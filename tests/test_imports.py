@@ -213,6 +213,7 @@ def test_no_capability_is_guessed() -> None:
     assert {module: {name for place, name in asked if place == module} for module in FOREIGN_OBJECTS} == FOREIGN_OBJECTS
 
 
+@pytest.mark.property
 def test_a_run_loads_no_web_framework() -> None:
     """`harness run`, played in process to its end, has loaded neither FastAPI nor a server."""
     script = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.sampling import FEWEST, unsampled
+from tests.sampling import FEWEST, spread, unsampled
 
 MANY = [f"tests/a.py::test_many[{case}]" for case in range(40)]
 FEW = [f"tests/a.py::test_few[{case}]" for case in range(FEWEST)]
@@ -24,3 +24,12 @@ def test_every_test_keeps_a_share() -> None:
 def test_the_order_of_collection_changes_nothing() -> None:
     """Two processes that collect in another order leave the same cases out."""
     assert unsampled(MANY, 3) == unsampled(MANY[::-1], 3)
+
+
+def test_a_spread_has_every_case_and_few_without_a_mark() -> None:
+    """The first and every twelfth of 120 stay in the fast suite; the others are cases of the property suite; a few stay all."""
+    cases = spread(range(120))
+
+    assert [getattr(case, "values", (case,))[0] for case in cases] == [*range(120)]
+    assert [case for case in cases if isinstance(case, int)] == [*range(0, 120, 12)]
+    assert spread([1, 2]) == [1, 2]

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 SENTINEL = "sk-sentinel-0123456789abcdef"
 
 
+@pytest.mark.property
 def test_a_missing_key_needs_no_litellm(tmp_path):
     """A missing key is reported before LiteLLM, pytest or the modules that play are imported."""
     code = (
@@ -31,6 +32,7 @@ def test_a_missing_key_needs_no_litellm(tmp_path):
     assert done.stderr.startswith("harness: gpt-5 needs OPENAI_API_KEY, not set here\n")
 
 
+@pytest.mark.property
 def test_planning_needs_no_litellm(tmp_path):
     """A plan with prices is printed without LiteLLM."""
     code = "import sys\nfrom harness.cli import main\ntry:\n    main()\nfinally:\n    print('litellm' in sys.modules)"

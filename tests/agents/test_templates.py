@@ -106,6 +106,7 @@ def test_seats_are_sent_the_words_of_the_folder(harness: Command, tmp_path: Path
     assert (plan["identity"]["templates"], plan["request"]["templates"]) == (digest, read_templates(folder))
 
 
+@pytest.mark.property
 def test_other_words_are_another_row(harness: Command, tmp_path: Path, server: OpenAIServer) -> None:
     """Two runs that differ in a word of a text share no row, and each says which texts it had."""
     run = ("run", GROUP.partition("/")[2], "--model", "openai/any", "--api-base", server.url, "--runtime", "inprocess")
@@ -122,6 +123,7 @@ def test_other_words_are_another_row(harness: Command, tmp_path: Path, server: O
     assert {digest[:8] for digest in digests} == {re.findall(r"templates (\w{8})", group.name)[0] for group in evidence.groups}
 
 
+@pytest.mark.property
 def test_resuming_needs_no_folder_and_takes_no_other(harness: Command, tmp_path: Path, server: OpenAIServer) -> None:
     """A run goes on with the texts in its run.json; another folder makes another run."""
     folder, out = folder_of(tmp_path / "texts", turn="Go."), tmp_path / "run"

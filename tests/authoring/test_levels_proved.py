@@ -14,6 +14,8 @@ from harness.authoring.sync import sync, vouched
 from harness.registry import read_task
 from harness.trust import admitted
 
+pytestmark = pytest.mark.property
+
 Prove = Callable[[Path], ProofReport]
 TOML = "task.toml"
 

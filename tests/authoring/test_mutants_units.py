@@ -78,6 +78,7 @@ def _judged(player: str, label: str, reward: float) -> Play:
     return Play(player, 0, verdict=verdict)
 
 
+@pytest.mark.property
 def test_unit_tests_that_cannot_be_imported_are_no_empty_answer(tmp_path: Path) -> None:
     """Without this a broken import left no unit test at all, and every mutant that only they notice lived."""
     (tmp_path / "test_broken.py").write_text("import no_such_module_anywhere\n")

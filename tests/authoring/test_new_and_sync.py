@@ -40,6 +40,7 @@ def test_new_task_verifies_at_once(family: str, tmp_path: Path, prove: Callable[
     assert report.ok
 
 
+@pytest.mark.property
 def test_new_fastapi_task_verifies_at_once(fresh_app: Path, prove: Callable[[Path], ProofReport]) -> None:
     """So does the one whose rules are path operations."""
     report = prove(fresh_app)

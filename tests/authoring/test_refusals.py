@@ -15,6 +15,8 @@ from harness.registry import read_task, tasks_root
 from harness.trust import admitted
 from worlds.core.events import read_log
 
+pytestmark = pytest.mark.property
+
 Broken = Callable[[str, str, str], list[tuple[str, int, str]]]
 Prove = Callable[[Path], ProofReport]
 

@@ -16,6 +16,7 @@ from harness.agents.solutions import SolutionAgent
 from harness.pod import EpisodeSpec
 from harness.registry import Task
 from harness.runtimes.inprocess import InProcessRuntime
+from tests.sampling import spread
 from tests.shipped import RELEASED, SHIPPED
 
 PATH = Path(__file__).with_name("golden_traces.json")
@@ -35,7 +36,7 @@ def traces(task: Task) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("task", KEPT, ids=lambda task: task.task_id)
+@pytest.mark.parametrize("task", spread(KEPT), ids=lambda task: task.task_id)
 def test_traces_are_the_golden_ones(task: Task) -> None:
     """Nothing of a game has changed that nobody meant to change."""
     assert traces(task) == json.loads(PATH.read_text(encoding="utf-8")).get(task.task_id), "if this is meant, run: make golden"

@@ -32,6 +32,8 @@ from worlds.core.served import ServedWorld
 from worlds.core.testing import InProcess, client, world_in_process
 from worlds.core.wire import MAX_BODY_BYTES, WireRequest, WireResponse, check_sendable
 
+pytestmark = pytest.mark.property
+
 TASKS = Path(__file__).parents[2] / "tasks"
 KINDS = ("contract/presigned-url-download", "contract/content-negotiation-chain", "calendar/*", "hidden-profile/*", "fastapi")
 Twins = tuple[Served, InProcess, list[WireRequest]]

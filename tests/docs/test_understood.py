@@ -30,6 +30,7 @@ def take(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     command.make_context(name, words, parent=context)
 
 
+@pytest.mark.property
 def test_every_command_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No flag, argument, choice or preset of a page is unknown to the command line."""
     monkeypatch.chdir(tmp_path)

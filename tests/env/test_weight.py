@@ -30,6 +30,7 @@ print(json.dumps(sorted(name for name in tops() - before if not name.startswith(
 """
 
 
+@pytest.mark.property
 def test_episodes_load_nothing_that_worlds_do_not() -> None:
     """Beside pytest and what worlds are made of there are our own packages alone: no model client, no engine, no server."""
     done = subprocess.run([sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=False)

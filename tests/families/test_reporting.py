@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -15,18 +14,6 @@ import pytest
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 Line = tuple[str, ...]
-DRIVER = """
-import contextlib, io, json, sys
-from harness.cli import main
-for words in json.load(sys.stdin):
-    sys.argv, out, err, code = ["harness", "--tasks", "TASKS", *words], io.StringIO(), io.StringIO(), 0
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            main()
-        except SystemExit as done:
-            code = done.code or 0
-    print(json.dumps([code, out.getvalue(), err.getvalue()]))
-"""
 TASKS = ("presigned-url-download", "webhook-hmac-verify")
 """What the registry of these tests holds."""
 
@@ -207,20 +194,16 @@ class Said(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def said(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Line, Said]:
-    """Every command line of this module, in one process, against a registry of two tasks; folders stand as RUNS and AGAIN."""
+def said(root: Path, harness: Command, tmp_path_factory: pytest.TempPathFactory) -> dict[Line, Said]:
+    """Every command line of this module, against a registry of two tasks; folders stand as RUNS and AGAIN."""
     base = tmp_path_factory.mktemp("reporting")
     for task in TASKS:
         shutil.copytree(root / "tasks" / "contract" / task, base / "tasks" / "contract" / task)
     folders = {"RUNS": str(base / "runs"), "AGAIN": str(base / "again")}
     lines = [*RUNS, *RETRIES, REPORT, MARKDOWN, AS_JSON, COACHED, PUBLISHED, EXPORT, EXPORT_TO, MODELS, MODELS_JSON, *MISTAKES]
     typed = [[re.sub("RUNS|AGAIN", lambda name: folders[name[0]], word) for word in line] for line in lines]
-    code = DRIVER.replace("TASKS", str(base / "tasks"))
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, input=json.dumps(typed), capture_output=True, text=True, check=False, timeout=99
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    told = [Said(*json.loads(row)) for row in done.stdout.splitlines()]
+    done = [harness("--tasks", base / "tasks", *words) for words in typed]
+    told = [Said(one.returncode, one.stdout, one.stderr) for one in done]
     records = (base / "again" / "records.jsonl").read_text(encoding="utf-8")
     for name, folder in folders.items():
         told = [Said(one.code, one.out.replace(folder, name), one.err.replace(folder, name)) for one in told]

@@ -7,24 +7,18 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
-DRIVER = """
+LOADED = """
 import contextlib, io, json, sys
 from harness.cli import main
-for words in json.load(sys.stdin):
-    sys.argv, out, err, code = ["harness", *words], io.StringIO(), io.StringIO(), 0
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            main()
-        except SystemExit as done:
-            code = done.code or 0
-    print(json.dumps([code, out.getvalue(), err.getvalue()]))
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    main()
 print(json.dumps(sorted(sys.modules)))
 """
 HEAVY = {"litellm", "docker", "ortools", "duckdb", "fastapi", "starlette", "uvicorn", "openai", "pytest", "httpx"}
@@ -85,21 +79,13 @@ OTHERS: tuple[Line, ...] = (
 )  # fmt: skip
 
 
-def driven(root: Path, lines: Sequence[Sequence[str]]) -> tuple[list[Said], set[str]]:
-    """Command lines, one after the other in one process: what each said, and the modules loaded in the end."""
-    command = [sys.executable, "-c", DRIVER]
-    done = subprocess.run(command, cwd=root, input=json.dumps(lines), capture_output=True, text=True, timeout=120, check=True)
-    *rows, modules = map(json.loads, done.stdout.splitlines())
-    return [Said(*row) for row in rows], set(modules)
-
-
 @pytest.fixture(scope="module")
-def said(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Line, Said]:
+def said(harness: Command, tmp_path_factory: pytest.TempPathFactory) -> dict[Line, Said]:
     """What every command line of this module said; RUN in a line stands for a folder."""
     lines, folder = [*OTHERS, *MISTAKES], str(tmp_path_factory.mktemp("cli") / "folder")
-    told, _ = driven(root, [[word.replace("RUN", folder) for word in line] for line in lines])
+    told = [harness(*(word.replace("RUN", folder) for word in line)) for line in lines]
     return {
-        line: Said(one.code, one.out.replace(folder, "RUN"), one.err.replace(folder, "RUN"))
+        line: Said(one.returncode, one.stdout.replace(folder, "RUN"), one.stderr.replace(folder, "RUN"))
         for line, one in zip(lines, told, strict=True)
     }
 
@@ -141,9 +127,11 @@ def test_show_json(said: dict[Line, Said]) -> None:
 @pytest.mark.parametrize("words", ["--help", "list"])
 def test_light_commands_import_nothing_heavy(root: Path, words: str) -> None:
     """Help and listings load no model client, no solver, no database, no web framework and no Docker SDK."""
-    _, modules = driven(root, [[words]])
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, words], cwd=root, capture_output=True, text=True, timeout=120, check=True
+    )
 
-    assert set() == HEAVY & {name.partition(".")[0] for name in modules}
+    assert set() == HEAVY & {name.partition(".")[0] for name in json.loads(done.stdout)}
 
 
 def test_run_json(said: dict[Line, Said]) -> None:

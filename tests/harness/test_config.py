@@ -228,6 +228,7 @@ def test_print_config_runs_nothing(harness: Command, tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("words", [("calendar", "--agent", "imap"), ("contract", "--k", "2", "--set", "level=1..2")])
 def test_what_was_printed_is_taken(harness: Command, file: Callable[[str], Path], words: tuple[str, ...]) -> None:
     """The file of a command plans what the command plans, with the defaults that it spells out."""

@@ -117,6 +117,7 @@ def test_measures_are_read_as_a_mapping() -> None:
     assert repr(packed) == f"PackedMeasures({measures!r})"
 
 
+@pytest.mark.property
 def test_tables_of_kept_results_are_those_of_results_as_read(run: Path) -> None:
     """Every table of every family says the same."""
     whole = [Run(path, planned, tuple(RunFolder(path).results())) for path, planned in planned_runs([run])]
@@ -129,6 +130,7 @@ def test_tables_of_kept_results_are_those_of_results_as_read(run: Path) -> None:
     assert first == second
 
 
+@pytest.mark.property
 @pytest.mark.parametrize(("family", "most"), [("calendar", 5500), ("hidden-profile", 5500), ("contract", 3000)])
 def test_an_episode_that_is_kept_takes_little(run: Path, tmp_path: Path, family: str, most: int) -> None:
     """However many there are, and in the reports' reader as in that of --resume."""

@@ -145,6 +145,7 @@ def test_beside_json_a_table_is_for_people(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr() == ("T\na  b\n1  x\n", "a  b\n2  y\n")
 
 
+@pytest.mark.property
 def test_only_a_run_has_a_table_beside_json(root: Path) -> None:
     """No other command sends a table to stderr: not images, attacks or generate, which take minutes to ask."""
     modules = [path for path in (root / "harness").rglob("*.py") if path.name != "console.py"]

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from harness.authoring.findings import ProofCheck
 from harness.families.hidden_profile.authoring.claims import claims
 from harness.families.hidden_profile.authoring.folders import write_task
@@ -32,6 +34,7 @@ def claimed(folder: Path, deck: Deck) -> dict[str, ProofCheck]:
     return {check.name: check for check in claims(read_task(write_task(folder, "one-roll", deck, "easy")))}
 
 
+@pytest.mark.property
 def test_every_check_mutant_and_witness_is_named(tmp_path: Path) -> None:
     """A certified deck has a check for each part of its proof and each of its eleven mutants, and all hold."""
     deck = Deck.model_validate(DOCUMENT)
