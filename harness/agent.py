@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
@@ -87,6 +88,19 @@ class AgentSpec(Strict):
     def holders(self) -> tuple[Holder, ...]:
         """Everybody who holds a seat by name."""
         return (*self.seats, *(self.team.members if self.team else ()))
+
+    @property
+    def title(self) -> str:
+        """What `--agent` calls it."""
+        named = {"violation": f"violation:{self.name}", "seats": self.name, "replay": f"replay:{Path(self.name).name}"}
+        return named.get(self.kind, self.kind)
+
+    @property
+    def models(self) -> list[str]:
+        """The models that it plays with, each once, as LiteLLM names them."""
+        return list(
+            dict.fromkeys(name for name in (self.model, *(one.name for one in self.holders if one.kind == "model")) if name)
+        )
 
     @property
     def is_human(self) -> bool:

@@ -25,7 +25,7 @@ from harness.agents.seating.variants import read_seat_variants, read_variant
 from harness.cli.config import PROVIDERS
 from harness.cli.flags import RunFlags
 from harness.errors import UsageError, quoted
-from harness.play.agents import agent_named, models_of, offers_handles, title
+from harness.play.agents import agent_named, offers_handles
 from harness.prices import read_prices
 from harness.records import RunFolder
 from harness.registry import Task, read_task
@@ -147,7 +147,7 @@ def priced(specs: Sequence[AgentSpec], file: Path) -> tuple[AgentSpec, ...]:
     """The specs with the prices of a file for the models that play in them."""
     prices = read_prices(file)
     return tuple(
-        spec.model_copy(update={"prices": {name: prices[name] for name in models_of(spec) if name in prices}}) for spec in specs
+        spec.model_copy(update={"prices": {name: prices[name] for name in spec.models if name in prices}}) for spec in specs
     )
 
 
@@ -337,7 +337,7 @@ def _named_after(tasks: Sequence[Task]) -> str:
 
 def _short(spec: AgentSpec) -> str:
     """Return who plays, a model by the last part of its name."""
-    return (spec.model or "").rpartition("/")[2] if spec.kind == "llm" else title(spec)
+    return (spec.model or "").rpartition("/")[2] if spec.kind == "llm" else spec.title
 
 
 def options(flags: RunFlags) -> dict[str, tuple[str, ...]]:

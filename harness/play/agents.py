@@ -78,19 +78,6 @@ def agent_named(
     raise UsageError(f"no agent is called {name!r}; there are {', '.join((*NAMES, *seat_names(families)))}")
 
 
-def title(spec: AgentSpec) -> str:
-    """What `--agent` calls it."""
-    named = {"violation": f"violation:{spec.name}", "seats": spec.name, "replay": f"replay:{Path(spec.name).name}"}
-    return named.get(spec.kind, spec.kind)
-
-
-def models_of(spec: AgentSpec) -> list[str]:
-    """The models that a spec plays with, each once, as LiteLLM names them."""
-    return list(
-        dict.fromkeys(name for name in (spec.model, *(one.name for one in spec.holders if one.kind == "model")) if name)
-    )
-
-
 def make_agent(
     spec: AgentSpec, options: Options, say: Say = to_stderr, meter: Meter | None = None, *, replies: Replies | None = None
 ) -> Agent:

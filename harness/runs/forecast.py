@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.agent import Budget
-from harness.play.agents import models_of, title
 from harness.prices import Price
 from harness.records import Key, Result
 from harness.registry import Task
@@ -92,10 +91,10 @@ def forecast(
             bases[key.family] = experience.basis(plan.agent, task)
             sources[key.family] = bases[key.family].source
         total.add(_bounded(bases[key.family].takes, plan.budget, task))
-    models, takes = models_of(plan.agent), total.takes
+    models, takes = plan.agent.models, total.takes
     prices = {model: price(model) for model in models}
     return PartForecast(
-        name=name, player=plan.agent.model or title(plan.agent), models=tuple(models),
+        name=name, player=plan.agent.model or plan.agent.title, models=tuple(models),
         prices={model: one.told if one else None for model, one in prices.items()}, episodes=counts, calls=round(takes.calls),
         prompt=round(takes.prompt), completion=round(takes.completion), cost_usd=_cost(takes, list(prices.values())),
         seconds=takes.seconds / max(1, min(workers, len(played))), sources=sources,

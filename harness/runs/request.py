@@ -20,7 +20,6 @@ from pydantic import Field, ValidationError
 from harness.agent import PATIENCE_S, TIMEOUT_S, AgentIdentity, AgentSpec, Budget
 from harness.agents.llm.meter import RunLimits
 from harness.errors import UsageError
-from harness.play.agents import title
 from harness.records import Hint, HintMode, Key, Number, RunFolder, TaskId, first_problem
 from harness.runs.deciding import Until
 from harness.runs.shards import Shard
@@ -140,7 +139,7 @@ class RunRequest(Strict):
         models = [one.model for one in self.agents if one.kind == "llm"]
         if agent.kind == "llm" and agent.model and len(models) > 1:
             return f"model={agent.model.replace('/', '-')}"
-        return f"agent={title(agent)}"
+        return f"agent={agent.title}"
 
     @property
     def aliases(self) -> dict[str, frozenset[str]]:
@@ -148,7 +147,7 @@ class RunRequest(Strict):
         known = {}
         for part in self.parts:
             model = part.agent.model or ""
-            agent = model or title(part.agent)
+            agent = model or part.agent.title
             known[part.name] = frozenset({part.name, part.name.partition("=")[2], agent, agent.rpartition("/")[2]} - {""})
         return known
 

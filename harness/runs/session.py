@@ -26,7 +26,7 @@ from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError, qu
 from harness.headline import difference, headline_of
 from harness.interrupts import interrupting
 from harness.kept import kept
-from harness.play.agents import Cast, Make, make_agent, models_of
+from harness.play.agents import Cast, Make, make_agent
 from harness.play.choose import Say
 from harness.pod import Runtime
 from harness.prices import HINT, Price
@@ -344,7 +344,7 @@ class RunSession:
         flag = "--max-cost" if self.request.limits.cost_usd is not None else "--cost"
         if self.request.limits.cost_usd is None and plan.budget.cost_usd is None:
             return
-        for model in models_of(plan.agent):
+        for model in plan.agent.models:
             if self.price(plan, model) is None:
                 raise UsageError(f"{model} has no known price, so {flag} could not hold", hint=HINT)
 

@@ -19,7 +19,7 @@ from harness.agents.scripted import NopAgent, ScriptedAgent
 from harness.agents.seating.agent import SeatAgent
 from harness.agents.solutions import SolutionAgent
 from harness.errors import Cancelled
-from harness.play.agents import Make, make_agent, title
+from harness.play.agents import Make, make_agent
 from harness.pod import EpisodeSpec, Judgement, Pod
 from harness.processes import Worker
 from harness.records import Key, Result, RunFolder
