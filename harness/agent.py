@@ -290,6 +290,16 @@ class AsksModels(Protocol):
         ...
 
 
+class KeepsReplies(Protocol):
+    """Replies of models that are kept in a folder, and not asked for again."""
+
+    folder: Path
+
+    def told(self) -> str:
+        """A line of what was taken from it and what was put there."""
+        ...
+
+
 class Agent(Protocol):
     """Anything that can play an episode."""
 

@@ -1,8 +1,15 @@
-"""What the harness knows of a family: the parts of `harness.families.<family>`, by the rule of `worlds.core.parts`."""
+"""Modules that are imported when their name is asked for.
+
+1. What the harness knows of a family: the parts of `harness.families.<family>`, by the rule of `worlds.core.parts`.
+2. What stands in a table as `module:name`: runtimes (`harness.play.choose`) and agents (`harness.play.agents`), of which a
+   command needs one and would otherwise load all.
+"""
 
 from __future__ import annotations
 
+import importlib
 from types import ModuleType
+from typing import Any
 
 from harness.errors import UsageError
 from worlds.core.parts import families_in, part
@@ -26,3 +33,9 @@ def family_part(family: str, name: str) -> ModuleType:
 def family_part_or_none(family: str, name: str) -> ModuleType | None:
     """The part `name` of a family, or None."""
     return part(_ROOM, family, name)
+
+
+def named(entry: str) -> Any:
+    """What an entry `module:name` of a table means."""
+    module, _, name = entry.partition(":")
+    return getattr(importlib.import_module(module), name)

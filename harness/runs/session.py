@@ -15,11 +15,10 @@ from functools import cached_property, partial
 from math import ceil
 from pathlib import Path
 
-from harness.agent import Agent, AsksModels
+from harness.agent import Agent, AsksModels, KeepsReplies
 from harness.agents.llm.local import keep_log
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model_table import listed_price
-from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
 from harness.descriptors import allow_many_files
 from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError, quoted
@@ -186,7 +185,7 @@ class RunSession:
         only: Sequence[str] = (),
         *,
         make: Make | None = None,
-        replies: Replies | None = None,
+        replies: KeepsReplies | None = None,
         choice: EpisodeChoice = EVERYTHING,
         command: Sequence[str] = (),
         site: RunSite = HERE,

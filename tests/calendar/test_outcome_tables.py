@@ -40,9 +40,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Result]]:
         (AgentSpec(kind="seats", name="sd-map"), "text"),
         (AgentSpec(), "text"),
     ]
-    return {
-        f"{agent.title}-{profile}": played(root / f"{agent.title}-{profile}", agent, profile) for agent, profile in agents
-    }
+    return {f"{agent.title}-{profile}": played(root / f"{agent.title}-{profile}", agent, profile) for agent, profile in agents}
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.agent import Agent, AgentSpec, Budget
-from harness.agents.seating.policy import SeatPlayer, seat_players
+from harness.agents.seating.players import SeatPlayer, seat_players
 from harness.env import Episode, SeatTurn
 from harness.play.agents import make_agent
 from harness.play.episode import run_in_process

@@ -57,7 +57,7 @@ def told(results: list[Result]) -> list[object]:
     return [*kept, *files]
 
 
-@pytest.mark.parametrize("agent", [AgentSpec(), AgentSpec(kind="nop")], ids=title)
+@pytest.mark.parametrize("agent", [AgentSpec(), AgentSpec(kind="nop")], ids=lambda agent: agent.title)
 @pytest.mark.property
 def test_processes_and_threads_agree(tmp_path: Path, agent: AgentSpec) -> None:
     """Results, verdicts and event logs are the same, in the same order."""

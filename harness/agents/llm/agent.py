@@ -27,7 +27,7 @@ from harness.agents.llm.failures import CallFailure, ContextFull, UnreadableCall
 from harness.agents.llm.interface import INTERFACES, ActionResult, Interface, Mistake
 from harness.agents.llm.local import FREE, LOCAL
 from harness.agents.llm.meter import Meter
-from harness.agents.llm.model import ModelClient, ModelSettings, hides_tools, to_stderr
+from harness.agents.llm.model import ModelClient, ModelSettings, hides_tools
 from harness.agents.llm.replies import ConversationPlace, Interlocutor, Replies
 from harness.agents.llm.wire import keep_wire
 from harness.agents.trajectory import ToolCall, Trajectory
@@ -37,6 +37,7 @@ from harness.pod import Pod
 from harness.prices import Price
 from harness.printable import encodable
 from harness.registry import Task
+from harness.saying import to_stderr
 from harness.secrets import public_address
 from worlds.core.replies import AnswerShape, parsed_string, read_answer
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from harness.agent import AgentSpec, SeatSpec
-from harness.agents.seating.policy import seat_players
+from harness.agents.seating.players import seat_players
 from harness.errors import UsageError
 from harness.teams import Holder, SeatTeam
 
