@@ -81,6 +81,11 @@ class Part(NamedTuple):
     options: dict[str, str]
 
 
+def player_of(part: str) -> str:
+    """A part of a sweep as people call it."""
+    return part.partition("=")[2] or part
+
+
 class RunRequest(Strict):
     """Everything that shapes a run and may be written down."""
 

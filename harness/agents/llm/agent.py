@@ -35,11 +35,11 @@ from harness.causes import CauseName
 from harness.errors import BoundaryError, HarnessError, SetupFault, UsageError
 from harness.pod import Pod
 from harness.prices import Price
-from harness.printable import encodable
 from harness.registry import Task
 from harness.saying import to_stderr
 from harness.secrets import public_address
 from worlds.core.replies import AnswerShape, parsed_string, read_answer
+from worlds.core.replies import with_whole_characters as encodable
 
 _FOLDER = Path(__file__).parent / "prompts"
 

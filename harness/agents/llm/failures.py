@@ -23,8 +23,8 @@ import httpx
 
 from harness.agents.llm.wire import Clean, WireExchange, leads_elsewhere
 from harness.errors import OutOfPatience, ProviderFailure, ProviderLost, SetupFault, Unreachable
-from harness.printable import encodable
 from worlds.core.errors import ParleyError
+from worlds.core.replies import with_whole_characters as encodable
 
 Why = Literal["key", "quota", "access", "model", "stream", "redirect"]
 
