@@ -9,14 +9,14 @@ from harness.cli.amounts import counted, dollars, duration, short
 from harness.console import emit, say
 from harness.errors import UsageError
 from harness.report.evidence import mde, mde_words
-from harness.runs.forecast import PartForecast
+from harness.runs.forecast import PartForecast, forecasts
 from harness.runs.request import RunRequest
 from harness.runs.session import RunSession
 
 
 def show_planned(session: RunSession, *, json: bool) -> None:
     """Print the plan: on stdout as one document, else for a person."""
-    parts = session.forecast()
+    parts = forecasts(session)
     if json:
         emit(_document(session, parts))
         return
@@ -26,7 +26,7 @@ def show_planned(session: RunSession, *, json: bool) -> None:
 
 def say_planned(session: RunSession) -> None:
     """Tell the plan on stderr, where a question follows."""
-    for line in planned_lines(session, session.forecast()):
+    for line in planned_lines(session, forecasts(session)):
         say(line)
 
 

@@ -17,13 +17,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from harness.agent import AgentSpec, Budget
-from harness.agents.llm.local import LOCAL, USUAL_FLAGS
 from harness.agents.llm.meter import RunLimits
 from harness.agents.seating.lineup import read_seats
-from harness.agents.seating.teams import TeamFlags, make_team
-from harness.agents.seating.variants import read_seat_variants, read_variant
-from harness.cli.config import PROVIDERS
 from harness.cli.flags import RunFlags
+from harness.cli.signatures import PROVIDERS
 from harness.errors import UsageError, quoted
 from harness.play.agents import agent_named, offers_handles
 from harness.prices import read_prices
@@ -115,6 +112,10 @@ def _model_names(flags: RunFlags) -> list[str]:
 def _models(flags: RunFlags, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
     """The spec of each model that `--model A,B` names; raises UsageError for a name that is empty or stands there twice."""
     called = _model_names(flags)
+    if not called:
+        return ()
+    from harness.agents.llm.local import LOCAL, USUAL_FLAGS  # noqa: PLC0415
+
     hint = f"--model {','.join(dict.fromkeys(filter(None, called)))}"
     if not all(called):
         raise UsageError(f"--model takes names joined by commas, not {flags.model!r}", hint=hint)
@@ -168,13 +169,16 @@ def _updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -
     families = _families(tasks)
     seats = {seat.seat: seat for seat in spec.seats}
     seats |= {one.seat: one for one in read_seats(flags.get("seat") or (), flags.get("seat_model") or (), families)}
-    told = {**spec.seat_variants, **read_seat_variants(flags.get("seat_variant") or (), families)}
+    told = {**spec.seat_variants}
     names = (*_PLAYING, *_ASKING) if spec.kind == "llm" else _ASKING
     fields = {_SPEC_FIELDS.get(name, name): flags[name] for name in names if name in flags}
     if fields.get("temperature") == PROVIDERS:
         fields["temperature"] = None
-    if flags.get("variant"):
-        fields["variant"] = read_variant(flags["variant"], families)
+    if flags.get("variant") or flags.get("seat_variant"):
+        from harness.agents.seating.variants import read_seat_variants, read_variant  # noqa: PLC0415
+
+        told |= read_seat_variants(flags.get("seat_variant") or (), families)
+        fields |= {"variant": read_variant(flags["variant"], families)} if flags.get("variant") else {}
     fields["seats"] = tuple(seats[seat] for seat in sorted(seats))
     return spec.model_copy(update={**fields, "seat_variants": dict(sorted(told.items()))})
 
@@ -209,6 +213,8 @@ def _is_team(flags: RunFlags) -> bool:
 
 def _teamed(flags: RunFlags, table: AgentSpec, tasks: Sequence[Task], combinations: Combinations) -> AgentSpec:
     """The spec of the team that the flags name; of a team of one name, that name's."""
+    from harness.agents.seating.teams import TeamFlags, make_team  # noqa: PLC0415
+
     team = make_team(TeamFlags(flags.team or "", flags.entrant, flags.entrant_seat), tasks, _families(tasks), combinations)
     one = team.members[0]
     if any(member != one for member in team.members):
@@ -221,6 +227,8 @@ def _same_team(flags: RunFlags, spec: AgentSpec, tasks: Sequence[Task], combinat
     """The spec of a run.json where the flags name its team, line-ups as they stand there; else the team that they name."""
     if spec.team is None:
         return _teamed(flags, spec, tasks, combinations)
+    from harness.agents.seating.teams import TeamFlags, make_team  # noqa: PLC0415
+
     names = [member.name for member in spec.team.members]
     entrant = names.pop() if spec.team.entrant else None
     recorded = TeamFlags(",".join(names), entrant, spec.team.entrant_seat)

@@ -37,8 +37,6 @@ from harness.runs.choice import EVERYTHING, EpisodeChoice
 from harness.runs.deciding import Decision, Until, read_decision, write_decision
 from harness.runs.executors.base import Progress, Scored
 from harness.runs.executors.sites import HERE, Needed, RunSite
-from harness.runs.experience import Experience
-from harness.runs.forecast import PartForecast, forecast
 from harness.runs.ledger import RunLedger
 from harness.runs.plan import Plan, plans
 from harness.runs.request import RunRequest, read_record, requested
@@ -196,7 +194,7 @@ class RunSession:
         those of a command line: people at pages. `site` is where they are played.
         """
         self.request, self.tasks, self.folder, self._person = request, tasks, folder, person
-        self._choice, self._command, self._site = choice, command, site
+        self.choice, self._command, self._site = choice, command, site
         made = plans(request, tasks, key, folder.name)
         self.plans: Mapping[Path, Plan] = {
             folder if len(only) == 1 else folder / name: plan for name, plan in made.items() if not only or name in only
@@ -284,7 +282,7 @@ class RunSession:
                 one, folder = parts[part]
                 return run_plan(
                     one, runtime, folder, workers=self.request.workers, images=images[part], progress=heard, cast=self._cast,
-                    keys=keys, breaker=self.request.breaker, choice=self._choice, policies=POLICIES,
+                    keys=keys, breaker=self.request.breaker, choice=self.choice, policies=POLICIES,
                     command=commands.pop(part, None), site=self._site,
                 )  # fmt: skip
 
@@ -324,16 +322,6 @@ class RunSession:
                 f"{lost} of {self.episodes} episodes are left: {reached}", hint=f"{self.resume_line} {flag} MORE"
             )
 
-    def forecast(self) -> list[PartForecast]:
-        """Return what each part would do and take; nothing is played."""
-        experience = Experience([self.folder, self.folder.parent])
-        made = []
-        for folder, plan in self.plans.items():
-            recorded = {one.key: one for one in kept(RunFolder(folder).results(damaged=[]))}
-            price, workers = partial(self.price, plan), self.request.workers
-            made.append(forecast(plan, plan.part, recorded, self._choice, experience, price, workers))
-        return made
-
     def price(self, plan: Plan, model: str) -> Price | None:
         """Return what the tokens of a model cost in a plan; None where nobody knows."""
         return plan.agent.prices.get(model) or listed_price(model)
@@ -366,7 +354,7 @@ class RunSession:
     def _kept(self, plan: Plan, folder: Path) -> tuple[Result, ...]:
         """Return what is recorded of a plan and not played now."""
         recorded = recorded_of(plan.keys, RunFolder(folder))
-        return tuple(one for key, one in recorded.items() if not self._choice.takes(key, one))
+        return tuple(one for key, one in recorded.items() if not self.choice.takes(key, one))
 
     def _played(self, plan: Plan, folder: Path, runtime: Runtime) -> list[Result]:
         images = self._ready(plan, folder, runtime)
@@ -374,10 +362,10 @@ class RunSession:
             self._person.say(f"{plan.part}:")
         # read once: there may be a hundred thousand, and whoever holds the folder by then writes none that has a grade
         recorded = recorded_of(plan.keys, RunFolder(folder))
-        done = tuple(one for key, one in recorded.items() if not self._choice.takes(key, one))
+        done = tuple(one for key, one in recorded.items() if not self.choice.takes(key, one))
         with self._person.watching(WatchedRun(len(plan.keys), done, self.meter, folder)) as heard:
             return run_plan(
                 plan, runtime, RunFolder(folder), workers=self.request.workers, images=images, progress=heard, cast=self._cast,
-                breaker=self.request.breaker, choice=self._choice, policies=POLICIES, command=self._command, recorded=recorded,
+                breaker=self.request.breaker, choice=self.choice, policies=POLICIES, command=self._command, recorded=recorded,
                 site=self._site,
             )  # fmt: skip
