@@ -24,7 +24,6 @@ from harness.play.choose import runnable
 from harness.records import Result
 from harness.runs.choice import read_choice
 from harness.runs.coaching import read_retry
-from harness.runs.deciding import read_decision
 from harness.runs.edition import chosen_key
 from harness.runs.executors.sites import HERE, RunSite
 from harness.runs.request import RunRequest
@@ -98,7 +97,7 @@ def _begun(ctx: typer.Context, flags: RunFlags, replies: KeepsReplies | None) ->
     tasks = tasks if first else runnable(tasks, flags.names or (), say, options(flags).get(LEVEL, ()))
     request = new_request(flags, tasks, first, key, _confirmed)
     folder = flags.out or folder_for(request, tasks)
-    return RunSession(
+    return _kind(request)(
         request, tasks, key, folder, _person(flags, request), replies=replies, command=_command(), site=_site(flags),
     )  # fmt: skip
 
@@ -116,7 +115,7 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: KeepsRe
     request = resumed_request(flags, resumed.request, known, first, key, _confirmed)
     choice = read_choice(flags.only or (), request.tasks)
     tasks = grant(known, flags.env or ())
-    return RunSession(
+    return _kind(request)(
         request, tasks, key, folder, _person(flags, request), resumed.parts, replies=replies, choice=choice,
         command=_command(), site=_site(flags),
     )  # fmt: skip
@@ -149,9 +148,22 @@ def _takes_stdout(flags: RunFlags) -> bool:
     return flags.json or flags.jsonl == STDOUT
 
 
+def _kind(request: RunRequest) -> type[RunSession]:
+    """Return the session that plays such a request."""
+    if request.until is None:
+        return RunSession
+    from harness.runs.until import DecidingSession  # noqa: PLC0415
+
+    return DecidingSession
+
+
 def _close(results: list[Result], session: RunSession, flags: RunFlags) -> None:
     counts, folder, spent = summary(results), session.folder, session.meter.spent
-    decision = read_decision(folder) if session.request.until else None
+    decision = None
+    if session.request.until is not None:
+        from harness.runs.deciding import read_decision  # noqa: PLC0415
+
+        decision = read_decision(folder)
     if flags.json:
         episodes = [result.model_dump(mode="json") for result in results]
         kept = spent_by(results)

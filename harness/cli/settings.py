@@ -28,7 +28,6 @@ from harness.records import RunFolder
 from harness.registry import Task, read_task
 from harness.runs.addresses import Confirmed, Names, settled
 from harness.runs.coaching import FirstRun
-from harness.runs.deciding import planned
 from harness.runs.edition import FRESH
 from harness.runs.growth import grown
 from harness.runs.plan import parse_seeds, task_refs
@@ -386,6 +385,8 @@ def _until(flags: RunFlags, request: RunRequest) -> RunRequest:
         raise UsageError("--until plays both players from the start, and a retry only what failed", hint="harness compare A B")
     if request.shard is not None:
         raise UsageError("--until stops by what all tasks say so far, and a shard plays only some", hint="leave --shard out")
+    from harness.runs.deciding import planned  # noqa: PLC0415
+
     alpha = flags.alpha if flags.given("alpha") or request.until is None else request.until.alpha
     return request.model_copy(update={"until": planned(flags.until, request.aliases, alpha, request.tasks)})
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from harness.agent import Agent
 from harness.errors import HarnessError, RuntimeFailure, UsageError
 from harness.modules import named
-from harness.pod import Probe, Runtime, SandboxedRuntime
+from harness.pod import BulkRuntime, Probe, Runtime, SandboxedRuntime
 from harness.registry import Task
 from harness.trust import HINT, TrustGate, runs_here
 from worlds.core.errors import ManifestError
@@ -25,7 +25,8 @@ SANDBOXES = {
     "docker": "harness.runtimes.docker.runtime:DockerRuntime",
     "bubblewrap": "harness.runtimes.bubblewrap.runtime:BubblewrapRuntime",
 }
-RUNTIMES = {**SANDBOXES, "inprocess": "harness.runtimes.inprocess:InProcessRuntime"}
+IN_PROCESS = "inprocess"
+RUNTIMES = {**SANDBOXES, IN_PROCESS: "harness.runtimes.inprocess:InProcessRuntime"}
 """Best first: the class of each, which is imported when it is asked for."""
 
 
@@ -37,9 +38,12 @@ def sandbox(name: str, say: Say) -> SandboxedRuntime:
 
 def runtime_named(name: str, say: Say) -> Runtime:
     """The runtime of that name; raises KeyError where there is none."""
-    if name in SANDBOXES:
-        return sandbox(name, say)
-    made: Runtime = named(RUNTIMES[name])()
+    return in_process() if name == IN_PROCESS else sandbox(name, say)
+
+
+def in_process() -> BulkRuntime:
+    """The one that is always there."""
+    made: BulkRuntime = named(RUNTIMES[IN_PROCESS])()
     return made
 
 

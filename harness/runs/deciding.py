@@ -24,6 +24,7 @@ from harness.bounds import RESULT_BYTES
 from harness.contents import read_file
 from harness.errors import UsageError
 from harness.records import TaskId, first_problem
+from harness.runs.request import Until
 from harness.writing import write_file, writing
 from worlds.core.models import Strict
 
@@ -110,20 +111,6 @@ FEWEST = 60
 """Tasks below which nothing is decided early."""
 
 FILE = "until.json"
-Alpha = Annotated[float, Field(gt=0, lt=1)]
-
-
-class Until(Strict):
-    """Play until it is clear which of two parts is better."""
-
-    first: str
-    second: str
-    """Names of parts."""
-
-    alpha: Alpha = 0.05
-    """The share of such runs that may decide although neither is better."""
-
-    order: tuple[TaskId, ...]
 
 
 class Step(Strict):

@@ -21,7 +21,6 @@ from harness.agent import PATIENCE_S, TIMEOUT_S, AgentIdentity, AgentSpec, Budge
 from harness.agents.llm.meter import RunLimits
 from harness.errors import UsageError
 from harness.records import Hint, HintMode, Key, Number, RunFolder, TaskId, first_problem
-from harness.runs.deciding import Until
 from harness.runs.shards import Shard
 from harness.secrets import host_of, public_address
 from worlds.core.models import Lenient, Strict
@@ -71,6 +70,19 @@ class Retry(Strict):
     def hints(self) -> Mapping[Key, Hint]:
         """What is told, by episode."""
         return {one.key: one.hint for one in self.episodes}
+
+
+class Until(Strict):
+    """Play until it is clear which of two parts is better."""
+
+    first: str
+    second: str
+    """Names of parts."""
+
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    """The share of such runs that may decide although neither is better."""
+
+    order: tuple[TaskId, ...]
 
 
 class Part(NamedTuple):
