@@ -12,10 +12,11 @@ from harness.agent import KeepsReplies
 from harness.cli.amounts import spent_by
 from harness.cli.closing import show_closing, show_left, stops
 from harness.cli.flags import RunFlags
+from harness.cli.gated import gated
 from harness.cli.progress import plainly, progress
 from harness.cli.settings import folder_for, found_again, new_request, options, resumed_request
 from harness.cli.signatures import takes_flags
-from harness.cli.tasks import gated, selected
+from harness.cli.tasks import selected
 from harness.console import emit, log_to_stderr, say
 from harness.errors import BoundaryError, Cancelled, ProviderLost, UsageError, quoted
 from harness.granted import grant

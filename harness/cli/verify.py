@@ -17,9 +17,10 @@ from harness.authoring.paces import HASTE_S, ONE_IN, PACES, THINKING_S
 from harness.authoring.proof import verify
 from harness.authoring.report import UNCERTIFIED, ProofReport, TaskProof
 from harness.cli.attacks import attack_tasks
+from harness.cli.gated import gated
 from harness.cli.mutants import mutate_tasks
 from harness.cli.signatures import Flags, takes_flags
-from harness.cli.tasks import Json, Names, Trust, gated
+from harness.cli.tasks import Json, Names, Trust
 from harness.console import emit, say, show_table
 from harness.errors import RuntimeFailure, TaskInvalid, UsageError
 from harness.granted import grant

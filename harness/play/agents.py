@@ -23,6 +23,7 @@ from harness.bounds import RECORD_BYTES
 from harness.contents import read_given
 from harness.errors import UsageError
 from harness.modules import named
+from harness.prices import Price
 from harness.saying import to_stderr
 from worlds.core.manifest import OptionValue
 
@@ -35,6 +36,10 @@ _MADE = {
     "llm": "harness.agents.seating.agent:SeatAgent", "seats": "harness.agents.seating.agent:SeatAgent",
 }  # fmt: skip
 """Kind of a spec -> the class of its live agent, which is imported when one is made."""
+
+_PRICE = "harness.agents.llm.model_table:listed_price"
+_LOG = "harness.agents.llm.local:keep_log"
+"""What a run asks of models beside their agents, where some play."""
 
 _ALONE = {"oracle": AgentSpec(kind="oracle"), "nop": AgentSpec(kind="nop")}
 """Agents of which nothing more can be said."""
@@ -120,6 +125,18 @@ def make_agent(
         talk = str(options.get("talk", ""))
         made = make(spec, handles=offers_handles(options), meter=meter, say=say, replies=replies, talk=talk)
     return made
+
+
+def listed_price(model: str) -> Price | None:
+    """What the tokens of a model cost; None where nobody knows."""
+    price: Price | None = named(_PRICE)(model)
+    return price
+
+
+def keep_logs(specs: Sequence[AgentSpec], folder: Path) -> None:
+    """Put the logs of servers that were started for these agents into the folder of their run."""
+    if any(spec.models for spec in specs):
+        named(_LOG)(folder)
 
 
 def offers_handles(options: Options) -> bool:

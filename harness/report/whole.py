@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import UserDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from statistics import fmean
 from types import ModuleType
@@ -125,7 +126,11 @@ class FamilyReport:
 
     family: str
     tables: tuple[Table, ...]
-    figures: Mapping[str, Figure]
+
+    @cached_property
+    def figures(self) -> Mapping[str, Figure]:
+        """Each by its name, drawn when somebody asks."""
+        return _figures(self.family, self.tables)
 
 
 @dataclass(frozen=True)
@@ -215,7 +220,7 @@ def make_report(
             raise empty(name, need, [group for one in evidence.values() for group in one.played])
         for family, some in more.items():
             made[family] += some
-    sections = tuple(FamilyReport(family, tuple(some), _figures(family, some)) for family, some in made.items() if some)
+    sections = tuple(FamilyReport(family, tuple(some)) for family, some in made.items() if some)
     return WholeReport(tuple(runs), sections, spent.table(runs), silent, not wanted, spent.NAME in wanted, tuple(decided))
 
 

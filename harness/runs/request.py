@@ -72,6 +72,10 @@ class Retry(Strict):
         return {one.key: one.hint for one in self.episodes}
 
 
+UNTIL_FILE = "until.json"
+"""What lies beside the parts of such a run."""
+
+
 class Until(Strict):
     """Play until it is clear which of two parts is better."""
 

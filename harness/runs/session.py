@@ -15,15 +15,13 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from harness.agent import Agent, AsksModels, KeepsReplies
-from harness.agents.llm.local import keep_log
 from harness.agents.llm.meter import Meter
-from harness.agents.llm.model_table import listed_price
 from harness.agents.path import is_bent
 from harness.descriptors import allow_many_files
 from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError, quoted
 from harness.interrupts import interrupting
 from harness.kept import kept
-from harness.play.agents import Cast, Make, make_agent
+from harness.play.agents import Cast, Make, keep_logs, listed_price, make_agent
 from harness.play.choose import Say
 from harness.pod import Runtime
 from harness.prices import HINT, Price
@@ -192,7 +190,7 @@ class RunSession:
             begun = any(RunFolder(path).is_planned for path in self.plans)
             raise Cancelled("interrupted", hint=self.resume_line if begun else "") from None
         finally:
-            keep_log(self.folder)
+            keep_logs(self.request.agents, self.folder)
 
     def _needed(self, runtime: Runtime) -> Needed:
         players = tuple((plan.agent, plan.overrides) for plan in self.plans.values())
