@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
 
-from harness.agent import Agent, Budget
+from harness.agent import Budget
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SUCCESS, SolutionAgent, holds_seats, violation_names
 from harness.authoring.apart import proved_apart
@@ -32,6 +32,7 @@ from harness.authoring.report import ProofCheck, ProofReport, Proved, TaskProof,
 from harness.authoring.scope import Scope, seeds_of, spread
 from harness.authoring.workers import WorkerPool
 from harness.errors import HarnessError, UsageError
+from harness.live_agent import Agent
 from harness.play.episode import run_episode
 from harness.pod import EpisodeSpec, Runtime, SandboxedRuntime
 from harness.records import Key, Result

@@ -126,9 +126,15 @@ def show_tables(ctx: typer.Context, runs: Sequence[Path], *, beside_json: bool) 
     _show(made, say if beside_json else print)
 
 
+def _drawn(made: WholeReport) -> dict[str, str]:
+    from harness.report.figures import every_figure  # noqa: PLC0415
+
+    return every_figure(made)
+
+
 def _draw(made: WholeReport, path: Path) -> None:
     """Write the one figure that these tables have; raises UsageError where there is none, or no one."""
-    drawn = made.figures
+    drawn = _drawn(made)
     if len(drawn) != 1:
         hint = f"--figures {quoted(path.parent)}, or --table NAME --plot {quoted(path)} for a table of one figure"
         raise UsageError(
@@ -139,7 +145,7 @@ def _draw(made: WholeReport, path: Path) -> None:
 
 def _draw_all(made: WholeReport, folder: Path) -> None:
     """Write every figure that these tables have; raises UsageError where there is none."""
-    drawn = made.figures
+    drawn = _drawn(made)
     if not drawn:
         raise UsageError("these tables have no figure", hint=f"harness report RUN --figures {quoted(folder)}, without --table")
     for name, svg in drawn.items():

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import typer
 
-from harness.agent import KeepsReplies
 from harness.cli.amounts import spent_by
 from harness.cli.closing import show_closing, show_left, stops
 from harness.cli.flags import RunFlags
@@ -21,6 +20,7 @@ from harness.console import emit, log_to_stderr, say
 from harness.errors import BoundaryError, Cancelled, ProviderLost, UsageError, quoted
 from harness.granted import grant
 from harness.headline import setup_caveat
+from harness.live_agent import KeepsReplies
 from harness.play.choose import runnable
 from harness.records import Result
 from harness.runs.choice import read_choice

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-from harness.agent import Agent, AgentSpec
+from harness.agent import AgentSpec
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.meter import Meter
 from harness.agents.seating.agent import SeatAgent
@@ -14,6 +14,7 @@ from harness.agents.seating.lineup import line_up
 from harness.errors import UsageError
 from harness.hosting.group import PageGroup
 from harness.hosting.server import PageHost
+from harness.live_agent import Agent
 from harness.modules import family_part_or_none
 from harness.play.agents import Make, Options, Say
 from harness.records import Result

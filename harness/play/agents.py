@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.agent import Agent, AgentSpec, KeepsReplies
+from harness.agent import AgentSpec
 from harness.agents.llm.meter import Meter
 from harness.agents.path import is_bent
 from harness.agents.seating.lineup import HUMAN
@@ -22,6 +22,7 @@ from harness.agents.seating.players import seat_names, seat_players
 from harness.bounds import RECORD_BYTES
 from harness.contents import read_given
 from harness.errors import UsageError
+from harness.live_agent import Agent, KeepsReplies
 from harness.modules import named
 from harness.prices import Price
 from harness.saying import to_stderr

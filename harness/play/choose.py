@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from harness.agent import Agent
 from harness.errors import HarnessError, RuntimeFailure, UsageError
+from harness.live_agent import Agent
 from harness.modules import named
 from harness.pod import BulkRuntime, Probe, Runtime, SandboxedRuntime
 from harness.registry import Task

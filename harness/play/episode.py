@@ -10,11 +10,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
-from harness.agent import Agent, Budget, Report
+from harness.agent import Budget, Report
 from harness.agents.llm.wire import WireLog
 from harness.agents.path import RoutedPod, is_bent
 from harness.console import about
 from harness.errors import BoundaryError
+from harness.live_agent import Agent
 from harness.play.choose import in_process
 from harness.play.outcome import Outcome, outcome_of
 from harness.play.playing import Heard, Playing

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
-from harness.agent import Agent, AsksModels, KeepsReplies
 from harness.agents.llm.meter import Meter
 from harness.agents.path import is_bent
 from harness.descriptors import allow_many_files
 from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError, quoted
 from harness.interrupts import interrupting
 from harness.kept import kept
+from harness.live_agent import Agent, AsksModels, KeepsReplies
 from harness.play.agents import Cast, Make, keep_logs, listed_price, make_agent
 from harness.play.choose import Say
 from harness.pod import Runtime

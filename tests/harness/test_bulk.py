@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.agent import Agent, AgentSpec, Budget, Report
+from harness.agent import AgentSpec, Budget, Report
 from harness.agents.scripted import NopAgent, ScriptedAgent
 from harness.agents.seating.agent import SeatAgent
 from harness.agents.solutions import SolutionAgent
 from harness.errors import Cancelled
+from harness.live_agent import Agent
 from harness.play.agents import Make, make_agent
 from harness.pod import EpisodeSpec, Judgement, Pod
 from harness.processes import Worker

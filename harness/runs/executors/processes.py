@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import ceil
 
-from harness.agent import Agent
 from harness.console import is_verbose, log_to_stderr
 from harness.errors import BoundaryError, Cancelled
+from harness.live_agent import Agent
 from harness.play.agents import Cast, Make
 from harness.play.choose import IN_PROCESS
 from harness.play.episode import lost_episodes, run_in_process
