@@ -40,7 +40,7 @@ from harness.modules import family_part_or_none
 from harness.pod import Pod
 from harness.registry import Task, contents_of
 from harness.trust import require, runs_here
-from worlds.core.testing import client
+from worlds.core.clients import client
 from worlds.core.wire import Transport, WireRequest, WireResponse
 
 Player = Callable[[httpx.Client, str, Callable[[float], None]], None]

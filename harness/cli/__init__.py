@@ -164,4 +164,4 @@ def report_error(error: ParleyError) -> int:
     return stop_signals.exit_code if isinstance(error, Cancelled) else error.exit_code
 
 
-__all__ = ["main"]
+__all__ = ["asking", "main", "sources", "tasks"]

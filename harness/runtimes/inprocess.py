@@ -18,9 +18,8 @@ from harness.registry import Task
 from harness.runtimes.judging import judge_all, judge_together
 from harness.trust import require, runs_here
 from worlds.core.loading import open_world
-from worlds.core.referee import HOST_HEADER
 from worlds.core.testing import InProcess
-from worlds.core.wire import WireRequest, WireResponse, request
+from worlds.core.wire import HOST_HEADER, WireRequest, WireResponse, request
 
 
 class InProcessPod:

@@ -3,6 +3,7 @@
 __all__ = [
     "calls",
     "chance",
+    "clients",
     "clock",
     "connections",
     "depends",

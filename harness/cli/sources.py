@@ -18,7 +18,7 @@ Out = Annotated[
 ]
 Ids = Annotated[list[str] | None, typer.Option("--id", help="Only tasks whose published id, or folder, matches (repeatable).")]
 Replace = Annotated[bool, typer.Option("--replace", help="Write folders of the same task anew where they differ.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+
 
 T = TypeVar("T")
 
