@@ -18,7 +18,6 @@ from typing import Any, get_args
 
 from harness.agent import AgentSpec, Budget
 from harness.agents.llm.meter import RunLimits
-from harness.agents.seating.lineup import read_seats
 from harness.cli.flags import RunFlags
 from harness.cli.signatures import PROVIDERS
 from harness.errors import UsageError, quoted
@@ -167,7 +166,10 @@ def _updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -
             raise UsageError(f"{name} must be one of {', '.join(known)}, not {flags[name]!r}")
     families = _families(tasks)
     seats = {seat.seat: seat for seat in spec.seats}
-    seats |= {one.seat: one for one in read_seats(flags.get("seat") or (), flags.get("seat_model") or (), families)}
+    if flags.get("seat") or flags.get("seat_model"):
+        from harness.agents.seating.lineup import read_seats  # noqa: PLC0415
+
+        seats |= {one.seat: one for one in read_seats(flags.get("seat") or (), flags.get("seat_model") or (), families)}
     told = {**spec.seat_variants}
     names = (*_PLAYING, *_ASKING) if spec.kind == "llm" else _ASKING
     fields = {_SPEC_FIELDS.get(name, name): flags[name] for name in names if name in flags}

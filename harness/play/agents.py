@@ -17,8 +17,6 @@ from typing import Any
 from harness.agent import AgentSpec
 from harness.agents.llm.meter import Meter
 from harness.agents.path import is_bent
-from harness.agents.seating.lineup import HUMAN
-from harness.agents.seating.players import seat_names, seat_players
 from harness.bounds import RECORD_BYTES
 from harness.contents import read_given
 from harness.errors import UsageError
@@ -26,6 +24,7 @@ from harness.live_agent import Agent, KeepsReplies
 from harness.modules import named
 from harness.prices import Price
 from harness.saying import to_stderr
+from harness.teams import HUMAN, seat_names
 from worlds.core.manifest import OptionValue
 
 NAMES = ("oracle", "nop", "violation:<name>", "scripted", "llm", "replay:<run>", "human")
@@ -71,7 +70,7 @@ def agent_named(
         raise UsageError(
             "the scripted agent and --script go together", hint="harness run --agent scripted --script actions.json"
         )
-    if name == HUMAN or any(name in seat_players(family) for family in families):
+    if name == HUMAN or any(name in seat_names([family]) for family in families):
         return table.model_copy(update={"kind": "seats", "name": name})
     if model is not None:
         return model

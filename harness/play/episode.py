@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from harness.agent import Budget, Report
-from harness.agents.llm.wire import WireLog
+from harness.agents.llm.wire_log import WireLog
 from harness.agents.path import RoutedPod, is_bent
 from harness.console import about
 from harness.errors import BoundaryError

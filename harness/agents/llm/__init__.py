@@ -2,5 +2,5 @@
 
 __all__ = [
     "agent", "completion", "doctor", "failures", "interface", "local", "meter", "model",
-    "model_table", "parallel", "replies", "wire",
+    "model_table", "parallel", "replies", "wire", "wire_log",
 ]  # fmt: skip

@@ -29,7 +29,7 @@ from harness.agents.llm.local import FREE, LOCAL
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model import ModelClient, ModelSettings, hides_tools
 from harness.agents.llm.replies import ConversationPlace, Interlocutor, Replies
-from harness.agents.llm.wire import keep_wire
+from harness.agents.llm.wire_log import keep_wire
 from harness.agents.trajectory import ToolCall, Trajectory
 from harness.causes import CauseName
 from harness.errors import BoundaryError, HarnessError, SetupFault, UsageError

@@ -6,7 +6,7 @@ has no answer to a kind of turn, such as a question about its beliefs, replies N
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from harness.modules import family_part_or_none
@@ -38,8 +38,3 @@ def check_playable(task: Task) -> None:
     module = family_part_or_none(task.family, "playable")
     if module is not None:
         module.check(task)
-
-
-def seat_names(known: Sequence[str]) -> list[str]:
-    """Every player that these families offer."""
-    return list(dict.fromkeys(name for family in known for name in seat_players(family)))
