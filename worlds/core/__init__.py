@@ -16,7 +16,6 @@ __all__ = [
     "mending",
     "models",
     "parts",
-    "referee",
     "replies",
     "routes",
     "seated",

@@ -19,7 +19,7 @@ Clean = Callable[[str], str]
 """Blanks the secrets in a text."""
 
 
-class Exchange(Protocol):
+class LoggedCall(Protocol):
     """One call, while it happens and afterwards."""
 
     began: float
@@ -40,8 +40,8 @@ class WireLog:
 
     keeps_all: bool = False
     clean: Clean = str
-    last: list[Exchange] = field(default_factory=list)
-    _kept: list[Exchange] = field(default_factory=list)
+    last: list[LoggedCall] = field(default_factory=list)
+    _kept: list[LoggedCall] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
@@ -53,7 +53,7 @@ class WireLog:
         finally:
             _episode.reset(token)
 
-    def add(self, call: Exchange) -> None:
+    def add(self, call: LoggedCall) -> None:
         """Add a call that begins, in the place of the oldest ones where there is no more room."""
         most, count = (MOST_BYTES_OF_ALL, None) if self.keeps_all else (MOST_BYTES, LAST_CALLS)
         with self._lock:
