@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PLAYWRIGHT_VERSION := 1.65.1
 AXE_VERSION := 4.14.1
 
-.PHONY: task test property browser readers real-model docker-test docker-suite bubblewrap-suite proof attacks reference lint types verify mutants curve papers release golden learned images bench inspect-test verifiers-test ray-test integrations-lock setup lock clean
+.PHONY: task test property browser readers real-model docker-test docker-suite bubblewrap-suite proof attacks reference lint types house verify mutants curve papers release golden learned images bench inspect-test verifiers-test ray-test integrations-lock setup lock clean
 .DEFAULT_GOAL := task
 
 task: $(RUNTIME)
@@ -91,6 +91,10 @@ lint: $(SETUP)
 
 types: $(SETUP)
 	@$(BIN)/mypy
+
+# How many modules and lines there are, and how many of them each command loads, against a budget
+house: $(SETUP)
+	@$(BIN)/python benchmarks/house.py
 
 verify: $(SETUP)
 	@$(BIN)/harness verify $(ARGS)

@@ -1,10 +1,4 @@
-"""One protocol for everything that plays: an agent gets a pod and leaves a report.
-
-1. `play` acts on the pod until it is done. What it learned on the way stands in the `Report` it was given, also when it
-   raises, so that a crashed or cancelled episode still has its trajectory, tokens and log.
-2. A budget that runs out is no error: the agent calls `pod.stop(cause)`, notes it in the report and returns.
-3. `needs_main` says, before anything starts, whether a shell is needed in a given runtime.
-"""
+"""Who plays, as data, and what it left: specs, identities, budgets, reports. What is live is in `harness.live_agent`."""
 
 from __future__ import annotations
 
@@ -12,15 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Protocol, runtime_checkable
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from harness.causes import CauseName
-from harness.pod import Pod
 from harness.prices import Price
 from harness.records import SeatResult, Tokens, VariantRef
-from harness.registry import Task
 from harness.teams import Holder, PlannedTeam, SeatTeam, Variant
 from worlds.core.models import Lenient, Strict
 
@@ -87,6 +80,19 @@ class AgentSpec(Strict):
     def holders(self) -> tuple[Holder, ...]:
         """Everybody who holds a seat by name."""
         return (*self.seats, *(self.team.members if self.team else ()))
+
+    @property
+    def title(self) -> str:
+        """What `--agent` calls it."""
+        named = {"violation": f"violation:{self.name}", "seats": self.name, "replay": f"replay:{Path(self.name).name}"}
+        return named.get(self.kind, self.kind)
+
+    @property
+    def models(self) -> list[str]:
+        """The models that it plays with, each once, as LiteLLM names them."""
+        return list(
+            dict.fromkeys(name for name in (self.model, *(one.name for one in self.holders if one.kind == "model")) if name)
+        )
 
     @property
     def is_human(self) -> bool:
@@ -262,43 +268,3 @@ class Budget:
             "wall": seconds >= self.seconds(game=game),
         }
         return next((cause for cause, over in spent.items() if over), None)
-
-
-@runtime_checkable
-class AsksModels(Protocol):
-    """An agent that asks models, and can try whether they answer."""
-
-    def probe(self, *, tools: bool) -> None:
-        """Make one small call to each of its models before anything starts, or two where `tools` will be needed.
-
-        Raises ProviderLost for a model that cannot be asked, and SetupFault for one that is not shown the tools it needs.
-        """
-        ...
-
-
-class Agent(Protocol):
-    """Anything that can play an episode."""
-
-    name: str
-
-    only_computes: bool
-    """Whether playing is Python alone, with no model asked, so that another process plays it as well from its spec."""
-
-    def needs_main(self, task: Task, runtime: str) -> bool:
-        """Whether `main` must exist; raises UsageError where the runtime has none."""
-        ...
-
-    def identity(self) -> AgentIdentity:
-        """What of this agent belongs to the frozen plan: name, model, parameters, prompt digest."""
-        ...
-
-    def check(self) -> None:
-        """Raise UsageError for what would fail anyway (missing key, unknown provider), before anything starts."""
-        ...
-
-    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
-        """Play one episode; raises BoundaryError for failures that are not the agent's.
-
-        `attempt`: which one at this seed it is, from 1; a line-up that rotates has other players at other seats in each.
-        """
-        ...

@@ -1,4 +1,10 @@
-"""Modules that are imported by name: the parts of a family, by the rule of `worlds.core.parts`, and libraries of the extra."""
+"""Modules that are imported when their name is asked for.
+
+1. What the harness knows of a family: the parts of `harness.families.<family>`, by the rule of `worlds.core.parts`.
+2. What stands in a table as `module:name`: runtimes (`harness.play.choose`) and agents (`harness.play.agents`), of which a
+   command needs one and would otherwise load all.
+3. Libraries of the extra `[report]`, which playing does not need.
+"""
 
 from __future__ import annotations
 
@@ -41,3 +47,9 @@ def report_library(name: str) -> Any:
         if (error.name or "").partition(".")[0] != name.partition(".")[0]:
             raise
         raise UsageError(f"this needs {error.name}, which is not installed", hint=REPORT_EXTRA) from None
+
+
+def named(entry: str) -> Any:
+    """What an entry `module:name` of a table means."""
+    module, _, name = entry.partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from harness.errors import VerifierFailure
 from harness.leftovers import Leftover
 from harness.registry import Task
 from worlds.core.chance import PUBLISHED_KEY
@@ -198,6 +199,14 @@ class Runtime(Protocol):
 
     def abort(self, run_id: str) -> None:
         """Kill everything that belongs to a run, from any thread; used on Ctrl-C."""
+        ...
+
+
+class BulkRuntime(Runtime, Protocol):
+    """The runtime of this process, which judges many episodes at once."""
+
+    def judge_all(self, cases: Sequence[tuple[Task, bytes]]) -> list[Judgement | VerifierFailure]:
+        """What the hidden tests say of each log."""
         ...
 
 

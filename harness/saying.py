@@ -26,3 +26,8 @@ def say(line: str) -> None:
     # in one piece: several threads may be speaking
     sys.stderr.write(f"{name}: {line}\n" if name else f"{line}\n")
     sys.stderr.flush()
+
+
+def to_stderr(line: str) -> None:
+    """Where a client of models talks to people, unless told otherwise."""
+    print(line, file=sys.stderr, flush=True)

@@ -14,8 +14,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from harness.modules import family_part_or_none
 from harness.records import TaskId, VariantRef
 from worlds.core.models import Lenient, Strict
+
+HUMAN = "human"
+"""What a person is called where players have names."""
+
+
+def seat_names(families: Sequence[str]) -> list[str]:
+    """Every player that these families offer (`harness.agents.seating.players`)."""
+    parts = [family_part_or_none(family, "seats") for family in families]
+    return list(dict.fromkeys(name for part in parts if part for name in part.PLAYERS))
 
 
 class Holder(Strict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -66,7 +67,15 @@ def imported(path: Path) -> tuple[Import, ...]:
     return tuple(_imports(path))
 
 
+_ENTRY = re.compile(r"(?P<module>harness(?:\.\w+)+):\w+")
+"""An entry of a table that names what is imported when it is asked for (`harness.modules.named`)."""
+
+
 def _imports(path: Path) -> Iterator[Import]:
+    for node in nodes(path):
+        entry = _ENTRY.fullmatch(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+        if entry and entry["module"] in MODULES:
+            yield Import(entry["module"], node.lineno, lazy=True)
     for node, lazy in _statements(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (Import(alias.name, node.lineno, lazy) for alias in node.names)

@@ -8,13 +8,26 @@ has no such options. A program in `main` speaks to the world directly, so these 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
-from harness.agents.handles import HandleStore
 from harness.errors import UsageError
 from harness.modules import family_part, family_part_or_none
 from harness.pod import CommandResult, Pod
 from worlds.core.manifest import OptionValue
 from worlds.core.wire import Transport, WireRequest, WireResponse
+
+
+class ValueStore(Protocol):
+    """Values that stand behind names for the time of an episode (`harness.agents.handles`)."""
+
+    def store(self, name: str, value: bytes) -> str:
+        """Keep a value under a name; the handle that stands for it. Raises NotFound for a name that is none."""
+        ...
+
+    def take(self, how: str, where: str, *, instruction: bool = False) -> bytes:
+        """The value that `how` (pointer, header, link, pattern) finds at `where`; raises NotFound."""
+        ...
+
 
 OPTIONS = ("mutate", "handles", "mitigate")
 
@@ -47,7 +60,9 @@ class RoutedPod:
     def __init__(self, pod: Pod, family: str, options: Mapping[str, OptionValue]) -> None:
         self._pod, self._family, self._options = pod, family, options
         self.instruction = pod.instruction
-        self.handles = HandleStore(pod.instruction) if options.get("handles") else None
+        self.handles: ValueStore | None = None
+        if options.get("handles"):
+            self.handles = family_part(family, "path").STORE(pod.instruction)
         self._send = self._path(pod.call)
 
     def behind(self, transport: Transport) -> None:

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from harness.agent import AgentIdentity, Budget, Report
 from harness.agents.trajectory import scripted_trajectory
-from harness.bounds import RECORD_BYTES
-from harness.contents import read_given
 from harness.errors import UsageError
 from harness.pod import Pod
 from harness.registry import Task
@@ -81,17 +78,6 @@ class ScriptedAgent:
             except WireError as error:
                 report.log.append(f"{kind}: not sent: {error}")
         report.trajectory = scripted_trajectory(self.name, pod.instruction, "\n".join(report.log) or "no action")
-
-
-def read_actions(path: Path) -> list[dict[str, Any]]:
-    """The actions in a file; raises UsageError for anything but a JSON list of objects."""
-    try:
-        actions = json.loads(read_given(path, RECORD_BYTES))
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: not a JSON list of actions: {error}") from None
-    if not isinstance(actions, list) or not all(isinstance(action, dict) for action in actions):
-        raise UsageError(f"{path}: not a JSON list of actions")
-    return actions
 
 
 def _request(pod: Pod, value: Mapping[str, Any]) -> str:

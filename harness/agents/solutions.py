@@ -29,17 +29,18 @@ from typing import Any
 
 import httpx
 
-from harness.agent import Agent, AgentIdentity, Budget, Report
+from harness.agent import AgentIdentity, Budget, Report
 from harness.agents.trajectory import scripted_trajectory
 from harness.bounds import SETTINGS_BYTES
 from harness.contents import read_file
 from harness.errors import TaskInvalid, UsageError
 from harness.granted import solution_environment
+from harness.live_agent import Agent
 from harness.modules import family_part_or_none
 from harness.pod import Pod
 from harness.registry import Task, contents_of
 from harness.trust import require, runs_here
-from worlds.core.testing import client
+from worlds.core.clients import client
 from worlds.core.wire import Transport, WireRequest, WireResponse
 
 Player = Callable[[httpx.Client, str, Callable[[float], None]], None]

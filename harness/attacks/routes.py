@@ -18,9 +18,8 @@ from harness.attacks.services import COMMON_PATHS, Asked, get, named_in, open_po
 from harness.attacks.target import Act, Target, affordable
 from harness.pod import Pod
 from worlds.core.errors import WireError
-from worlds.core.referee import HOST_HEADER
 from worlds.core.seated import SEAT_HEADER
-from worlds.core.wire import WireRequest, WireResponse
+from worlds.core.wire import HOST_HEADER, WireRequest, WireResponse
 
 FILES_OF_OTHERS = {
     "etc/passwd": b"root:x:0:", "etc/hostname": b"", "proc/self/environ": b"PATH=", "proc/self/cmdline": b"python3\x00",

@@ -24,12 +24,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness.agent import Agent, AgentIdentity, Budget, Report
+from harness.agent import AgentIdentity, Budget, Report
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
 from harness.attacks.recording import Recorder, Recording
 from harness.attacks.scripts import shell
 from harness.errors import RuntimeFailure
+from harness.live_agent import Agent
 from harness.play.episode import run_episode
 from harness.play.outcome import Outcome
 from harness.pod import EpisodeSpec, Pod, Runtime

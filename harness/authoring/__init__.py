@@ -5,7 +5,6 @@ __all__ = [
     "curve",
     "evidence",
     "findings",
-    "importing",
     "leaks",
     "mutants",
     "new",

@@ -5,14 +5,10 @@ The skeleton is a small real task. An author changes it into theirs, with `harne
 
 from __future__ import annotations
 
-import fnmatch
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, TypeVar
-
-import typer
 
 from harness.authoring.families import starter
 from harness.authoring.sync import instructed, sync, vouched
@@ -97,26 +93,3 @@ def write_folder(folder: Path, stated: Mapping[str, str], *, hint: str) -> Path:
             raise UsageError(f"{folder} cannot be written: {error.strerror}", hint=hint) from None
         raise
     return folder
-
-
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The published file.")]
-Out = Annotated[
-    Path | None,
-    typer.Option(help="Folder of the task folders, imported/FAMILY unless given; its parent is what --tasks takes."),
-]
-Ids = Annotated[list[str] | None, typer.Option("--id", help="Only tasks whose published id, or folder, matches (repeatable).")]
-Replace = Annotated[bool, typer.Option("--replace", help="Write folders of the same task anew where they differ.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
-
-T = TypeVar("T")
-
-
-def chosen(tasks: Sequence[T], names: Callable[[T], Iterable[str]], ids: Sequence[str] | None, file: Path) -> list[T]:
-    """The tasks one of whose names matches an id, all where no id is given; raises UsageError where none does."""
-    wished = [
-        task for task in tasks if not ids or any(fnmatch.fnmatchcase(name, wanted) for name in names(task) for wanted in ids)
-    ]
-    if not wished:
-        example = next(iter(names(tasks[0])))
-        raise UsageError(f"none of the {len(tasks)} tasks of {file} is called {' or '.join(ids or [])}; e.g. {example}")
-    return wished

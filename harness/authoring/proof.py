@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
 
-from harness.agent import Agent, Budget
+from harness.agent import Budget
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SUCCESS, SolutionAgent, holds_seats, violation_names
 from harness.authoring.apart import proved_apart
@@ -30,6 +30,7 @@ from harness.authoring.plays import NOP, SOLVE, Scope, seeds_of, spread
 from harness.authoring.proving import prove, replay, settled
 from harness.authoring.workers import WorkerPool
 from harness.errors import HarnessError, UsageError
+from harness.live_agent import Agent
 from harness.play.episode import run_episode
 from harness.pod import EpisodeSpec, Runtime, SandboxedRuntime
 from harness.records import Key, Result

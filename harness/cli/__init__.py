@@ -16,13 +16,9 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.cli.hints import whole
 from harness.cli.signatures import plainly_typed
-from harness.console import log_to_stderr
 from harness.errors import Cancelled, HarnessError
 from harness.interrupts import stop_signals
-from harness.printable import printable
-from harness.version import told_version
 from worlds.core.errors import ParleyError
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -106,6 +102,8 @@ def _command(name: str, implementation: Any, help_line: str) -> Any:
 
 def _show_version(asked: bool) -> None:
     if asked:
+        from harness.version import told_version  # noqa: PLC0415 - asks git
+
         print(f"harness {told_version()}")
         raise typer.Exit(0)
 
@@ -130,6 +128,8 @@ def harness(
     del version
     ctx.obj = {"tasks": tasks}
     if verbose:
+        from harness.console import log_to_stderr  # noqa: PLC0415 - help needs no tables
+
         log_to_stderr()
 
 
@@ -153,6 +153,9 @@ def main() -> None:
 
 def report_error(error: ParleyError) -> int:
     """Say what is wrong and what to type next; the exit code that goes with it."""
+    from harness.cli.hints import whole  # noqa: PLC0415 - nothing is wrong as a rule
+    from harness.printable import printable  # noqa: PLC0415
+
     print(printable(f"harness: {error}"), file=sys.stderr)
     if not isinstance(error, HarnessError):
         return HarnessError.exit_code
@@ -161,4 +164,4 @@ def report_error(error: ParleyError) -> int:
     return stop_signals.exit_code if isinstance(error, Cancelled) else error.exit_code
 
 
-__all__ = ["main"]
+__all__ = ["asking", "main", "sources", "tasks"]

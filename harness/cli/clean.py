@@ -23,7 +23,7 @@ from harness.cli.tasks import Json
 from harness.console import emit, say, show_table
 from harness.errors import RuntimeFailure, UsageError
 from harness.leftovers import Leftover
-from harness.play.choose import RUNTIMES
+from harness.play.choose import RUNTIMES, runtime_named
 from harness.pod import Runtime
 from harness.records import RunFolder
 from harness.runtimes.docker.runtime import DockerRuntime
@@ -66,8 +66,8 @@ def clean_command(
 
 
 def _runtimes(*, images: bool) -> Iterator[_Place]:
-    for name, make in RUNTIMES.items():
-        runtime = make(say)
+    for name in RUNTIMES:
+        runtime = runtime_named(name, say)
         try:
             left = runtime.leftovers()
             if images and isinstance(runtime, DockerRuntime):

@@ -29,7 +29,6 @@ from harness.headline import (
     ungraded_by,
 )
 from harness.printable import printable
-from harness.reading import read_episode
 from harness.records import Result, RunFolder
 from harness.runs.run import summary
 
@@ -115,6 +114,8 @@ def _line(result: Result) -> str:
     """Return what came of an episode; for a graded failure the rule that broke, and the request that broke it."""
     if result.success or result.status == "ungraded":
         return printable(outcome(result))
+    from harness.reading import read_episode  # noqa: PLC0415 - where an episode failed
+
     try:
         breach = read_episode(Path(result.path)).breach
     except UsageError:

@@ -19,6 +19,7 @@ import tomli
 import typer
 
 from harness.bounds import SETTINGS_BYTES
+from harness.cli.signatures import PROVIDERS
 from harness.contents import read_given
 from harness.errors import UsageError
 from harness.secrets import public_address
@@ -35,9 +36,6 @@ TYPED_ONLY = {
 NOT_SETTINGS = frozenset({"config", "preset", "print-config"})
 _CREDENTIAL = re.compile(r"(^|[-_])(key|token|secret|password|credentials?)($|[-_])", re.IGNORECASE)
 
-
-PROVIDERS = "default"
-"""What is typed for the provider's own temperature."""
 
 Kinds = Mapping[str, str]
 """What each flag takes, by parameter name: one of the keys of `_FITS`."""
@@ -127,11 +125,6 @@ def kind_of(annotation: Any) -> str:
         Any: "a number or default",
     }  # fmt: skip
     return next((kind for kind_type, kind in kinds.items() if kind_type in (annotation, *get_args(annotation))), "a text")
-
-
-def degrees(text: str | float) -> str | float:
-    """A temperature as it is typed: a number, or `default` where the provider's own is meant; raises ValueError."""
-    return PROVIDERS if text == PROVIDERS else float(text)
 
 
 def _value(ctx: typer.Context, parameter: Any, kind: str, value: Any, place: str) -> Any:

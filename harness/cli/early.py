@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.agents.llm.model_table import require_key
-
 _KEY_NOT_CERTAIN = ("--api-base", "--config", "--resume", "--executor", "--dry-run", "--print-config", "--help")
 """Options of `harness run` with which a key may come from elsewhere, or is not needed."""
 
@@ -17,5 +15,7 @@ def check(words: Sequence[str]) -> None:
     for place, word in enumerate(words):
         name, equals, value = word.partition("=")
         if name == "--model":
+            from harness.agents.llm.model_table import require_key  # noqa: PLC0415 - no model plays as a rule
+
             for model in (value if equals else "".join(words[place + 1 : place + 2])).split(","):
                 require_key(model)

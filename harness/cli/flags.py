@@ -9,8 +9,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from harness.agent import PATIENCE_S, TIMEOUT_S
-from harness.cli.config import degrees, kind_of, preset, read_config
-from harness.cli.signatures import Flags
+from harness.cli.signatures import Flags, degrees
 from harness.cli.tasks import Json, Names, Trust
 from harness.play.agents import NAMES
 from harness.play.choose import RUNTIMES
@@ -139,12 +138,17 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr wh
 
 def _from_file(ctx: typer.Context, path: Path | None) -> Path | None:
     if path is not None:
+        from harness.cli.config import kind_of, read_config  # noqa: PLC0415
+
         read_config(ctx, path, {name: kind_of(annotation) for name, annotation in get_type_hints(RunFlags).items()})
     return path
 
 
 def _from_preset(ctx: typer.Context, name: str | None) -> str | None:
-    _from_file(ctx, preset(name) if name is not None else None)
+    if name is not None:
+        from harness.cli.config import preset  # noqa: PLC0415
+
+        _from_file(ctx, preset(name))
     return name
 
 

@@ -15,7 +15,7 @@ from harness.cli.config import settings_text
 from harness.cli.tasks import Json, Names, selected
 from harness.console import emit, say, show_table
 from harness.errors import GateFailed, UsageError
-from harness.play.choose import RUNTIMES
+from harness.play.choose import RUNTIMES, runtime_named
 from harness.runtimes.docker.engine.pushing import push
 from harness.runtimes.docker.runtime import DockerRuntime
 from harness.sharing.bases import name_of_tests
@@ -71,8 +71,8 @@ def doctor_command(
     if api_base or out or overfill:
         raise UsageError("--api-base, --out and --overfill are about a model", hint="harness doctor --model MODEL")
     rows = []
-    for name, make in RUNTIMES.items():
-        runtime = make(say)
+    for name in RUNTIMES:
+        runtime = runtime_named(name, say)
         probe = runtime.probe()
         rows.append({"runtime": name, "ok": probe.ok, "why": probe.why, "limits": runtime.limits()})
     facts = {"python": platform.python_version(), "edition": _edition()}

@@ -10,9 +10,10 @@ import typer
 
 from harness.cli.closing import show_closing
 from harness.cli.flags import ApiBase, Options, Out, RunFlags, RuntimeName, Seats, Temperature
+from harness.cli.gated import gated
 from harness.cli.progress import plainly
 from harness.cli.settings import folder_for, new_request
-from harness.cli.tasks import Json, gated
+from harness.cli.tasks import Json
 from harness.console import emit, say
 from harness.errors import BoundaryError, UsageError, quoted
 from harness.hosting.group import PageGroup, hosted_options

@@ -22,9 +22,8 @@ from harness.cli.amounts import cost_told, counted, duration, short
 from harness.console import people, say
 from harness.play.playing import PHASES, Phase
 from harness.records import Key, Result
-from harness.report.early import named, standing
-from harness.report.statistics import rate_interval
 from harness.runs.executors.base import Finished, News, Progress, Scored, Started
+from harness.runs.request import player_of
 from harness.runs.session import WatchedRun
 
 _ROWS, _AROUND = 12, 7
@@ -91,7 +90,7 @@ class _Board:
     def plain(self, event: News) -> None:
         self.note(event)
         if isinstance(event, Finished):
-            who = f"{named(event.result.run)}: " if self.standing else ""
+            who = f"{player_of(event.result.run)}: " if self.standing else ""
             told = f"{who}{event.key.name}: {outcome(event.result)}, {event.result.timings.total:.1f} s"
             say("; ".join([f"[{self.count}/{self.watched.episodes}] {told}", *self._so_far()]))
         elif isinstance(event, Scored):
@@ -126,7 +125,7 @@ class _Board:
             table.add_row(f"and {more} more that run", "")
         recent = min(_ROWS, room - len(shown))
         for result in reversed(list(self.done.values())[-recent:] if recent > 0 else []):
-            who = f"{named(result.run)}: " if self.standing else ""
+            who = f"{player_of(result.run)}: " if self.standing else ""
             table.add_row(_fitting(result.key), f"{who}{outcome(result)}")
         return table
 
@@ -139,7 +138,7 @@ class _Board:
                     tasks[one.task_id].append(one.success)
             graded = [success for task in tasks.values() for success in task]
             told = f"{sum(graded)} of {len(graded)} succeeded" if graded else "none graded yet"
-            between = rate_interval(list(tasks.values())) if graded and importlib.util.find_spec("scipy") else None
+            between = _interval(list(tasks.values())) if graded and importlib.util.find_spec("scipy") else None
             self._interval = (self.count, f"{told} ({between[0]:.0%} to {between[1]:.0%})" if between else told)
         return self._interval[1]
 
@@ -149,6 +148,21 @@ class _Board:
         if total := sum(seconds.values()):
             name = max(seconds, key=lambda phase: seconds[phase])
             yield f"slowest phase {name}, {seconds[name] / total:.0%} of the time"
+
+
+def _interval(tasks: list[list[bool]]) -> tuple[float, float] | None:
+    from harness.report.statistics import rate_interval  # noqa: PLC0415 - a live table alone has it
+
+    return rate_interval(tasks)
+
+
+def standing(now: Scored) -> str:
+    """Return how it goes, while the run goes on."""
+    if now.difference is None:
+        return f"no task of {now.tasks} scored yet, an e-value of {now.needed:g} decides"
+    ahead = f", {player_of(now.ahead)} ahead" if now.ahead else ""
+    last = f"{player_of(now.first)} - {player_of(now.second)} {now.difference:+.2f} on {now.task}"
+    return f"{now.scored} of {now.tasks} tasks scored, e-value {now.e_value:.2f} of {now.needed:g} needed{ahead}; {last}"
 
 
 def _fitting(key: Key) -> str:

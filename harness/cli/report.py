@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -13,11 +14,11 @@ from harness.cli.tasks import Json
 from harness.console import emit, say, say_notes, show_table
 from harness.errors import HarnessError, UsageError, quoted
 from harness.registry import Task, survey, tasks_root
-from harness.report import early, spent
+from harness.report import spent
 from harness.report.evidence import Breadth, naming_misfits, read_runs
-from harness.report.page import as_page
 from harness.report.table import Table, as_csv
 from harness.report.whole import WholeReport, make_report
+from harness.runs.request import UNTIL_FILE
 from harness.writing import make_folder, writing
 
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or of folders of runs.")]
@@ -68,7 +69,7 @@ def report_command(
         with writing(plot):
             plot.parent.mkdir(parents=True, exist_ok=True)
     breadth = Breadth(every_task=all_tasks, every_published=bool(published))
-    decided = early.tables(early.decisions(runs))
+    decided = _decided(runs)
     with naming_misfits(read):
         made = make_report(read, registry(ctx), table or [], published=published is not False, breadth=breadth, decided=decided)
     for line in made.silent:
@@ -80,6 +81,15 @@ def report_command(
     _print(made, json=json, markdown=markdown, tables=csv is None and html is None)
     if damaged:
         _refuse(damaged)
+
+
+def _decided(runs: Sequence[Path]) -> list[Table]:
+    """What is said of runs that stopped early; nothing is loaded for it where none did."""
+    if not any(os.path.lexists(place / UNTIL_FILE) for run in runs for place in (run, run.parent, *run.glob("*"))):
+        return []
+    from harness.report import early  # noqa: PLC0415
+
+    return early.tables(early.decisions(runs))
 
 
 def _print(made: WholeReport, *, json: bool, markdown: bool, tables: bool) -> None:
@@ -109,16 +119,22 @@ def _refuse(damaged: Sequence[HarnessError]) -> None:
 
 def show_tables(ctx: typer.Context, runs: Sequence[Path], *, beside_json: bool) -> None:
     """Print every table that has something to say of these runs; on stderr where stdout is a program's."""
-    decided = early.tables(early.decisions(runs))
+    decided = _decided(runs)
     read = read_runs(runs)
     with naming_misfits(read):
         made = make_report(read, registry(ctx), [], published=True, breadth=Breadth(), decided=decided)
     _show(made, say if beside_json else print)
 
 
+def _drawn(made: WholeReport) -> dict[str, str]:
+    from harness.report.figures import every_figure  # noqa: PLC0415
+
+    return every_figure(made)
+
+
 def _draw(made: WholeReport, path: Path) -> None:
     """Write the one figure that these tables have; raises UsageError where there is none, or no one."""
-    drawn = made.figures
+    drawn = _drawn(made)
     if len(drawn) != 1:
         hint = f"--figures {quoted(path.parent)}, or --table NAME --plot {quoted(path)} for a table of one figure"
         raise UsageError(
@@ -129,7 +145,7 @@ def _draw(made: WholeReport, path: Path) -> None:
 
 def _draw_all(made: WholeReport, folder: Path) -> None:
     """Write every figure that these tables have; raises UsageError where there is none."""
-    drawn = made.figures
+    drawn = _drawn(made)
     if not drawn:
         raise UsageError("these tables have no figure", hint=f"harness report RUN --figures {quoted(folder)}, without --table")
     for name, svg in drawn.items():
@@ -138,6 +154,8 @@ def _draw_all(made: WholeReport, folder: Path) -> None:
 
 def _publish(made: WholeReport, path: Path) -> None:
     """Write the page."""
+    from harness.report.page import as_page  # noqa: PLC0415
+
     _write(path, as_page(made, path.parent), "written")
 
 

@@ -17,21 +17,16 @@ from pathlib import Path
 from typing import Any, get_args
 
 from harness.agent import AgentSpec, Budget
-from harness.agents.llm.local import LOCAL, USUAL_FLAGS
 from harness.agents.llm.meter import RunLimits
-from harness.agents.seating.lineup import read_seats
-from harness.agents.seating.teams import TeamFlags, make_team
-from harness.agents.seating.variants import read_seat_variants, read_variant
-from harness.cli.config import PROVIDERS
 from harness.cli.flags import RunFlags
+from harness.cli.signatures import PROVIDERS
 from harness.errors import UsageError, quoted
-from harness.play.agents import agent_named, models_of, offers_handles, title
+from harness.play.agents import agent_named, offers_handles
 from harness.prices import read_prices
 from harness.records import RunFolder
 from harness.registry import Task, read_task
 from harness.runs.addresses import Confirmed, Names, settled
 from harness.runs.coaching import FirstRun
-from harness.runs.deciding import planned
 from harness.runs.edition import FRESH
 from harness.runs.growth import grown
 from harness.runs.plan import parse_seeds, task_refs
@@ -115,6 +110,10 @@ def _model_names(flags: RunFlags) -> list[str]:
 def _models(flags: RunFlags, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
     """The spec of each model that `--model A,B` names; raises UsageError for a name that is empty or stands there twice."""
     called = _model_names(flags)
+    if not called:
+        return ()
+    from harness.agents.llm.local import LOCAL, USUAL_FLAGS  # noqa: PLC0415
+
     hint = f"--model {','.join(dict.fromkeys(filter(None, called)))}"
     if not all(called):
         raise UsageError(f"--model takes names joined by commas, not {flags.model!r}", hint=hint)
@@ -147,7 +146,7 @@ def priced(specs: Sequence[AgentSpec], file: Path) -> tuple[AgentSpec, ...]:
     """The specs with the prices of a file for the models that play in them."""
     prices = read_prices(file)
     return tuple(
-        spec.model_copy(update={"prices": {name: prices[name] for name in models_of(spec) if name in prices}}) for spec in specs
+        spec.model_copy(update={"prices": {name: prices[name] for name in spec.models if name in prices}}) for spec in specs
     )
 
 
@@ -167,14 +166,20 @@ def _updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -
             raise UsageError(f"{name} must be one of {', '.join(known)}, not {flags[name]!r}")
     families = _families(tasks)
     seats = {seat.seat: seat for seat in spec.seats}
-    seats |= {one.seat: one for one in read_seats(flags.get("seat") or (), flags.get("seat_model") or (), families)}
-    told = {**spec.seat_variants, **read_seat_variants(flags.get("seat_variant") or (), families)}
+    if flags.get("seat") or flags.get("seat_model"):
+        from harness.agents.seating.lineup import read_seats  # noqa: PLC0415
+
+        seats |= {one.seat: one for one in read_seats(flags.get("seat") or (), flags.get("seat_model") or (), families)}
+    told = {**spec.seat_variants}
     names = (*_PLAYING, *_ASKING) if spec.kind == "llm" else _ASKING
     fields = {_SPEC_FIELDS.get(name, name): flags[name] for name in names if name in flags}
     if fields.get("temperature") == PROVIDERS:
         fields["temperature"] = None
-    if flags.get("variant"):
-        fields["variant"] = read_variant(flags["variant"], families)
+    if flags.get("variant") or flags.get("seat_variant"):
+        from harness.agents.seating.variants import read_seat_variants, read_variant  # noqa: PLC0415
+
+        told |= read_seat_variants(flags.get("seat_variant") or (), families)
+        fields |= {"variant": read_variant(flags["variant"], families)} if flags.get("variant") else {}
     fields["seats"] = tuple(seats[seat] for seat in sorted(seats))
     return spec.model_copy(update={**fields, "seat_variants": dict(sorted(told.items()))})
 
@@ -209,6 +214,8 @@ def _is_team(flags: RunFlags) -> bool:
 
 def _teamed(flags: RunFlags, table: AgentSpec, tasks: Sequence[Task], combinations: Combinations) -> AgentSpec:
     """The spec of the team that the flags name; of a team of one name, that name's."""
+    from harness.agents.seating.teams import TeamFlags, make_team  # noqa: PLC0415
+
     team = make_team(TeamFlags(flags.team or "", flags.entrant, flags.entrant_seat), tasks, _families(tasks), combinations)
     one = team.members[0]
     if any(member != one for member in team.members):
@@ -221,6 +228,8 @@ def _same_team(flags: RunFlags, spec: AgentSpec, tasks: Sequence[Task], combinat
     """The spec of a run.json where the flags name its team, line-ups as they stand there; else the team that they name."""
     if spec.team is None:
         return _teamed(flags, spec, tasks, combinations)
+    from harness.agents.seating.teams import TeamFlags, make_team  # noqa: PLC0415
+
     names = [member.name for member in spec.team.members]
     entrant = names.pop() if spec.team.entrant else None
     recorded = TeamFlags(",".join(names), entrant, spec.team.entrant_seat)
@@ -337,7 +346,7 @@ def _named_after(tasks: Sequence[Task]) -> str:
 
 def _short(spec: AgentSpec) -> str:
     """Return who plays, a model by the last part of its name."""
-    return (spec.model or "").rpartition("/")[2] if spec.kind == "llm" else title(spec)
+    return (spec.model or "").rpartition("/")[2] if spec.kind == "llm" else spec.title
 
 
 def options(flags: RunFlags) -> dict[str, tuple[str, ...]]:
@@ -378,6 +387,8 @@ def _until(flags: RunFlags, request: RunRequest) -> RunRequest:
         raise UsageError("--until plays both players from the start, and a retry only what failed", hint="harness compare A B")
     if request.shard is not None:
         raise UsageError("--until stops by what all tasks say so far, and a shard plays only some", hint="leave --shard out")
+    from harness.runs.deciding import planned  # noqa: PLC0415
+
     alpha = flags.alpha if flags.given("alpha") or request.until is None else request.until.alpha
     return request.model_copy(update={"until": planned(flags.until, request.aliases, alpha, request.tasks)})
 

@@ -10,8 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
+from harness.cli.gated import gated
 from harness.cli.progress import outcome
-from harness.cli.tasks import Json, Trust, gated, row
+from harness.cli.tasks import Json, Trust, row
 from harness.console import emit, say, show_table
 from harness.errors import UsageError, quoted
 from harness.modules import family_part

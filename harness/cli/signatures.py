@@ -29,6 +29,15 @@ class Flags:
         return {name: getattr(self, name) for name in names if name in self.typed | self.filed}
 
 
+PROVIDERS = "default"
+"""What is typed for the provider's own temperature."""
+
+
+def degrees(text: str | float) -> str | float:
+    """A temperature as it is typed: a number, or `default` where the provider's own is meant; raises ValueError."""
+    return PROVIDERS if text == PROVIDERS else float(text)
+
+
 FlagsT = TypeVar("FlagsT", bound=Flags)
 Command = Callable[..., None]
 

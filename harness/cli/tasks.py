@@ -13,7 +13,6 @@ from harness.console import emit, say, show_table
 from harness.errors import TaskInvalid
 from harness.modules import families, family_part_or_none
 from harness.registry import Task, select, survey, tasks_root
-from harness.trust import TrustGate, gate
 
 Names = Annotated[list[str] | None, typer.Argument(help="Ids, globs or families; none means all.")]
 Trust = Annotated[bool, typer.Option("--trust", help="Run code of folders that are not this harness's own in this process.")]
@@ -39,11 +38,6 @@ def selected(ctx: typer.Context, names: list[str] | None) -> list[Task]:
     if not chosen:
         raise TaskInvalid(f"{root} holds no task that can be read", hint="harness --tasks PATH list")
     return chosen
-
-
-def gated(ctx: typer.Context, names: list[str] | None, *, trust: bool) -> TrustGate:
-    """The tasks a command line names, and what it may do with the code in their folders."""
-    return gate(selected(ctx, names), trust=trust)
 
 
 def list_command(

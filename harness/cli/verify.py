@@ -16,9 +16,10 @@ from harness.authoring.findings import UNCERTIFIED, ProofReport, TaskProof
 from harness.authoring.paces import HASTE_S, ONE_IN, PACES, SEEDS, THINKING_S, CurvePoint, curve
 from harness.authoring.proof import verify
 from harness.cli.attacks import attack_tasks
+from harness.cli.gated import gated
 from harness.cli.mutants import mutate_tasks
 from harness.cli.signatures import Flags, takes_flags
-from harness.cli.tasks import Json, Names, Trust, gated
+from harness.cli.tasks import Json, Names, Trust
 from harness.console import emit, say, show_table
 from harness.errors import RuntimeFailure, TaskInvalid, UsageError
 from harness.granted import grant

@@ -28,7 +28,8 @@ from harness.agents.llm.completion import Completion, read_message
 from harness.agents.llm.interface import Interface
 from harness.agents.seating.game import SeatedGame
 from harness.agents.seating.holders import Forfeit, SeatReply
-from harness.agents.seating.policy import PolicySeat, check_playable, seat_players
+from harness.agents.seating.players import check_playable, seat_players
+from harness.agents.seating.policy import PolicySeat
 from harness.agents.seating.talk import SeatTalk
 from harness.agents.trajectory import Trajectory, scripted_trajectory
 from harness.env.verdict import EpisodeVerdict, verdict_of

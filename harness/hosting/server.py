@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from harness.agent import Agent, AgentSpec
+from harness.agent import AgentSpec
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.meter import Meter
 from harness.agents.seating.agent import SeatAgent
@@ -27,6 +27,7 @@ from harness.agents.seating.chat import PACE_S
 from harness.agents.seating.lineup import line_up
 from harness.errors import RuntimeFailure, UsageError
 from harness.hosting.group import Form, NotTaken, PageGroup, PagePlace, Shown, form_of
+from harness.live_agent import Agent
 from harness.modules import family_part_or_none
 from harness.play.agents import Make, Options, Say
 from harness.records import Result

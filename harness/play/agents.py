@@ -8,26 +8,38 @@ terminal), and for games with seats whatever players their family offers (`imap`
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from harness.agent import Agent, AgentSpec
-from harness.agents.llm.agent import LlmConfig
+from harness.agent import AgentSpec
 from harness.agents.llm.meter import Meter
-from harness.agents.llm.model import to_stderr
-from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
-from harness.agents.scripted import NopAgent, ScriptedAgent, read_actions
-from harness.agents.seating.agent import SeatAgent
-from harness.agents.seating.lineup import HUMAN
-from harness.agents.seating.policy import seat_names, seat_players
-from harness.agents.seating.replayed import ReplayAgent
-from harness.agents.solutions import SolutionAgent
+from harness.bounds import RECORD_BYTES
+from harness.contents import read_given
 from harness.errors import UsageError
+from harness.live_agent import Agent, KeepsReplies
+from harness.modules import named
+from harness.prices import Price
+from harness.saying import to_stderr
+from harness.teams import HUMAN, seat_names
 from worlds.core.manifest import OptionValue
 
 NAMES = ("oracle", "nop", "violation:<name>", "scripted", "llm", "replay:<run>", "human")
+
+_MADE = {
+    "oracle": "harness.agents.solutions:SolutionAgent", "violation": "harness.agents.solutions:SolutionAgent",
+    "nop": "harness.agents.scripted:NopAgent", "scripted": "harness.agents.scripted:ScriptedAgent",
+    "replay": "harness.agents.seating.replayed:ReplayAgent",
+    "llm": "harness.agents.seating.agent:SeatAgent", "seats": "harness.agents.seating.agent:SeatAgent",
+}  # fmt: skip
+"""Kind of a spec -> the class of its live agent, which is imported when one is made."""
+
+_PRICE = "harness.agents.llm.model_table:listed_price"
+_LOG = "harness.agents.llm.local:keep_log"
+"""What a run asks of models beside their agents, where some play."""
 
 _ALONE = {"oracle": AgentSpec(kind="oracle"), "nop": AgentSpec(kind="nop")}
 """Agents of which nothing more can be said."""
@@ -58,7 +70,7 @@ def agent_named(
         raise UsageError(
             "the scripted agent and --script go together", hint="harness run --agent scripted --script actions.json"
         )
-    if name == HUMAN or any(name in seat_players(family) for family in families):
+    if name == HUMAN or any(name in seat_names([family]) for family in families):
         return table.model_copy(update={"kind": "seats", "name": name})
     if model is not None:
         return model
@@ -78,21 +90,19 @@ def agent_named(
     raise UsageError(f"no agent is called {name!r}; there are {', '.join((*NAMES, *seat_names(families)))}")
 
 
-def title(spec: AgentSpec) -> str:
-    """What `--agent` calls it."""
-    named = {"violation": f"violation:{spec.name}", "seats": spec.name, "replay": f"replay:{Path(spec.name).name}"}
-    return named.get(spec.kind, spec.kind)
-
-
-def models_of(spec: AgentSpec) -> list[str]:
-    """The models that a spec plays with, each once, as LiteLLM names them."""
-    return list(
-        dict.fromkeys(name for name in (spec.model, *(one.name for one in spec.holders if one.kind == "model")) if name)
-    )
+def read_actions(path: Path) -> list[dict[str, Any]]:
+    """The actions in a file; raises UsageError for anything but a JSON list of objects."""
+    try:
+        actions = json.loads(read_given(path, RECORD_BYTES))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: not a JSON list of actions: {error}") from None
+    if not isinstance(actions, list) or not all(isinstance(action, dict) for action in actions):
+        raise UsageError(f"{path}: not a JSON list of actions")
+    return actions
 
 
 def make_agent(
-    spec: AgentSpec, options: Options, say: Say = to_stderr, meter: Meter | None = None, *, replies: Replies | None = None
+    spec: AgentSpec, options: Options, say: Say = to_stderr, meter: Meter | None = None, *, replies: KeepsReplies | None = None
 ) -> Agent:
     """The live agent of a spec, under the world options of its run; raises UsageError for a spec that no agent has.
 
@@ -101,16 +111,32 @@ def make_agent(
     Where the options bend the path between agent and world, a task's own clients speak through the harness also where there
     is a `main`. `meter` counts what its models are asked, and may forbid it.
     """
+    make = named(_MADE[spec.kind])
+    made: Agent
     if spec.kind in {"oracle", "violation"}:
-        return SolutionAgent("solve" if spec.kind == "oracle" else spec.name, by_call=is_bent(options))
-    if spec.kind == "nop":
-        return NopAgent()
-    if spec.kind == "scripted":
-        return ScriptedAgent(spec.actions)
-    if spec.kind == "replay":
-        return ReplayAgent(spec.name, handles=offers_handles(options))
-    config = LlmConfig.of(spec, handles=offers_handles(options), meter=meter)
-    return SeatAgent(spec, config=config, say=say, replies=replies, talk=str(options.get("talk", "")))
+        made = make("solve" if spec.kind == "oracle" else spec.name, by_call=is_bent(options))
+    elif spec.kind == "nop":
+        made = make()
+    elif spec.kind == "scripted":
+        made = make(spec.actions)
+    elif spec.kind == "replay":
+        made = make(spec.name, handles=offers_handles(options))
+    else:
+        talk = str(options.get("talk", ""))
+        made = make(spec, handles=offers_handles(options), meter=meter, say=say, replies=replies, talk=talk)
+    return made
+
+
+def listed_price(model: str) -> Price | None:
+    """What the tokens of a model cost; None where nobody knows."""
+    price: Price | None = named(_PRICE)(model)
+    return price
+
+
+def keep_logs(specs: Sequence[AgentSpec], folder: Path) -> None:
+    """Put the logs of servers that were started for these agents into the folder of their run."""
+    if any(spec.models for spec in specs):
+        named(_LOG)(folder)
 
 
 def offers_handles(options: Options) -> bool:

@@ -10,25 +10,41 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from harness.agent import Agent
 from harness.errors import HarnessError, RuntimeFailure, UsageError
-from harness.pod import Probe, Runtime, SandboxedRuntime
+from harness.live_agent import Agent
+from harness.modules import named
+from harness.pod import BulkRuntime, Probe, Runtime, SandboxedRuntime
 from harness.registry import Task
-from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
-from harness.runtimes.docker.runtime import DockerRuntime
-from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import HINT, TrustGate, runs_here
 from worlds.core.errors import ManifestError
 from worlds.core.levels import LEVEL
 
 Say = Callable[[str], None]
 
-SANDBOXES: dict[str, Callable[[Say], SandboxedRuntime]] = {
-    "docker": lambda say: DockerRuntime(say=say),
-    "bubblewrap": lambda say: BubblewrapRuntime(say=say),
+SANDBOXES = {
+    "docker": "harness.runtimes.docker.runtime:DockerRuntime",
+    "bubblewrap": "harness.runtimes.bubblewrap.runtime:BubblewrapRuntime",
 }
-RUNTIMES: dict[str, Callable[[Say], Runtime]] = {**SANDBOXES, "inprocess": lambda say: InProcessRuntime()}
-"""Best first."""
+IN_PROCESS = "inprocess"
+RUNTIMES = {**SANDBOXES, IN_PROCESS: "harness.runtimes.inprocess:InProcessRuntime"}
+"""Best first: the class of each, which is imported when it is asked for."""
+
+
+def sandbox(name: str, say: Say) -> SandboxedRuntime:
+    """The sandbox of that name."""
+    made: SandboxedRuntime = named(SANDBOXES[name])(say=say)
+    return made
+
+
+def runtime_named(name: str, say: Say) -> Runtime:
+    """The runtime of that name; raises KeyError where there is none."""
+    return in_process() if name == IN_PROCESS else sandbox(name, say)
+
+
+def in_process() -> BulkRuntime:
+    """The one that is always there."""
+    made: BulkRuntime = named(RUNTIMES[IN_PROCESS])()
+    return made
 
 
 def choose_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
@@ -46,7 +62,7 @@ def untried_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], s
     """The runtime of that name, which fits tasks and agents; nobody has tried whether it works. Raises UsageError."""
     if name not in RUNTIMES:
         raise UsageError(f"runtime must be one of auto, {', '.join(RUNTIMES)}, not {name!r}")
-    runtime = RUNTIMES[name](say)
+    runtime = runtime_named(name, say)
     if why := _unfit(runtime, tasks, agents):
         raise why
     return runtime
@@ -57,7 +73,7 @@ def runnable(tasks: Sequence[Task], names: Sequence[str], say: Say, levels: Sequ
 
     Raises the failure of one that `names` names by its id or path, and the first failure where no task is left.
     """
-    docker = DockerRuntime()
+    docker = sandbox("docker", _unheard) if any(task.parley is None for task in tasks) else None
     why = {task.path: failure for task in tasks if (failure := _unplayable(task, docker, levels)) is not None}
     for task in tasks:
         is_named = any(name == task.task_id or ("/" in name and Path(name).resolve() == task.path.resolve()) for name in names)
@@ -68,10 +84,10 @@ def runnable(tasks: Sequence[Task], names: Sequence[str], say: Say, levels: Sequ
     return [task for task in tasks if task.path not in why]
 
 
-def _unplayable(task: Task, docker: Runtime, levels: Sequence[str]) -> HarnessError | None:
+def _unplayable(task: Task, docker: Runtime | None, levels: Sequence[str]) -> HarnessError | None:
     """Why no runtime plays a task, or not at these levels; None where one does."""
     try:
-        if task.parley is None:
+        if docker is not None and task.parley is None:
             refused = docker.refuses(task)
             return UsageError(refused) if refused else None
         if levels and (manifest := task.file.manifest()) is not None:
@@ -83,16 +99,20 @@ def _unplayable(task: Task, docker: Runtime, levels: Sequence[str]) -> HarnessEr
     return None
 
 
+def _unheard(line: str) -> None:
+    """Says nothing."""
+
+
 def choose_sandbox(name: str, say: Say) -> SandboxedRuntime:
     """The sandbox of that name, or for `auto` the best that works here; raises UsageError or RuntimeFailure."""
     if name != "auto":
-        return SANDBOXES[name](say)
+        return sandbox(name, say)
     why: list[str] = []
-    for known, make in SANDBOXES.items():
-        sandbox = make(say)
-        probe = _probed(sandbox)
+    for known in SANDBOXES:
+        made = sandbox(known, say)
+        probe = _probed(made)
         if probe.ok:
-            return sandbox
+            return made
         why.append(f"{known}: {probe.why}")
     raise RuntimeFailure(
         f"code from elsewhere runs in a sandbox, and none works here: {'; '.join(why)}", hint="harness doctor, or --trust"
@@ -103,8 +123,8 @@ def _best(tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
     passed_over: list[str] = []
     problem: HarnessError | None = None
     broken: list[str] = []
-    for name, make in RUNTIMES.items():
-        runtime = make(say)
+    for name in RUNTIMES:
+        runtime = runtime_named(name, say)
         unfit = _unfit(runtime, tasks, agents)
         problem = problem or unfit
         probe = Probe(False, str(unfit)) if unfit else _probed(runtime)

@@ -10,17 +10,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
-from harness.agent import Agent, Budget, Report
-from harness.agents.llm.wire import WireLog
+from harness.agent import Budget, Report
+from harness.agents.llm.wire_log import WireLog
 from harness.agents.path import RoutedPod, is_bent
 from harness.console import about
 from harness.errors import BoundaryError
+from harness.live_agent import Agent
+from harness.play.choose import in_process
 from harness.play.outcome import Outcome, outcome_of
 from harness.play.playing import Heard, Playing
 from harness.pod import EpisodeSpec, Judgement, Pod, Runtime
 from harness.records import Key
-from harness.runtimes.inprocess import InProcessRuntime
-from harness.runtimes.judging import judge_all
 
 Opening = Callable[[EpisodeSpec], AbstractContextManager[Pod]]
 """Gives the pod of an episode, as `Runtime.open` does."""
@@ -50,7 +50,7 @@ def run_in_process(
     episodes: Sequence[tuple[EpisodeSpec, Key]], agent: Agent, budget: Budget, images: Mapping[str, str] | None = None
 ) -> list[Outcome]:
     """Play episodes one after the other in this process and judge them together: the same outcomes, for less."""
-    runtime, played = InProcessRuntime(), [Playing(Report(agent=agent.name), key) for _, key in episodes]
+    runtime, played = in_process(), [Playing(Report(agent=agent.name), key) for _, key in episodes]
     for one, (spec, _) in zip(played, episodes, strict=True):
         with one.whole(), one.guarded():
             _acted(spec, runtime, agent, budget, one)
@@ -58,7 +58,7 @@ def run_in_process(
         (one, spec) for one, (spec, _) in zip(played, episodes, strict=True) if one.opened and one.cause in {None, "agent"}
     ]
     started = time.perf_counter()
-    judged = judge_all([(spec.task, one.log) for one, spec in finished])
+    judged = runtime.judge_all([(spec.task, one.log) for one, spec in finished])
     share = (time.perf_counter() - started) / max(1, len(finished))
     for (one, _), judgement in zip(finished, judged, strict=True):
         one.seconds |= {"judge": share, "total": one.seconds["total"] + share}

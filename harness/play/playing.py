@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from harness.agent import Report
-from harness.agents.llm.wire import WireLog
+from harness.agents.llm.wire_log import WireLog
 from harness.causes import CAUSES, CauseName, Responsible
 from harness.errors import BoundaryError, Cancelled, ProviderLost
 from harness.pod import Judgement

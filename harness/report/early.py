@@ -11,12 +11,12 @@ from statistics import fmean
 
 from harness.report.table import Column, Table, row_of
 from harness.runs.deciding import Decision, Step, read_decision
-from harness.runs.executors.base import Scored
+from harness.runs.request import player_of
 
 _COLUMNS = (
-    Column("first", "A", of=lambda one: named(one.until.first)),
-    Column("second", "B", of=lambda one: named(one.until.second)),
-    Column("winner", "Better", of=lambda one: named(one.winner) if one.winner else "not decided"),
+    Column("first", "A", of=lambda one: player_of(one.until.first)),
+    Column("second", "B", of=lambda one: player_of(one.until.second)),
+    Column("winner", "Better", of=lambda one: player_of(one.winner) if one.winner else "not decided"),
     Column("e_value", "e-value", "rate", of=lambda one: one.path[-1].e_value if one.path else None),
     Column("needed", "needs", "rate", of=lambda one: one.needed),
     Column("tasks", "Tasks", of=lambda one: len(one.path)),
@@ -35,11 +35,6 @@ _METHOD = (
     "one difference a task, in an order frozen in the plan; betting e-process, decided at 1 / alpha in either direction; "
     "until.json has the path"
 )
-
-
-def named(part: str) -> str:
-    """A part of a sweep as people call it."""
-    return part.partition("=")[2] or part
 
 
 def decisions(paths: Iterable[Path]) -> list[Decision]:
@@ -63,21 +58,12 @@ def sentence(decision: Decision) -> str:
     if not decision.path:
         return f"nothing is decided: no task of {len(until.order)} is scored yet"
     low, high = decision.interval
-    interval = f"{named(until.first)} - {named(until.second)} lies in {low:+.2f}..{high:+.2f} (anytime-valid)"
+    interval = f"{player_of(until.first)} - {player_of(until.second)} lies in {low:+.2f}..{high:+.2f} (anytime-valid)"
     e_value = decision.path[-1].e_value
     if decision.winner is None:
         return f"not decided after {played}: e-value {e_value:.2f}, and {decision.needed:g} is needed; {interval}"
     loser = until.second if decision.winner == until.first else until.first
-    return f"{named(decision.winner)} is better than {named(loser)}: e-value {e_value:.1f} after {played}; {interval}"
-
-
-def standing(now: Scored) -> str:
-    """Return how it goes, while the run goes on."""
-    if now.difference is None:
-        return f"no task of {now.tasks} scored yet, an e-value of {now.needed:g} decides"
-    ahead = f", {named(now.ahead)} ahead" if now.ahead else ""
-    last = f"{named(now.first)} - {named(now.second)} {now.difference:+.2f} on {now.task}"
-    return f"{now.scored} of {now.tasks} tasks scored, e-value {now.e_value:.2f} of {now.needed:g} needed{ahead}; {last}"
+    return f"{player_of(decision.winner)} is better than {player_of(loser)}: e-value {e_value:.1f} after {played}; {interval}"
 
 
 def _step(step: Step) -> str:

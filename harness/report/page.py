@@ -27,6 +27,7 @@ from harness.headline import ungraded_by
 from harness.printable import printable
 from harness.records import Result
 from harness.report.evidence import Run
+from harness.report.figures import figures_of
 from harness.report.svg import shade
 from harness.report.table import Column, Row, Table, Value
 from harness.report.whole import FamilyReport, WholeReport
@@ -174,7 +175,7 @@ def _section(section: FamilyReport, runs: Sequence[Run], folder: Path) -> PageSe
         ordered.append(_table(f"{section.family}-{number}-{table.name}", table))
         tables.setdefault(table.name, []).append(ordered[-1])
     figures: dict[str, list[PageFigure]] = {}
-    for name, figure in section.figures.items():
+    for name, figure in figures_of(section).items():
         sources = tuple(one for source in figure.sources for one in tables[source])
         figures.setdefault(sources[0].id, []).append(PageFigure(name, Markup(figure.svg), sources))  # noqa: S704 - drawn by us
     blocks = tuple(Block(table, tuple(figures.get(table.id, ()))) for table in ordered)

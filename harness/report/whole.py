@@ -8,10 +8,8 @@ is the default, so a run that names no level is of it. A curve needs two levels 
 
 from __future__ import annotations
 
-from collections import UserDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from statistics import fmean
 from types import ModuleType
 from typing import Any
@@ -24,8 +22,7 @@ from harness.registry import Task
 from harness.report import causes, spent
 from harness.report.evidence import ALL, Breadth, Evidence, Run, empty, gather
 from harness.report.statistics import METHOD, rate_interval
-from harness.report.svg import Mark, Panel, Segment, panel_chart
-from harness.report.table import Column, Row, Table, row_of, titled
+from harness.report.table import Column, Table, row_of, titled
 
 
 def _mean_reward(graded: Sequence[Result]) -> float | None:
@@ -78,28 +75,9 @@ def level_tables(evidence: Evidence) -> list[Table]:
     return [Table(LEVELS, title, _LEVEL_COLUMNS, tuple(rows), ("level 1 is the default", METHOD))] if rows else []
 
 
-def level_figure(made: Mapping[str, Table]) -> str | None:
-    """Success rate over levels, one line a player and set-up."""
-    if LEVELS not in made:
-        return None
-    rows = [row for row in made[LEVELS].rows if row["rate"] is not None]
-    marks = tuple(_mark(row) for row in rows)
-    lines = [
-        Segment(one.series, (one.x, one.y), (other.x, other.y)) for one, other in pairwise(marks) if one.series == other.series
-    ]
-    panel = Panel("", "level", "success rate, %", marks, tuple(lines))
-    return panel_chart("Success by level", [panel]) if marks else None
-
-
 def _level(result: Result) -> int:
     level = result.options.get("level", 1)
     return int(level) if isinstance(level, int | str) and str(level).isdecimal() else 1
-
-
-def _mark(row: Row) -> Mark:
-    name = ", ".join(str(row[key]) for key in ("player", "setup") if row[key])
-    rate, level = (float(str(row[key])) for key in ("rate", "level"))
-    return Mark(name, level, 100 * rate, f"{name}, level {level:g}: {100 * rate:.1f} %, n = {row['episodes']}")
 
 
 _OWN: Mapping[str, tuple[Callable[[Evidence], list[Table]], tuple[str, str]]] = {
@@ -110,20 +88,11 @@ _OWN: Mapping[str, tuple[Callable[[Evidence], list[Table]], tuple[str, str]]] = 
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A picture, and the tables that it was drawn from."""
-
-    svg: str
-    sources: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class FamilyReport:
     """What a report has of one family."""
 
     family: str
     tables: tuple[Table, ...]
-    figures: Mapping[str, Figure]
 
 
 @dataclass(frozen=True)
@@ -164,11 +133,6 @@ class WholeReport:
         """What has to be said first: the runs in which the set-up was at fault in more than 10 % of the episodes."""
         told = ((run.path.name, setup_caveat(run.results)) for run in self.runs)
         return [f"{name}: {caveat}" for name, caveat in told if caveat]
-
-    @property
-    def figures(self) -> dict[str, str]:
-        """Each figure, by family and name."""
-        return {f"{one.family}-{name}": drawn.svg for one in self.sections for name, drawn in one.figures.items()}
 
     def document(self) -> dict[str, Any]:
         """The report for programs."""
@@ -213,7 +177,7 @@ def make_report(
             raise empty(name, need, [group for one in evidence.values() for group in one.played])
         for family, some in more.items():
             made[family] += some
-    sections = tuple(FamilyReport(family, tuple(some), _figures(family, some)) for family, some in made.items() if some)
+    sections = tuple(FamilyReport(family, tuple(some)) for family, some in made.items() if some)
     return WholeReport(tuple(runs), sections, spent.table(runs), silent, not wanted, spent.NAME in wanted, tuple(decided))
 
 
@@ -225,30 +189,3 @@ def _makers(played: Sequence[str]) -> tuple[dict[str, ModuleType], tuple[str, ..
     if not makers:
         family_part(played[0], "report")
     return makers, lacking
-
-
-def _figures(family: str, tables: Sequence[Table]) -> dict[str, Figure]:
-    """Each figure that these tables have what it needs for."""
-    by_name = {table.name: table for table in tables}
-    part = family_part_or_none(family, "figure")
-    drawers = {**(part.FIGURES if part else {}), LEVELS: level_figure}
-    drawn = {}
-    for name, draw in drawers.items():
-        watched = _Watched(by_name)
-        if (svg := draw(watched)) is not None:
-            drawn[name] = Figure(svg, tuple(watched.read))
-    return drawn
-
-
-class _Watched(UserDict[str, Table]):
-    """Tables by name that remember which of them were read."""
-
-    def __init__(self, tables: Mapping[str, Table]) -> None:
-        super().__init__(tables)
-        self.read: dict[str, None] = {}
-
-    def __getitem__(self, name: str) -> Table:
-        """The table, noted."""
-        table = super().__getitem__(name)
-        self.read[name] = None
-        return table

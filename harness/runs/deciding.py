@@ -24,6 +24,7 @@ from harness.bounds import RESULT_BYTES
 from harness.contents import read_file
 from harness.errors import UsageError
 from harness.records import TaskId, first_problem
+from harness.runs.request import UNTIL_FILE, Until
 from harness.writing import write_file, writing
 from worlds.core.models import Strict
 
@@ -108,22 +109,6 @@ def _capital(logarithms: Sequence[float]) -> float:
 
 FEWEST = 60
 """Tasks below which nothing is decided early."""
-
-FILE = "until.json"
-Alpha = Annotated[float, Field(gt=0, lt=1)]
-
-
-class Until(Strict):
-    """Play until it is clear which of two parts is better."""
-
-    first: str
-    second: str
-    """Names of parts."""
-
-    alpha: Alpha = 0.05
-    """The share of such runs that may decide although neither is better."""
-
-    order: tuple[TaskId, ...]
 
 
 class Step(Strict):
@@ -228,18 +213,20 @@ def planned(text: str, parts: Mapping[str, Collection[str]], alpha: float, tasks
 def read_decision(folder: Path) -> Decision | None:
     """The until.json of a sweep's folder, None where there is none; raises UsageError for a file that is none of ours."""
     try:
-        return Decision.model_validate_json(read_file(folder.resolve(), FILE, RESULT_BYTES).data)
+        return Decision.model_validate_json(read_file(folder.resolve(), UNTIL_FILE, RESULT_BYTES).data)
     except (FileNotFoundError, NotADirectoryError):
         # a packed run is no folder
         return None
     except (OSError, ValidationError) as error:
         why = first_problem(error) if isinstance(error, ValidationError) else error.strerror
-        raise UsageError(f"{folder}/{FILE} is no path of decisions: {why}", hint="harness run ... --out NEW_FOLDER") from None
+        raise UsageError(
+            f"{folder}/{UNTIL_FILE} is no path of decisions: {why}", hint="harness run ... --out NEW_FOLDER"
+        ) from None
 
 
 def write_decision(folder: Path, decision: Decision) -> None:
     """Put until.json in the place of the one before, at once."""
-    path, beside = folder / FILE, folder / f".{FILE}.{os.getpid()}"
+    path, beside = folder / UNTIL_FILE, folder / f".{UNTIL_FILE}.{os.getpid()}"
     with writing(path):
         try:
             write_file(beside, json.dumps(decision.model_dump(mode="json"), indent=1).encode() + b"\n")

@@ -18,7 +18,6 @@ from statistics import fmean
 import tomli
 
 from harness.agent import AgentSpec
-from harness.play.agents import title
 from harness.records import Result, RunFolder
 from harness.registry import Task
 from harness.run_files import runs_in
@@ -71,9 +70,9 @@ class Experience:
         how = interface_of(spec, task)
         mine = [one for one in self._results if one.family == task.family and _interface(one) == how]
         if how == NO_MODEL:
-            mine = [one for one in mine if one.agent == title(spec)]
+            mine = [one for one in mine if one.agent == spec.title]
         own = [one for one in mine if one.model == spec.model]
-        chosen, whose = (own, spec.model or title(spec)) if own else (mine, "other players")
+        chosen, whose = (own, spec.model or spec.title) if own else (mine, "other players")
         if chosen:
             return Basis(_mean(chosen), f"{len(chosen)} earlier episode{'' if len(chosen) == 1 else 's'} of {whose}")
         return Basis(_defaults().get(task.family, {}).get(how, Typical()), "defaults, measured with a scripted player")

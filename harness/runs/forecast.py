@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from harness.agent import Budget
-from harness.play.agents import models_of, title
+from harness.kept import kept
 from harness.prices import Price
-from harness.records import Key, Result
+from harness.records import Key, Result, RunFolder
 from harness.registry import Task
 from harness.runs.choice import EpisodeChoice
 from harness.runs.experience import Basis, Experience, Typical
 from harness.runs.plan import Plan
+from harness.runs.session import RunSession
 from worlds.core.models import Strict
 
 
@@ -92,10 +94,10 @@ def forecast(
             bases[key.family] = experience.basis(plan.agent, task)
             sources[key.family] = bases[key.family].source
         total.add(_bounded(bases[key.family].takes, plan.budget, task))
-    models, takes = models_of(plan.agent), total.takes
+    models, takes = plan.agent.models, total.takes
     prices = {model: price(model) for model in models}
     return PartForecast(
-        name=name, player=plan.agent.model or title(plan.agent), models=tuple(models),
+        name=name, player=plan.agent.model or plan.agent.title, models=tuple(models),
         prices={model: one.told if one else None for model, one in prices.items()}, episodes=counts, calls=round(takes.calls),
         prompt=round(takes.prompt), completion=round(takes.completion), cost_usd=_cost(takes, list(prices.values())),
         seconds=takes.seconds / max(1, min(workers, len(played))), sources=sources,
@@ -120,3 +122,14 @@ def _cost(takes: Typical, prices: Sequence[Price | None]) -> float | None:
     if not known:
         return 0.0
     return sum(one.dollars(takes.prompt, takes.completion, takes.cached) for one in known) / len(known)
+
+
+def forecasts(session: RunSession) -> list[PartForecast]:
+    """What each part of a session would do and take; nothing is played."""
+    experience = Experience([session.folder, session.folder.parent])
+    made = []
+    for folder, plan in session.plans.items():
+        recorded = {one.key: one for one in kept(RunFolder(folder).results(damaged=[]))}
+        price, workers = partial(session.price, plan), session.request.workers
+        made.append(forecast(plan, plan.part, recorded, session.choice, experience, price, workers))
+    return made

@@ -20,9 +20,7 @@ from pydantic import Field, ValidationError
 from harness.agent import PATIENCE_S, TIMEOUT_S, AgentIdentity, AgentSpec, Budget
 from harness.agents.llm.meter import RunLimits
 from harness.errors import UsageError
-from harness.play.agents import title
 from harness.records import Hint, HintMode, Key, Number, RunFolder, TaskId, first_problem
-from harness.runs.deciding import Until
 from harness.runs.shards import Shard
 from harness.secrets import host_of, public_address
 from worlds.core.models import Lenient, Strict
@@ -74,12 +72,34 @@ class Retry(Strict):
         return {one.key: one.hint for one in self.episodes}
 
 
+UNTIL_FILE = "until.json"
+"""What lies beside the parts of such a run."""
+
+
+class Until(Strict):
+    """Play until it is clear which of two parts is better."""
+
+    first: str
+    second: str
+    """Names of parts."""
+
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    """The share of such runs that may decide although neither is better."""
+
+    order: tuple[TaskId, ...]
+
+
 class Part(NamedTuple):
     """One agent under one combination of options, and the name of its folder: "" where it is the only part."""
 
     name: str
     agent: AgentSpec
     options: dict[str, str]
+
+
+def player_of(part: str) -> str:
+    """A part of a sweep as people call it."""
+    return part.partition("=")[2] or part
 
 
 class RunRequest(Strict):
@@ -140,7 +160,7 @@ class RunRequest(Strict):
         models = [one.model for one in self.agents if one.kind == "llm"]
         if agent.kind == "llm" and agent.model and len(models) > 1:
             return f"model={agent.model.replace('/', '-')}"
-        return f"agent={title(agent)}"
+        return f"agent={agent.title}"
 
     @property
     def aliases(self) -> dict[str, frozenset[str]]:
@@ -148,7 +168,7 @@ class RunRequest(Strict):
         known = {}
         for part in self.parts:
             model = part.agent.model or ""
-            agent = model or title(part.agent)
+            agent = model or part.agent.title
             known[part.name] = frozenset({part.name, part.name.partition("=")[2], agent, agent.rpartition("/")[2]} - {""})
         return known
 

@@ -12,107 +12,33 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property, partial
-from math import ceil
 from pathlib import Path
 
-from harness.agent import Agent, AsksModels
-from harness.agents.llm.local import keep_log
 from harness.agents.llm.meter import Meter
-from harness.agents.llm.model_table import listed_price
-from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
 from harness.descriptors import allow_many_files
 from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError, quoted
-from harness.headline import difference, headline_of
 from harness.interrupts import interrupting
 from harness.kept import kept
-from harness.play.agents import Cast, Make, make_agent, models_of
+from harness.live_agent import Agent, AsksModels, KeepsReplies
+from harness.play.agents import Cast, Make, keep_logs, listed_price, make_agent
 from harness.play.choose import Say
 from harness.pod import Runtime
 from harness.prices import HINT, Price
-from harness.records import Key, Result, RunFolder
+from harness.records import Result, RunFolder
 from harness.registry import Task
 from harness.run_files import is_packed
 from harness.runs.again import POLICIES
 from harness.runs.choice import EVERYTHING, EpisodeChoice
-from harness.runs.deciding import Decision, Until, read_decision, write_decision
-from harness.runs.executors.base import Progress, Scored
+from harness.runs.executors.base import Progress
 from harness.runs.executors.sites import HERE, Needed, RunSite
-from harness.runs.experience import Experience
-from harness.runs.forecast import PartForecast, forecast
 from harness.runs.ledger import RunLedger
 from harness.runs.plan import Plan, plans
 from harness.runs.request import RunRequest, read_record, requested
-from harness.runs.run import collected, is_played, recorded_of, run_plan
+from harness.runs.run import is_played, recorded_of, run_plan
 from harness.runs.templates import check_templates
 from harness.secrets import public_address
 from harness.trust import gate
-
-Play = Callable[[str, Sequence[Key]], Sequence[Result]]
-"""Plays some episodes of one part, those that are not finished, and gives all of their results."""
-
-
-def play_until(
-    until: Until, plan: Plan, folder: Path, workers: int, play: Play, may_go_on: Callable[[], bool] = lambda: True,
-    tell: Progress = lambda news: None,
-) -> Decision:  # fmt: skip
-    """Play until decided, until the tasks are used up, or until there may be no more.
-
-    `plan` is that of either part: they differ in who plays alone. Raises UsageError for a folder with the path of another plan.
-    """
-    decision = read_decision(folder) or Decision(until=until)
-    if decision.until != until:
-        raise UsageError(f"{folder} decides between other players or tasks", hint="harness run ... --out NEW_FOLDER")
-    tell(_news_of(decision))
-    by_task: dict[str, list[Key]] = {}
-    for key in plan.keys:
-        by_task.setdefault(key.task_id, []).append(key)
-    left, at_once = decision.left, ceil(workers / (len(plan.keys) / len(plan.tasks)))
-    for begin in range(0, len(left), at_once):
-        if decision.winner is not None or not may_go_on():
-            break
-        block = {task: by_task[task] for task in left[begin : begin + at_once]}
-        keys = [key for mine in block.values() for key in mine]
-        results = {name: play(name, keys) for name in (until.first, until.second)}
-        decision = _scored(decision, block, results, folder, tell)
-    return decision
-
-
-def _scored(
-    decision: Decision,
-    block: Mapping[str, Sequence[Key]],
-    results: Mapping[str, Sequence[Result]],
-    folder: Path,
-    tell: Progress,
-) -> Decision:
-    """The decision after those tasks of a block that both have, up to the one that decides."""
-    for task, keys in block.items():
-        first, second = (
-            [result for result in results[name] if result.task_id == task]
-            for name in (decision.until.first, decision.until.second)
-        )
-        if any(len(mine) < len(keys) or any(one.cause == "limit" for one in mine) for mine in (first, second)):
-            # what the run may spend was spent in the midst of it
-            continue
-        gap = difference(first, second, headline_of(keys[0].family))
-        if gap is None:
-            continue
-        decision = decision.after(task, gap)
-        write_decision(folder, decision)
-        tell(_news_of(decision))
-        if decision.winner is not None:
-            break
-    return decision
-
-
-def _news_of(decision: Decision) -> Scored:
-    until, last = decision.until, decision.path[-1] if decision.path else None
-    return Scored(
-        first=until.first, second=until.second, ahead=decision.ahead, e_value=decision.e_value, needed=decision.needed,
-        scored=len(decision.path), tasks=len(until.order),
-        task=last.task if last else None, difference=last.difference if last else None,
-    )  # fmt: skip
-
 
 _log = logging.getLogger(__name__)
 
@@ -186,7 +112,7 @@ class RunSession:
         only: Sequence[str] = (),
         *,
         make: Make | None = None,
-        replies: Replies | None = None,
+        replies: KeepsReplies | None = None,
         choice: EpisodeChoice = EVERYTHING,
         command: Sequence[str] = (),
         site: RunSite = HERE,
@@ -197,7 +123,7 @@ class RunSession:
         those of a command line: people at pages. `site` is where they are played.
         """
         self.request, self.tasks, self.folder, self._person = request, tasks, folder, person
-        self._choice, self._command, self._site = choice, command, site
+        self.choice, self._command, self._site = choice, command, site
         made = plans(request, tasks, key, folder.name)
         self.plans: Mapping[Path, Plan] = {
             folder if len(only) == 1 else folder / name: plan for name, plan in made.items() if not only or name in only
@@ -256,9 +182,7 @@ class RunSession:
         runtime = self.runtime
         try:
             with interrupting(), self._site.opened(self._needed(runtime), self.meter, self._person.say):
-                if self.request.until is not None:
-                    return self._decided(self.request.until, runtime)
-                return [result for path, plan in self.plans.items() for result in self._played(plan, path, runtime)]
+                return self._all_played(runtime)
         except ProviderLost as lost:
             lost.hint = "; then ".join(filter(None, (lost.hint, self.resume_line)))
             raise
@@ -266,34 +190,15 @@ class RunSession:
             begun = any(RunFolder(path).is_planned for path in self.plans)
             raise Cancelled("interrupted", hint=self.resume_line if begun else "") from None
         finally:
-            keep_log(self.folder)
+            keep_logs(self.request.agents, self.folder)
 
     def _needed(self, runtime: Runtime) -> Needed:
         players = tuple((plan.agent, plan.overrides) for plan in self.plans.values())
         return Needed(runtime.name, tuple(self.tasks), players)
 
-    def _decided(self, until: Until, runtime: Runtime) -> list[Result]:
-        """Play both parts task by task until one is better, or a limit of the run is reached."""
-        parts = {plan.part: (plan, RunFolder(path)) for path, plan in self.plans.items()}
-        images = {part: self._ready(plan, path, runtime) for path, plan in self.plans.items() if (part := plan.part)}
-        commands = dict.fromkeys(parts, self._command)
-        (plan, _), *_ = parts.values()
-        done = tuple(one for path, each in self.plans.items() for one in self._kept(each, path))
-        with self._person.watching(WatchedRun(self.episodes, done, self.meter, self.folder)) as heard:
-
-            def play(part: str, keys: Sequence[Key]) -> list[Result]:
-                one, folder = parts[part]
-                return run_plan(
-                    one, runtime, folder, workers=self.request.workers, images=images[part], progress=heard, cast=self._cast,
-                    keys=keys, breaker=self.request.breaker, choice=self._choice, policies=POLICIES,
-                    command=commands.pop(part, None), site=self._site,
-                )  # fmt: skip
-
-            play_until(
-                until, plan, self.folder, self.request.workers, play, lambda: self.meter.reached is None,
-                heard,
-            )  # fmt: skip
-        return [result for one, folder in parts.values() if folder.is_planned for result in collected(one, folder)]
+    def _all_played(self, runtime: Runtime) -> list[Result]:
+        """One plan after the other."""
+        return [result for path, plan in self.plans.items() for result in self._played(plan, path, runtime)]
 
     @property
     def episodes(self) -> int:
@@ -325,16 +230,6 @@ class RunSession:
                 f"{lost} of {self.episodes} episodes are left: {reached}", hint=f"{self.resume_line} {flag} MORE"
             )
 
-    def forecast(self) -> list[PartForecast]:
-        """Return what each part would do and take; nothing is played."""
-        experience = Experience([self.folder, self.folder.parent])
-        made = []
-        for folder, plan in self.plans.items():
-            recorded = {one.key: one for one in kept(RunFolder(folder).results(damaged=[]))}
-            price, workers = partial(self.price, plan), self.request.workers
-            made.append(forecast(plan, plan.part, recorded, self._choice, experience, price, workers))
-        return made
-
     def price(self, plan: Plan, model: str) -> Price | None:
         """Return what the tokens of a model cost in a plan; None where nobody knows."""
         return plan.agent.prices.get(model) or listed_price(model)
@@ -344,7 +239,7 @@ class RunSession:
         flag = "--max-cost" if self.request.limits.cost_usd is not None else "--cost"
         if self.request.limits.cost_usd is None and plan.budget.cost_usd is None:
             return
-        for model in models_of(plan.agent):
+        for model in plan.agent.models:
             if self.price(plan, model) is None:
                 raise UsageError(f"{model} has no known price, so {flag} could not hold", hint=HINT)
 
@@ -367,7 +262,7 @@ class RunSession:
     def _kept(self, plan: Plan, folder: Path) -> tuple[Result, ...]:
         """Return what is recorded of a plan and not played now."""
         recorded = recorded_of(plan.keys, RunFolder(folder))
-        return tuple(one for key, one in recorded.items() if not self._choice.takes(key, one))
+        return tuple(one for key, one in recorded.items() if not self.choice.takes(key, one))
 
     def _played(self, plan: Plan, folder: Path, runtime: Runtime) -> list[Result]:
         images = self._ready(plan, folder, runtime)
@@ -375,10 +270,10 @@ class RunSession:
             self._person.say(f"{plan.part}:")
         # read once: there may be a hundred thousand, and whoever holds the folder by then writes none that has a grade
         recorded = recorded_of(plan.keys, RunFolder(folder))
-        done = tuple(one for key, one in recorded.items() if not self._choice.takes(key, one))
+        done = tuple(one for key, one in recorded.items() if not self.choice.takes(key, one))
         with self._person.watching(WatchedRun(len(plan.keys), done, self.meter, folder)) as heard:
             return run_plan(
                 plan, runtime, RunFolder(folder), workers=self.request.workers, images=images, progress=heard, cast=self._cast,
-                breaker=self.request.breaker, choice=self._choice, policies=POLICIES, command=self._command, recorded=recorded,
+                breaker=self.request.breaker, choice=self.choice, policies=POLICIES, command=self._command, recorded=recorded,
                 site=self._site,
             )  # fmt: skip

@@ -16,7 +16,6 @@ from harness.agent import AgentSpec
 from harness.bounds import SETTINGS_BYTES
 from harness.contents import names_in, read_file
 from harness.errors import UsageError, quoted
-from harness.play.agents import title
 from harness.registry import Task
 from worlds.core.errors import ManifestError
 from worlds.core.parts import families_in
@@ -56,7 +55,7 @@ def check_templates(templates: Mapping[str, str], tasks: Sequence[Task], agent: 
             raise UsageError(f"--templates: {error}", hint=f"harness export templates {family} --out DIR") from None
     scripted = next((one.name for one in agent.holders if one.kind == "policy"), None)
     if scripted is None and agent.team is None and agent.kind in {"oracle", "violation", "seats"}:
-        scripted = title(agent)
+        scripted = agent.title
     if scripted is not None:
         raise UsageError(
             f"{scripted} reads our own texts, so with --templates models play", hint="harness run ... --model gpt-5"

@@ -11,16 +11,15 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
-from harness.errors import RuntimeFailure
+from harness.errors import RuntimeFailure, VerifierFailure
 from harness.leftovers import Leftover
 from harness.pod import NO_POLICY, CommandResult, EpisodeSpec, Judgement, Pod, Probe
 from harness.registry import Task
-from harness.runtimes.judging import judge_together
+from harness.runtimes.judging import judge_all, judge_together
 from harness.trust import require, runs_here
 from worlds.core.loading import open_world
-from worlds.core.referee import HOST_HEADER
 from worlds.core.testing import InProcess
-from worlds.core.wire import WireRequest, WireResponse, request
+from worlds.core.wire import HOST_HEADER, WireRequest, WireResponse, request
 
 
 class InProcessPod:
@@ -101,6 +100,10 @@ class InProcessRuntime:
     def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
         """In this process, in one pytest session with whatever else is waiting."""
         return judge_together(spec.task, log)
+
+    def judge_all(self, cases: Sequence[tuple[Task, bytes]]) -> list[Judgement | VerifierFailure]:
+        """All in one pytest session."""
+        return judge_all(cases)
 
     def syscalls(self, task: Task) -> str:
         """No policy: code runs in this process."""

@@ -18,9 +18,8 @@ from harness.testing.scripts import Script, call, script
 from worlds.core.calls import Reply as WorldReply
 from worlds.core.calls import Violation, get
 from worlds.core.events import EventLog
-from worlds.core.referee import HOST_HEADER
 from worlds.core.testing import InProcess
-from worlds.core.wire import request
+from worlds.core.wire import HOST_HEADER, request
 from worlds.core.world import World, WorldSetup
 
 SENTINEL = "sk-sentinel-0123456789abcdef"

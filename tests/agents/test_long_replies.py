@@ -13,7 +13,7 @@ from harness.agent import AgentSpec
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seating import agent as seating
 from harness.agents.seating.agent import SeatAgent
-from harness.agents.seating.policy import SeatPlayer, seat_players
+from harness.agents.seating.players import SeatPlayer, seat_players
 from harness.agents.seating.talk import NOT_TAKEN
 from harness.agents.turns import LONGEST_REPLY, TurnClient, is_too_long
 from harness.play.agents import Cast

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec, SeatSpec
-from harness.agents.seating.policy import SeatPlayer
+from harness.agents.seating.players import SeatPlayer
 from harness.reading.addresses import episode_page
 from harness.records import Result, RunFolder
 from harness.registry import Task

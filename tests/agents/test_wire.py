@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from harness.agents.llm import wire
+from harness.agents.llm import wire, wire_log
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.agents.llm.provider import library
 from harness.agents.llm.wire import (
@@ -21,12 +21,11 @@ from harness.agents.llm.wire import (
     RecordedRequest,
     RecordedResponse,
     WireCall,
-    WireLog,
     WireRule,
-    keep_wire,
     listening,
     read_cassette,
 )
+from harness.agents.llm.wire_log import WireLog, keep_wire
 from harness.errors import ProviderFailure
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import script
@@ -155,7 +154,7 @@ def test_only_the_last_calls_are_kept(odd: str, monkeypatch: pytest.MonkeyPatch)
     sent(last, *(b"%d" % number for number in range(20)))
     sent(kept, b"1", b"bad", *(b"%d" % number for number in range(20)))
     sent(whole, *(b"%d" % number for number in range(20)))
-    monkeypatch.setattr(wire, "MOST_BYTES", 100)
+    monkeypatch.setattr(wire_log, "MOST_BYTES", 100)
     sent(long, b"a" * 60, b"b" * 60)
 
     assert [call.request.body for call in recorded(last).calls] == [str(number) for number in range(12, 20)]

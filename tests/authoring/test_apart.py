@@ -20,7 +20,7 @@ from harness.authoring.plays import Scope, play
 from harness.authoring.proof import verify
 from harness.authoring.sync import sync
 from harness.errors import RuntimeFailure, TaskInvalid, UsageError
-from harness.play.choose import SANDBOXES
+from harness.play.choose import choose_sandbox
 from harness.pod import SandboxedRuntime
 from harness.records import RunFolder
 from harness.registry import Task, read_task
@@ -122,7 +122,7 @@ def test_without_a_sandbox_nothing_is_proved(tmp_path: Path) -> None:
 )
 def sandbox(request: pytest.FixtureRequest) -> Iterator[SandboxedRuntime]:
     """Both real ones."""
-    made = SANDBOXES[request.param](lambda line: None)
+    made = choose_sandbox(request.param, lambda line: None)
     made.set_up()
     yield made
     made.sweep()

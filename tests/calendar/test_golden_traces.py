@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.agent import Agent, AgentSpec, Budget, Report
+from harness.agent import AgentSpec, Budget, Report
 from harness.agents.seating.agent import SeatAgent
 from harness.agents.solutions import SolutionAgent
+from harness.live_agent import Agent
 from harness.pod import EpisodeSpec
 from harness.registry import Task
 from harness.runtimes.inprocess import InProcessRuntime

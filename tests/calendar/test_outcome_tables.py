@@ -12,7 +12,6 @@ import pytest
 from harness.agent import AgentSpec
 from harness.errors import UsageError
 from harness.families.calendar.report import BY_NAME, TABLES, report
-from harness.play.agents import title
 from harness.records import Result, RunFolder
 from harness.report.evidence import Evidence, gather, read_runs
 from harness.report.table import Table
@@ -41,9 +40,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Result]]:
         (AgentSpec(kind="seats", name="sd-map"), "text"),
         (AgentSpec(), "text"),
     ]
-    return {
-        f"{title(agent)}-{profile}": played(root / f"{title(agent)}-{profile}", agent, profile) for agent, profile in agents
-    }
+    return {f"{agent.title}-{profile}": played(root / f"{agent.title}-{profile}", agent, profile) for agent, profile in agents}
 
 
 @pytest.fixture(scope="module")

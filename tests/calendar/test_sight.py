@@ -16,10 +16,9 @@ from worlds.calendar.rules.items import read_lines
 from worlds.calendar.rules.scenario import Scenario, read_scenario
 from worlds.core.events import Seated, Turned
 from worlds.core.loading import open_world
-from worlds.core.referee import HOST_HEADER
 from worlds.core.seated import SEAT_HEADER, seat_token
 from worlds.core.testing import InProcess, world_in_process
-from worlds.core.wire import request
+from worlds.core.wire import HOST_HEADER, request
 
 TASKS = [task for task in SHIPPED if task.family == "calendar"]
 THOUGHT = "a thought of seat {seat} about {label}"

@@ -14,11 +14,10 @@ from worlds.core.calls import Call, get
 from worlds.core.errors import ManifestError, WorldError
 from worlds.core.events import Closed, Opened, Requested, read_log
 from worlds.core.manifest import STANDARD
-from worlds.core.referee import HOST_HEADER
 from worlds.core.seated import SeatedWorld
 from worlds.core.served import ServedWorld, openapi
 from worlds.core.testing import InProcess
-from worlds.core.wire import MAX_BODY_BYTES, WireRequest, WireResponse, request
+from worlds.core.wire import HOST_HEADER, MAX_BODY_BYTES, WireRequest, WireResponse, request
 from worlds.core.world import TIME_NOTE, World
 
 Bench = Callable[..., InProcess]

@@ -8,9 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from worlds.core.events import Closed, Opened, Requested, Stopped, Waited
-from worlds.core.referee import HOST_HEADER
 from worlds.core.testing import InProcess
-from worlds.core.wire import MAX_BODY_BYTES, WireResponse, request
+from worlds.core.wire import HOST_HEADER, MAX_BODY_BYTES, WireResponse, request
 
 Bench = Callable[..., InProcess]
 TOKEN = {HOST_HEADER: "a-host-token"}

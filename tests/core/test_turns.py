@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from worlds.core.events import Noted, Requested, Seated, Turned, read_log
-from worlds.core.referee import HOST_HEADER
 from worlds.core.seated import SEAT_HEADER, seat_token
 from worlds.core.testing import InProcess
-from worlds.core.wire import WireResponse, request
+from worlds.core.wire import HOST_HEADER, WireResponse, request
 
 Sit = Callable[..., InProcess]
 HOST = {HOST_HEADER: "host"}

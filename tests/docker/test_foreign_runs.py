@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.agent import Agent, Budget
+from harness.agent import Budget
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
+from harness.live_agent import Agent
 from harness.play.episode import run_episode
 from harness.pod import EpisodeSpec
 from harness.records import Key, Result

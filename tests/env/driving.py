@@ -7,9 +7,10 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from harness.agent import Agent, AgentSpec, Budget
-from harness.agents.seating.policy import SeatPlayer, seat_players
+from harness.agent import AgentSpec, Budget
+from harness.agents.seating.players import SeatPlayer, seat_players
 from harness.env import Episode, SeatTurn
+from harness.live_agent import Agent
 from harness.play.agents import make_agent
 from harness.play.episode import run_in_process
 from harness.pod import EpisodeSpec

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from harness.report.evidence import Breadth, read_runs
+from harness.report.figures import every_figure, figures_of
 from harness.report.page import as_page
 from harness.report.table import Column, as_csv
 from harness.report.whole import WholeReport, make_report
@@ -123,8 +124,8 @@ def test_every_table_is_on_it(made: WholeReport, page: Page) -> None:
 
     assert {table.title for table in made.closed} <= words
     assert {cell for table in made.tables for row in table.cells() for cell in row if EVIL not in cell} <= words
-    assert {"figure-3", "figure-7", "figure-10", "levels"} - set(made.sections[0].figures) == {"figure-3"}
-    assert len(page.all("svg")) == len(made.figures)
+    assert {"figure-3", "figure-7", "figure-10", "levels"} - set(figures_of(made.sections[0])) == {"figure-3"}
+    assert len(page.all("svg")) == len(every_figure(made))
     assert len([word for word in page.words if word.startswith("harness show ")]) == 12
 
 
@@ -146,7 +147,7 @@ def test_an_episode_links_to_its_page_where_there_is_one(made: WholeReport, tmp_
 
 def test_figures_of_hostile_names_are_xml(made: WholeReport) -> None:
     """What XML cannot hold is spelled out."""
-    assert all(ET.fromstring(svg).get("role") == "img" for svg in made.figures.values())
+    assert all(ET.fromstring(svg).get("role") == "img" for svg in every_figure(made).values())
 
 
 def test_curves_of_difficulty(made: WholeReport) -> None:

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.agent import Agent, AgentSpec, Budget, Report
+from harness.agent import AgentSpec, Budget, Report
 from harness.agents.scripted import NopAgent, ScriptedAgent
 from harness.agents.seating.agent import SeatAgent
 from harness.agents.solutions import SolutionAgent
 from harness.errors import Cancelled
-from harness.play.agents import Make, make_agent, title
+from harness.live_agent import Agent
+from harness.play.agents import Make, make_agent
 from harness.pod import EpisodeSpec, Judgement, Pod
 from harness.processes import Worker
 from harness.records import Key, Result, RunFolder
@@ -57,7 +58,7 @@ def told(results: list[Result]) -> list[object]:
     return [*kept, *files]
 
 
-@pytest.mark.parametrize("agent", [AgentSpec(), AgentSpec(kind="nop")], ids=title)
+@pytest.mark.parametrize("agent", [AgentSpec(), AgentSpec(kind="nop")], ids=lambda agent: agent.title)
 @pytest.mark.property
 def test_processes_and_threads_agree(tmp_path: Path, agent: AgentSpec) -> None:
     """Results, verdicts and event logs are the same, in the same order."""

@@ -17,7 +17,6 @@ from harness.play.agents import Cast
 from harness.play.episode import run_episode
 from harness.play.outcome import Outcome
 from harness.pod import EpisodeSpec, Pod
-from harness.printable import encodable
 from harness.records import Result, RunFolder
 from harness.registry import read_task
 from harness.runs.plan import Plan
@@ -25,6 +24,7 @@ from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Fault, Script, ScriptedCall, ScriptedReply, script
+from worlds.core.replies import with_whole_characters as encodable
 
 ROOT = Path(__file__).parents[2]
 GAME = ROOT / "tasks" / "hidden-profile" / "evacuation-noon"

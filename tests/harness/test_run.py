@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
-from harness.agent import Agent, AgentIdentity, AgentSpec, Budget, Report
+from harness.agent import AgentIdentity, AgentSpec, Budget, Report
 from harness.agents.scripted import ScriptedAgent
 from harness.authoring.new import new_task
 from harness.errors import Cancelled, ProviderFailure, RuntimeFailure, UsageError, VerifierFailure, WorldFailure
+from harness.live_agent import Agent
 from harness.play.agents import Cast
 from harness.play.playing import Phase
 from harness.pod import EpisodeSpec, Judgement, Pod

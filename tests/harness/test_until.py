@@ -11,15 +11,16 @@ import pytest
 
 from harness.agent import AgentSpec
 from harness.agents.llm.meter import Meter
-from harness.cli.progress import plainly
-from harness.cli.run import streamed
+from harness.cli.progress import plainly, standing
+from harness.cli.streaming import streamed
 from harness.records import Key, Result
 from harness.registry import Task, discover
-from harness.report.early import standing
-from harness.runs.deciding import Until, read_decision, write_decision
+from harness.runs.deciding import read_decision, write_decision
 from harness.runs.executors.base import Finished, Scored
 from harness.runs.plan import Plan
-from harness.runs.session import WatchedRun, play_until
+from harness.runs.request import Until
+from harness.runs.session import WatchedRun
+from harness.runs.until import play_until
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

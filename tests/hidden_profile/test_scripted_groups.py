@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec
-from harness.agents.seating.policy import SeatPlayer
+from harness.agents.seating.players import SeatPlayer
 from harness.agents.turns import TurnClient
 from harness.errors import UsageError
 from harness.families.hidden_profile.authoring.folders import write_task

@@ -3,6 +3,7 @@
 __all__ = [
     "calls",
     "chance",
+    "clients",
     "clock",
     "connections",
     "depends",
@@ -15,7 +16,6 @@ __all__ = [
     "mending",
     "models",
     "parts",
-    "referee",
     "replies",
     "routes",
     "seated",

@@ -20,14 +20,11 @@ from typing import Any
 
 from worlds.core.calls import Body, Call, Reply, Rule, Unreadable, Violation
 from worlds.core.events import CloseCause, Closed, Issued, Requested, Stopped, Waited, canonical
-from worlds.core.wire import WireRequest, check_field
+from worlds.core.wire import HOST_HEADER, WireRequest, check_field
 from worlds.core.world import World, as_reply
 
 REQUEST_CAP = 2000
 """Logged requests after which a world answers 429 and logs no more."""
-
-HOST_HEADER = "X-Parley-Host"
-"""Carries the per-episode token on host-only calls; never logged."""
 
 STOP_CAUSES = frozenset({"wall", "tokens", "cost", "turns", "context", "cancelled"})
 """Budgets that only the harness can count."""

@@ -24,6 +24,9 @@ API_HOST = "api:8080"
 
 API_URL = f"http://{API_HOST}"
 
+HOST_HEADER = "X-Parley-Host"
+"""Carries the per-episode token on host-only calls; never logged."""
+
 MAX_HEAD_BYTES = 49_152
 """Longest request line plus headers; the server's own limit (64 KiB) is never reached."""
 

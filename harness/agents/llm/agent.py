@@ -27,18 +27,19 @@ from harness.agents.llm.failures import CallFailure, ContextFull, UnreadableCall
 from harness.agents.llm.interface import INTERFACES, ActionResult, Interface, Mistake
 from harness.agents.llm.local import FREE, LOCAL
 from harness.agents.llm.meter import Meter
-from harness.agents.llm.model import ModelClient, ModelSettings, hides_tools, to_stderr
+from harness.agents.llm.model import ModelClient, ModelSettings, hides_tools
 from harness.agents.llm.replies import ConversationPlace, Interlocutor, Replies
-from harness.agents.llm.wire import keep_wire
+from harness.agents.llm.wire_log import keep_wire
 from harness.agents.trajectory import ToolCall, Trajectory
 from harness.causes import CauseName
 from harness.errors import BoundaryError, HarnessError, SetupFault, UsageError
 from harness.pod import Pod
 from harness.prices import Price
-from harness.printable import encodable
 from harness.registry import Task
+from harness.saying import to_stderr
 from harness.secrets import public_address
 from worlds.core.replies import AnswerShape, parsed_string, read_answer
+from worlds.core.replies import with_whole_characters as encodable
 
 _FOLDER = Path(__file__).parent / "prompts"
 

@@ -18,7 +18,7 @@ from harness.agent import Usage
 from harness.agents.llm.failures import Transient, Withheld, parsed
 from harness.agents.llm.provider import WireAnswer, library
 from harness.prices import Price
-from harness.printable import encodable
+from worlds.core.replies import with_whole_characters as encodable
 
 NO_TEXT = "(no text)"
 """Content of a message that has neither text nor tool calls: some servers refuse an empty one."""
@@ -130,6 +130,7 @@ def read_completion(answer: WireAnswer, request: Mapping[str, Any], number: int,
 
 def read_message(raw: Mapping[str, Any], number: int) -> Completion:
     """Return what an assistant's message in OpenAI's shape says, as one call of unknown tokens."""
+    # half a surrogate pair has no bytes in UTF-8, and JSON can carry one: what a provider says passes here once
     given = encodable(dict(raw))
     kept = {name: value for name, value in reasoning_fields(given).items() if len(json.dumps(value)) <= LONGEST_TEXT}
     whole, reasoning = _text_of(given.get("content")), _reasoning_of(given)

@@ -24,7 +24,8 @@ from harness.agents.llm.failures import CallFailure, ContextFull, Crowded, NoApi
 from harness.agents.llm.model import PROBE, READY, TOOL_PROBE, Messages, ModelClient, ModelSettings, tools_fault
 from harness.agents.llm.parallel import side_by_side
 from harness.agents.llm.provider import library
-from harness.agents.llm.wire import WireLog
+from harness.agents.llm.wire import WireExchange
+from harness.agents.llm.wire_log import WireLog
 from harness.errors import BoundaryError, HarnessError, SetupFault, Unreachable, UsageError
 from harness.secrets import public_address
 
@@ -118,7 +119,12 @@ class Examination:
     @property
     def chat(self) -> httpx.Request | None:
         """The last request for a chat completion in OpenAI's format."""
-        return next((one.request for one in reversed(self.log.last) if one.request.url.path.endswith(_CHAT)), None)
+        return next((one.request for one in reversed(self.calls) if one.request.url.path.endswith(_CHAT)), None)
+
+    @property
+    def calls(self) -> list[WireExchange]:
+        """All that was sent so far."""
+        return [one for one in self.log.last if isinstance(one, WireExchange)]
 
     @property
     def sent(self) -> Mapping[str, Any]:
@@ -298,7 +304,7 @@ def _concurrency(tried: Examination) -> None:
         crowded = False
     except Crowded:
         crowded = True
-    headers = {name: value for one in tried.log.last for name, value in one.headers.items()
+    headers = {name: value for one in tried.calls for name, value in one.headers.items()
                if "ratelimit" in name or name == "retry-after"}  # fmt: skip
     limits = ", ".join(f"{name}: {value}" for name, value in sorted(headers.items())[:4])
     if crowded:

@@ -21,10 +21,11 @@ from typing import Any, Literal, NamedTuple
 
 import httpx
 
-from harness.agents.llm.wire import Clean, WireExchange, leads_elsewhere
+from harness.agents.llm.wire import WireExchange, leads_elsewhere
+from harness.agents.llm.wire_log import Clean
 from harness.errors import OutOfPatience, ProviderFailure, ProviderLost, SetupFault, Unreachable
-from harness.printable import encodable
 from worlds.core.errors import ParleyError
+from worlds.core.replies import with_whole_characters as encodable
 
 Why = Literal["key", "quota", "access", "model", "stream", "redirect"]
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -57,6 +56,7 @@ from harness.agents.llm.model_table import listed_price, no_key, require_key
 from harness.agents.llm.provider import ask, library, own_bugs, unknown_provider
 from harness.errors import Cancelled, SetupFault, UsageError
 from harness.prices import Price
+from harness.saying import to_stderr
 from harness.secrets import public_address, secrets_of
 
 PROBE = ({"role": "user", "content": "Answer with one word: ready"},)
@@ -122,11 +122,6 @@ class ModelSettings:
     first_pause_s: float = 1.0
     price: Price | None = None
     meter: Meter | None = field(default=None, repr=False)
-
-
-def to_stderr(line: str) -> None:
-    """Where a client talks to people, unless told otherwise."""
-    print(line, file=sys.stderr, flush=True)
 
 
 def pause_s(attempt: int, first_s: float) -> float:

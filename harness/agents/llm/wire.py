@@ -1,15 +1,13 @@
 """The wire of model calls: recorded for bug reports without secrets, as a file that can be played again (docs/cassettes.md).
 
-`WireLog` holds the last calls of one episode, or all of them with `--record-wire`, and writes them as a `Cassette`. Calls made
-in `listening` are added to the log of the episode in whose context they are made, so episodes on many threads do not mix.
+Calls made in `listening` are added to the log of the episode in whose context they are made (`harness.agents.llm.wire_log`).
 """
 
 from __future__ import annotations
 
 import re
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -19,21 +17,19 @@ from typing import Any, Literal
 import httpx
 from pydantic import ValidationError
 
+from harness.agents.llm.wire_log import Clean, episode_log
 from harness.bounds import RECORD_BYTES
 from harness.contents import read_given
 from worlds.core.errors import ManifestError
 from worlds.core.models import Strict
 
-LAST_CALLS, MOST_BYTES, MOST_BYTES_OF_ALL, BODY_BYTES = 8, 1 << 20, 32 << 20, 256 << 10
-"""What is kept of an episode: calls from before a failure, bytes of theirs, bytes with `--record-wire`, bytes of one body."""
+BODY_BYTES = 256 << 10
+"""What is kept of one body."""
 
 _HIDDEN = "[secret]"
 _SECRET_HEADER = re.compile(r"auth|cookie|key|secret|passw|credential|signature|token$", re.IGNORECASE)
 _SECRET_QUERY = re.compile(r"([?&][^=&]*(?:key|token|secret|passw|sig)[^=&]*=)[^&]*", re.IGNORECASE)
 _SECRET_FIELD = re.compile(r'("(?:x-)?(?:api[-_]?key|authorization)"\s*:\s*")[^"]*', re.IGNORECASE)
-
-Clean = Callable[[str], str]
-"""Blanks the secrets in a text."""
 
 
 class RecordedRequest(Strict):
@@ -130,65 +126,19 @@ class WireExchange:
             seconds=round(self.seconds, 4),
         )
 
-
-@dataclass
-class WireLog:
-    """The calls of one episode."""
-
-    keeps_all: bool = False
-    clean: Clean = str
-    last: list[WireExchange] = field(default_factory=list)
-    _kept: list[WireExchange] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @contextmanager
-    def recording(self) -> Iterator[None]:
-        """Make this the log of the current context."""
-        token = _episode.set(self)
-        try:
-            yield
-        finally:
-            _episode.reset(token)
-
-    def add(self, call: WireExchange) -> None:
-        """Add a call that begins, in the place of the oldest ones where there is no more room."""
-        most, count = (MOST_BYTES_OF_ALL, None) if self.keeps_all else (MOST_BYTES, LAST_CALLS)
-        with self._lock:
-            self.last.append(call)
-            size = sum(one.size for one in self.last)
-            while len(self.last) > 1 and (size > most or (count and len(self.last) > count)):
-                size -= self.last.pop(0).size
-
-    def keep(self) -> None:
-        """Keep the last calls whatever comes later, because the reply to one of them could not be used."""
-        with self._lock:
-            if not self.keeps_all and sum(one.size for one in self._kept) < MOST_BYTES:
-                self._kept, self.last = self._kept + self.last, []
-
-    def dump(self, *, failed: bool) -> bytes:
-        """The cassette as JSON; empty where no call failed, unless all calls are kept."""
-        with self._lock:
-            calls = sorted(self._kept + (self.last if failed or self.keeps_all else []), key=lambda call: call.began)
-        if not calls:
-            return b""
-        cassette = Cassette(calls=tuple(call.recorded(calls[0].began, self.clean) for call in calls))
+    def written(self, calls: Sequence[WireExchange], clean: Clean) -> bytes:
+        """These calls, of which this is the first, as the JSON of a cassette."""
+        cassette = Cassette(calls=tuple(call.recorded(self.began, clean) for call in calls))
         return cassette.model_dump_json(indent=1, exclude_defaults=True).encode() + b"\n"
 
 
-_episode: ContextVar[WireLog | None] = ContextVar("episode", default=None)
 _listening: ContextVar[list[WireExchange] | None] = ContextVar("listening", default=None)
-
-
-def keep_wire() -> None:
-    """Keep the last calls of the current episode, because the reply to one of them could not be used."""
-    if (log := _episode.get()) is not None:
-        log.keep()
 
 
 @contextmanager
 def listening(clean: Clean) -> Iterator[list[WireExchange]]:
     """Collect what is sent in this context; as model calls it belongs to the current episode, if there is one."""
-    if (log := _episode.get()) is not None:
+    if (log := episode_log()) is not None:
         log.clean = clean
     calls: list[WireExchange] = []
     token = _listening.set(calls)
@@ -212,7 +162,7 @@ def install() -> None:
 
 
 def _handle_request(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
-    calls, log = _listening.get(), _episode.get()
+    calls, log = _listening.get(), episode_log()
     if calls is None:
         return _plain(transport, request)
     request.read()

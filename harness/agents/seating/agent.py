@@ -14,7 +14,8 @@ from typing import Any
 
 from harness.agent import AgentIdentity, AgentSpec, Budget, Report, SeatSpec
 from harness.agents.llm.agent import LlmAgent, LlmConfig
-from harness.agents.llm.model import ModelClient, to_stderr
+from harness.agents.llm.meter import Meter
+from harness.agents.llm.model import ModelClient
 from harness.agents.llm.replies import ConversationPlace, Replies
 from harness.agents.people.agent import HumanAgent
 from harness.agents.people.desk import TerminalDesk, refuse_chat
@@ -25,13 +26,15 @@ from harness.agents.seating.holders import SeatHolder
 from harness.agents.seating.lineup import line_up, others
 from harness.agents.seating.model import ModelSeat, weigher_of
 from harness.agents.seating.person import PersonSeat
-from harness.agents.seating.policy import PolicySeat, check_playable, seat_players
+from harness.agents.seating.players import check_playable, seat_players
+from harness.agents.seating.policy import PolicySeat
 from harness.agents.seating.replay import ReplaySeat, check_recording
 from harness.agents.seating.variants import check_variants, variant_refs
 from harness.agents.trajectory import Trajectory, scripted_trajectory
 from harness.errors import HarnessError, UsageError
 from harness.pod import Pod
 from harness.registry import Task
+from harness.saying import to_stderr
 
 INTERFACE = "seats"
 """How seats of games are asked, whatever the interface of their models elsewhere."""
@@ -48,20 +51,22 @@ class SeatAgent:
         spec: AgentSpec,
         *,
         config: LlmConfig | None = None,
+        handles: bool = False,
+        meter: Meter | None = None,
         say: Callable[[str], None] = to_stderr,
         replies: Replies | None = None,
         desk: PeopleDesk | None = None,
         pace_s: float = PACE_S,
         talk: str = "",
     ) -> None:
-        """`config` says how models are asked, where that is more than the spec says: a key, patience.
+        """`config` says how models are asked, where that is more than the spec, `handles` and `meter` say: a key, patience.
 
         `replies`: what models said before, which is not asked again. `desk`: where people sit; the terminal, unless given.
         `pace_s`: real seconds between the messages of a program in a free talk. `talk`: the world option, where it is set.
         """
         self.spec, self._replies = spec, replies
         self.name = spec.name if spec.kind == "seats" else "llm"
-        config = config or LlmConfig.of(spec)
+        config = config or LlmConfig.of(spec, handles=handles, meter=meter)
         self._desk: PeopleDesk = desk or _TERMINAL
         self._pace_s, self._talk = pace_s, talk
         model = LlmAgent(config, say=say, replies=replies) if spec.kind == "llm" else None

@@ -18,7 +18,7 @@ from typing import Any
 from harness.agent import Budget, Report
 from harness.agents.llm.completion import add_usage, told_tokens
 from harness.agents.llm.parallel import side_by_side
-from harness.agents.llm.wire import keep_wire
+from harness.agents.llm.wire_log import keep_wire
 from harness.agents.seating.chat import Chat
 from harness.agents.seating.holders import Forfeit, SeatHolder, SeatReply
 from harness.agents.turns import GameHost, TurnClient, is_too_long

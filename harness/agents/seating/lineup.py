@@ -14,12 +14,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from harness.agent import AgentSpec, SeatSpec
-from harness.agents.seating.policy import seat_players
+from harness.agents.seating.players import seat_players
 from harness.errors import UsageError
-from harness.teams import Holder, SeatTeam
-
-HUMAN = "human"
-"""What a person is called where players have names."""
+from harness.teams import HUMAN, Holder, SeatTeam
 
 
 def read_seats(texts: Sequence[str], models: Sequence[str], families: Sequence[str]) -> tuple[SeatSpec, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from harness.agents.seating.policy import Maker, SeatPlayer
+from harness.agents.seating.players import Maker, SeatPlayer
 from harness.families.calendar.baselines import GreedySeat, PlannerSeat, ProseSeat, SilentSeat
 from harness.families.calendar.options import weights
 from harness.registry import Task

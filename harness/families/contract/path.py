@@ -64,6 +64,9 @@ def _seconds(text: str | None) -> float:
         return 0.0
 
 
+STORE = HandleStore
+"""Of the values of an episode with `handles`."""
+
 MITIGATIONS = ("backoff", "ttl")
 
 

@@ -31,7 +31,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from harness.agents.seating.policy import Maker
+from harness.agents.seating.players import Maker
 from harness.errors import UsageError
 from harness.registry import Task
 from oracles.hidden_profile.groups import POLICIES, Policy, SeatView, Turn

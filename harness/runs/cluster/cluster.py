@@ -19,7 +19,7 @@ from typing import Any
 from harness.agents.llm.meter import Meter
 from harness.errors import HarnessError, RuntimeFailure
 from harness.play.agents import Cast, make_agent
-from harness.play.choose import RUNTIMES, Say, choose_runtime
+from harness.play.choose import Say, choose_runtime, runtime_named
 from harness.play.episode import run_episode
 from harness.play.outcome import Outcome
 from harness.pod import Runtime
@@ -78,7 +78,7 @@ def _task(sent: SentTask) -> Task:
 
 @cache
 def _runtime(name: str) -> Runtime:
-    return RUNTIMES[name](lambda _: None)
+    return runtime_named(name, lambda _: None)
 
 
 _LOOK_S = 0.05

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from harness.agent import Agent, AsksModels
 from harness.agents.llm.meter import Meter
 from harness.errors import Cancelled, RuntimeFailure, UsageError
+from harness.live_agent import Agent, AsksModels
 from harness.play.agents import Cast, make_agent
 from harness.play.choose import RUNTIMES, Say, untried_runtime
 from harness.play.episode import lost_episodes

@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import ceil
 
-from harness.agent import Agent
 from harness.console import is_verbose, log_to_stderr
 from harness.errors import BoundaryError, Cancelled
+from harness.live_agent import Agent
 from harness.play.agents import Cast, Make
+from harness.play.choose import IN_PROCESS
 from harness.play.episode import lost_episodes, run_in_process
 from harness.play.outcome import Outcome, record
 from harness.play.playing import phases_of
@@ -26,7 +27,6 @@ from harness.processes import Worker, WorkerEnded, can_copy, orphaned
 from harness.records import Result, RunFolder
 from harness.runs.executors.base import News, Order, Progress
 from harness.runs.executors.crew import Crew
-from harness.runtimes.inprocess import InProcessRuntime
 
 CHUNK = 30
 """Episodes that a process takes at once, at most; a kill loses no more than these."""
@@ -125,7 +125,7 @@ class Processes:
         """The episodes of a chunk whose process died, recorded as what they are; there was nobody else to write them."""
         agent, images = _agent(chunk, self._make), chunk[0].images
         episodes = [(one.spec, one.key) for one in chunk]
-        outcomes = lost_episodes(episodes, agent, failure, InProcessRuntime.name, images)
+        outcomes = lost_episodes(episodes, agent, failure, IN_PROCESS, images)
         return [record(outcome, self._folder, one.hint) for outcome, one in zip(outcomes, chunk, strict=True)]
 
     def kill(self) -> None:

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
-from harness.agent import Agent, AgentSpec
+from harness.agent import AgentSpec
 from harness.agents.llm.meter import Meter
 from harness.errors import HarnessError
+from harness.live_agent import Agent
 from harness.play.agents import Cast, Options
 from harness.play.choose import Say, choose_runtime
 from harness.play.episode import run_episode

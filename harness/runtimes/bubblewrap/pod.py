@@ -41,8 +41,7 @@ from harness.runtimes.bubblewrap.sandbox import Branch, Control, null
 from harness.runtimes.bubblewrap.templates import Template, template
 from harness.runtimes.bubblewrap.view import MEGABYTE
 from harness.runtimes.bubblewrap.watcher import Watcher
-from worlds.core.referee import HOST_HEADER
-from worlds.core.wire import WireRequest, WireResponse, request
+from worlds.core.wire import HOST_HEADER, WireRequest, WireResponse, request
 
 KILL_LIMIT_S = 120.0
 """Millions of files in memory, which an agent may leave, take the kernel many seconds to let go of."""

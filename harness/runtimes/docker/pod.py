@@ -28,8 +28,7 @@ from harness.runtimes import commands
 from harness.runtimes.bridge import Bridge
 from harness.runtimes.docker.engine.client import Engine, Streams
 from harness.runtimes.docker.engine.limits import Check, deadline_s, hardened, labels
-from worlds.core.referee import HOST_HEADER
-from worlds.core.wire import WireRequest, WireResponse, request
+from worlds.core.wire import HOST_HEADER, WireRequest, WireResponse, request
 
 AGENT, NOBODY, VERIFIER = "1000:1000", "65534:65534", "1002:1002"
 CLOCK = "/run/parley"

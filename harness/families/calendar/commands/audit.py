@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from harness.agents.llm.asking import CACHE, ApiBase, Cache, Cost, Judge, Workers, Yes, agreed_to_ask, judge_model
+from harness.cli.asking import CACHE, ApiBase, Cache, Cost, Judge, Workers, Yes, agreed_to_ask, judge_model
 from harness.console import emit, say, show_table
 from harness.errors import UsageError
 from harness.families.calendar.audits.games import ReadGames, read_games

@@ -16,7 +16,8 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.authoring.new import File, Ids, Json, Out, Replace, chosen
+from harness.cli.sources import File, Ids, Out, Replace, chosen
+from harness.cli.tasks import Json
 from harness.console import emit, say
 from harness.errors import UsageError, quoted
 from harness.families.calendar.authoring.calbench import Checked, checked, read_tasks, refuse_infeasible, summary

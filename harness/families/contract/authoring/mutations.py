@@ -175,7 +175,7 @@ def _told(mutation: str, verdict: Verdict) -> str:
 
 
 def _by_handles(pod: RoutedPod) -> Transport:
-    assert pod.handles is not None
+    assert isinstance(pod.handles, HandleStore)
     return HandleClient(pod.call, pod.handles)
 
 

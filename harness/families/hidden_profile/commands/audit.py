@@ -19,8 +19,8 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.agents.llm.asking import CACHE, ApiBase, Cache, Cost, Judge, Workers, Yes, agreed_to_ask, judge_model
 from harness.agents.llm.parallel import side_by_side
+from harness.cli.asking import CACHE, ApiBase, Cache, Cost, Judge, Workers, Yes, agreed_to_ask, judge_model
 from harness.console import emit, say, show_table
 from harness.errors import UsageError
 from harness.families.hidden_profile.process import hearing

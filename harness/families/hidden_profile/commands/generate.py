@@ -18,9 +18,9 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 
-from harness.agents.llm.asking import Cost, Yes, agreed_to
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.bounds import RECORD_BYTES
+from harness.cli.asking import Cost, Yes, agreed_to
 from harness.console import emit, say, show_table
 from harness.contents import read_given
 from harness.errors import GateFailed, UsageError

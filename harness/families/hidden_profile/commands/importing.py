@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.authoring.new import File, Ids, Json, Out, Replace, chosen
+from harness.cli.sources import File, Ids, Out, Replace, chosen
+from harness.cli.tasks import Json
 from harness.console import emit, say, show_table
 from harness.errors import quoted
 from harness.families.hidden_profile.authoring.folders import write_task

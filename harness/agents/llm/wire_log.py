@@ -1,0 +1,91 @@
+"""The last model calls of one episode, or all of them with `--record-wire`, kept for its cassette (`harness.agents.llm.wire`).
+
+A call is added to the log of the episode in whose context it is made, so episodes on many threads do not mix.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+LAST_CALLS, MOST_BYTES, MOST_BYTES_OF_ALL = 8, 1 << 20, 32 << 20
+"""What is kept of an episode: calls from before a failure, bytes of theirs, bytes with `--record-wire`."""
+
+Clean = Callable[[str], str]
+"""Blanks the secrets in a text."""
+
+
+class LoggedCall(Protocol):
+    """One call, while it happens and afterwards."""
+
+    began: float
+
+    @property
+    def size(self) -> int:
+        """Bytes of it that are kept."""
+        ...
+
+    def written(self, calls: Sequence[Any], clean: Clean) -> bytes:
+        """These calls, of which this is the first, as the JSON of a cassette."""
+        ...
+
+
+@dataclass
+class WireLog:
+    """The calls of one episode."""
+
+    keeps_all: bool = False
+    clean: Clean = str
+    last: list[LoggedCall] = field(default_factory=list)
+    _kept: list[LoggedCall] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Make this the log of the current context."""
+        token = _episode.set(self)
+        try:
+            yield
+        finally:
+            _episode.reset(token)
+
+    def add(self, call: LoggedCall) -> None:
+        """Add a call that begins, in the place of the oldest ones where there is no more room."""
+        most, count = (MOST_BYTES_OF_ALL, None) if self.keeps_all else (MOST_BYTES, LAST_CALLS)
+        with self._lock:
+            self.last.append(call)
+            size = sum(one.size for one in self.last)
+            while len(self.last) > 1 and (size > most or (count and len(self.last) > count)):
+                size -= self.last.pop(0).size
+
+    def keep(self) -> None:
+        """Keep the last calls whatever comes later, because the reply to one of them could not be used."""
+        with self._lock:
+            if not self.keeps_all and sum(one.size for one in self._kept) < MOST_BYTES:
+                self._kept, self.last = self._kept + self.last, []
+
+    def dump(self, *, failed: bool) -> bytes:
+        """The cassette as JSON; empty where no call failed, unless all calls are kept."""
+        with self._lock:
+            calls = sorted(self._kept + (self.last if failed or self.keeps_all else []), key=lambda call: call.began)
+        if not calls:
+            return b""
+        return calls[0].written(calls, self.clean)
+
+
+_episode: ContextVar[WireLog | None] = ContextVar("episode", default=None)
+
+
+def episode_log() -> WireLog | None:
+    """The log of the episode in whose context this is asked; None outside of any."""
+    return _episode.get()
+
+
+def keep_wire() -> None:
+    """Keep the last calls of the current episode, because the reply to one of them could not be used."""
+    if (log := _episode.get()) is not None:
+        log.keep()

@@ -1,0 +1,66 @@
+"""One protocol for everything that plays: an agent gets a pod and leaves a report.
+
+1. `play` acts on the pod until it is done. What it learned on the way stands in the `Report` it was given, also when it
+   raises, so that a crashed or cancelled episode still has its trajectory, tokens and log.
+2. A budget that runs out is no error: the agent calls `pod.stop(cause)`, notes it in the report and returns.
+3. `needs_main` says, before anything starts, whether a shell is needed in a given runtime.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from harness.agent import AgentIdentity, Budget, Report
+from harness.pod import Pod
+from harness.registry import Task
+
+
+@runtime_checkable
+class AsksModels(Protocol):
+    """An agent that asks models, and can try whether they answer."""
+
+    def probe(self, *, tools: bool) -> None:
+        """Make one small call to each of its models before anything starts, or two where `tools` will be needed.
+
+        Raises ProviderLost for a model that cannot be asked, and SetupFault for one that is not shown the tools it needs.
+        """
+        ...
+
+
+class KeepsReplies(Protocol):
+    """Replies of models that are kept in a folder, and not asked for again."""
+
+    folder: Path
+
+    def told(self) -> str:
+        """A line of what was taken from it and what was put there."""
+        ...
+
+
+class Agent(Protocol):
+    """Anything that can play an episode."""
+
+    name: str
+
+    only_computes: bool
+    """Whether playing is Python alone, with no model asked, so that another process plays it as well from its spec."""
+
+    def needs_main(self, task: Task, runtime: str) -> bool:
+        """Whether `main` must exist; raises UsageError where the runtime has none."""
+        ...
+
+    def identity(self) -> AgentIdentity:
+        """What of this agent belongs to the frozen plan: name, model, parameters, prompt digest."""
+        ...
+
+    def check(self) -> None:
+        """Raise UsageError for what would fail anyway (missing key, unknown provider), before anything starts."""
+        ...
+
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
+        """Play one episode; raises BoundaryError for failures that are not the agent's.
+
+        `attempt`: which one at this seed it is, from 1; a line-up that rotates has other players at other seats in each.
+        """
+        ...
