@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.cli.tasks import Json
 from harness.console import emit, show_table
-from harness.report.evidence import known_models
+from harness.models import known_models
 from harness.report.table import MISSING
 
 

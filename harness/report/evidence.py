@@ -47,17 +47,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Protocol
-
-import tomli
-from pydantic import Field
+from typing import Any, Protocol
 
 from harness.agent import Budget, SeatSpec
 from harness.errors import HarnessError, UsageError
 from harness.headline import ended_by
 from harness.kept import kept
+from harness.models import ModelEntry, find_model
 from harness.records import Result, RunFolder, misfit
 from harness.registry import Task
 from harness.release import pinned_tasks
@@ -68,72 +65,6 @@ from harness.runs.request import Planned, read_record
 from harness.teams import PlannedTeam
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.manifest import STANDARD
-from worlds.core.models import Strict
-
-PATH = Path(__file__).parents[1] / "models.toml"
-
-
-class ModelEntry(Strict):
-    """One model."""
-
-    name: str
-    """How reports call it."""
-
-    id: str | None = None
-    """As LiteLLM takes it; None where none is pinned."""
-
-    aliases: tuple[str, ...] = ()
-    """Other ids of the same model."""
-
-    provider: str
-    family: str
-    kind: Literal["base", "instruct", "thinking"]
-    total_b: float | None = Field(default=None, gt=0)
-    active_b: float | None = Field(default=None, gt=0)
-    price: Literal["litellm", "none"]
-    """Where the price of its tokens comes from."""
-
-    printed: Mapping[str, str]
-    """Its name in the paper of each family that has it."""
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """Its id and its aliases."""
-        return (*([self.id] if self.id else []), *self.aliases)
-
-    @property
-    def size(self) -> str | None:
-        """Parameters as a leaderboard prints them: 397B/17B, 27B, 4B (eff.); None where undisclosed."""
-        if self.total_b is None:
-            return None if self.active_b is None else f"{self.active_b:g}B (eff.)"
-        return f"{self.total_b:g}B" + ("" if self.active_b is None else f"/{self.active_b:g}B")
-
-
-@cache
-def known_models() -> tuple[ModelEntry, ...]:
-    """Every entry of models.toml, in its order."""
-    listed = tomli.loads(PATH.read_text(encoding="utf-8"))["models"]
-    return tuple(ModelEntry.model_validate(entry) for entry in listed)
-
-
-@cache
-def find_model(model: str | None) -> ModelEntry | None:
-    """The entry of a model as LiteLLM names it, whoever serves it; None for an unlisted one."""
-    if model is None:
-        return None
-    asked = _spellings(model)
-    return next((entry for entry in known_models() if any(asked & _spellings(one) for one in entry.ids)), None)
-
-
-def printed_name(model: str | None, family: str) -> str | None:
-    """What the paper of a family calls a model as LiteLLM names it; None where it has no such model."""
-    entry = find_model(model)
-    return entry.printed.get(family) if entry else None
-
-
-def _spellings(name: str) -> set[str]:
-    """A name, without its provider, and without whatever else stands before its last part."""
-    return {name, name.partition("/")[2], name.rpartition("/")[2]} - {""}
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from harness.models import find_model
 from harness.records import Result, Tokens
-from harness.report.evidence import Run, find_model
+from harness.report.evidence import Run
 from harness.report.table import Column, Row, Table, titled
 
 NAME = "spent"

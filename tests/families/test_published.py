@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from harness.families.contract.published import catalogue, leaderboard, numbers, suite, task_rates
-from harness.report.evidence import known_models
+from harness.models import known_models
 from worlds.contract.labels import LABELS, Label
 
 

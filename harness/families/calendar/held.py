@@ -24,8 +24,9 @@ import tomli
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass as lean_dataclass
 
+from harness.models import find_model, printed_name
 from harness.records import Result, SeatResult
-from harness.report.evidence import Evidence, Group, find_model, printed_name
+from harness.report.evidence import Evidence, Group
 from harness.report.statistics import positive_mean_interval
 from harness.report.table import Column, Row, Table, Value, titled
 from worlds.calendar.rules.measures import Role

@@ -22,18 +22,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from harness.families.contract.published import MARK, PublishedRow, leaderboard, numbers, source, suite
 from harness.headline import ended_by
+from harness.models import ModelEntry, known_models
 from harness.report.causes import bounds_cells, bounds_columns
-from harness.report.evidence import (
-    Evidence,
-    Group,
-    ModelEntry,
-    Status,
-    known_models,
-    plan_words,
-    reliability,
-    status,
-    wanted_tasks,
-)
+from harness.report.evidence import Evidence, Group, Status, plan_words, reliability, status, wanted_tasks
 from harness.report.statistics import METHOD, Interval, rate_interval
 from harness.report.table import Column, Row, Table, Value, row_of, titled
 from worlds.contract.labels import LABELS, Axis, Label

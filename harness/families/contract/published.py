@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import tomli
 
-from harness.report.evidence import ModelEntry
+from harness.models import ModelEntry
 
 PATH = Path(__file__).with_name("published.toml")
 MARK = "published"

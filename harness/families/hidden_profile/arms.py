@@ -40,9 +40,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.families.hidden_profile.authoring.derived import CERTIFICATE
+from harness.models import ModelEntry
 from harness.records import Result
 from harness.registry import Task
-from harness.report.evidence import Evidence, Group, ModelEntry
+from harness.report.evidence import Evidence, Group
 from harness.report.statistics import Interval, rate_interval, scipy_stats
 from harness.report.table import Value
 from worlds.core.chance import PUBLISHED_KEY, key_digest
