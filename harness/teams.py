@@ -28,6 +28,12 @@ def seat_names(families: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(name for part in parts if part for name in part.PLAYERS))
 
 
+def is_seat_player(name: str, families: Sequence[str]) -> bool:
+    """Return True if one of these families offers a player by this name, which may end in a value (`coin:0.3`)."""
+    parts = [family_part_or_none(family, "seats") for family in families]
+    return any(name in part.PLAYERS for part in parts if part)
+
+
 class Holder(Strict):
     """Somebody who may hold a seat."""
 

@@ -24,7 +24,7 @@ from harness.live_agent import Agent, KeepsReplies
 from harness.modules import named
 from harness.prices import Price
 from harness.saying import to_stderr
-from harness.teams import HUMAN, seat_names
+from harness.teams import HUMAN, is_seat_player, seat_names
 from worlds.core.manifest import OptionValue
 
 NAMES = ("oracle", "nop", "violation:<name>", "scripted", "llm", "replay:<run>", "human")
@@ -70,7 +70,7 @@ def agent_named(
         raise UsageError(
             "the scripted agent and --script go together", hint="harness run --agent scripted --script actions.json"
         )
-    if name == HUMAN or any(name in seat_names([family]) for family in families):
+    if name == HUMAN or is_seat_player(name, families):
         return table.model_copy(update={"kind": "seats", "name": name})
     if model is not None:
         return model
