@@ -72,7 +72,7 @@ class SourceMutant(NamedTuple):
 
 
 def drawn(mutants: Sequence[SourceMutant], count: int) -> list[SourceMutant]:
-    """Return `count` mutants selected by hash, in their original order. Selection does not depend on the order of the others."""
+    """Return `count` mutants selected by hash, in their original order. The selection of one does not depend on the others."""
     wanted = {mutant.id for mutant in sorted(mutants, key=lambda mutant: mutant.lot)[:count]}
     return [mutant for mutant in mutants if mutant.id in wanted]
 

@@ -134,7 +134,10 @@ def _drawn(count: int) -> int:
 _SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 FEW = 2
-"""Number of tasks whose proof is tried before the unit tests. Most mutants that one task detects are detected by all, and 30 proofs cost more than the unit tests."""
+"""Number of tasks whose proof is tried before the unit tests.
+
+Most mutants that one task detects are detected by all, and 30 proofs cost more than the unit tests.
+"""
 
 Progress = Callable[[str], None]
 
