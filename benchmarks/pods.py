@@ -53,7 +53,7 @@ MIB = 1024
 
 @dataclass(frozen=True)
 class PodSample:
-    """One sample of a run, in megabytes."""
+    """Sample of a run, in megabytes."""
 
     pods: int
     """Pods that are open: ready to answer, and not being closed yet."""
@@ -73,7 +73,7 @@ class PodSample:
 
 @dataclass(frozen=True)
 class PodRun:
-    """One run, with its samples and its results."""
+    """A run with its samples and its results."""
 
     at_once: int
     episodes: int

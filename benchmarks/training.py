@@ -42,7 +42,7 @@ GAMES = (
 
 @dataclass(frozen=True)
 class TrainingRound:
-    """One round of all episodes."""
+    """Figures of a round of all episodes."""
 
     judged: int
     turns: int

@@ -270,7 +270,7 @@ _LENGTHS = range(2, 200)
 
 
 class Dummy(NamedTuple):
-    """One content to submit."""
+    """Content to submit."""
 
     name: str
     content: bytes

@@ -122,7 +122,7 @@ class Flaw:
 
 @dataclass
 class Exam:
-    """What one attack examined on one folder, and the holes and notes it found."""
+    """Result of an attack on a folder: the number of things examined, the holes and the notes."""
 
     examined: int = 0
     holes: list[str] = field(default_factory=list)

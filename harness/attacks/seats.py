@@ -87,7 +87,7 @@ def _held_by_one(target: Target) -> Exam:
 
 
 class _Table:
-    """One game with the host's view, and the attacks on it."""
+    """A game with the host's view, and the attacks on it."""
 
     SEAT = 1
     """The attacker's seat."""

@@ -70,7 +70,7 @@ cpus = 1
 memory_mb = 1024
 workdir = "/workspace"
 """
-"""How such a task is run and judged: the end of its task.toml."""
+"""The end of such a task's task.toml, which sets how it is run and judged."""
 
 
 def write_folder(folder: Path, stated: Mapping[str, str], *, hint: str) -> Path:

@@ -119,7 +119,7 @@ SEEDS = (0, 1, 2, 3, 4)
 
 
 class CurvePoint(Strict):
-    """One client on one task at one level: the number of episodes it won."""
+    """Number of episodes that a client won on a task at a level."""
 
     task_id: str
     level: int

@@ -96,7 +96,7 @@ class Exchange(NamedTuple):
 
 @dataclass
 class Play:
-    """One episode."""
+    """A played episode: its log, verdict and exchanges."""
 
     player: str
     seed: int
@@ -191,7 +191,7 @@ def _is_event_of(event: Requested, exchange: Exchange) -> bool:
 
 @dataclass(frozen=True)
 class TaskEvidence:
-    """One task and all its plays."""
+    """A task and all its plays."""
 
     task: Task
     plays: Sequence[Play]

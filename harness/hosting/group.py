@@ -32,7 +32,7 @@ from worlds.core.turns import OpenTurn
 
 @dataclass(frozen=True)
 class Form:
-    """One question with choices and a line of reasons."""
+    """A question with choices and a line of reasons."""
 
     text: str
     """The question, without the format that a program would have to write."""

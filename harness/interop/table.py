@@ -1,4 +1,4 @@
-"""One model at every seat of a game inside another runner's container, with one record of the whole game.
+"""Games inside another runner's container, with the same model at every seat and a record of the whole game.
 
 The part of a game agent that does not depend on the runner. `harness.interop.harbor` is the agent for Harbor.
 
@@ -80,7 +80,7 @@ class ContainerGame:
 
 
 class ModelTable:
-    """One game, with a model at every seat."""
+    """A game with a model at every seat."""
 
     def __init__(
         self, client: ModelClient, host: ContainerGame, budget: Budget, instruction: str, name: str, session: str

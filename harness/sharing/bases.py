@@ -43,7 +43,7 @@ class Bases(Protocol):
 
     @property
     def told(self) -> str:
-        """One clause for people that says what the tasks build on."""
+        """A clause for people that says what the tasks build on."""
 
     @property
     def needed(self) -> str:

@@ -28,7 +28,7 @@ LAST_WORD = "That is all."
 
 
 class ScriptedCall(Strict):
-    """One tool call. `arguments` given as text are sent verbatim, well-formed or not."""
+    """A tool call. `arguments` given as text are sent verbatim, well-formed or not."""
 
     name: str
     arguments: dict[str, Any] | str = {}
@@ -58,7 +58,7 @@ class Fault(Strict):
 
 
 class ScriptedReply(Strict):
-    """One completion; `usage` is estimated unless given, and omitted if it is "none".
+    """A scripted completion; `usage` is estimated unless given, and omitted if it is "none".
 
     `tokens` is the text by token, each with the probabilities of its alternatives, for requests that ask for them. `raw`
     replaces the whole response body.

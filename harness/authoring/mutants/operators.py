@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 
 class SourceMutant(NamedTuple):
-    """One change; `start` and `end` are offsets into the UTF-8 bytes of the file."""
+    """A change to a file; `start` and `end` are offsets into the UTF-8 bytes of the file."""
 
     path: str
     """Path with slashes, relative to the folder of the rooms and tasks."""

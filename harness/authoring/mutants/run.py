@@ -62,7 +62,7 @@ SURE = 0.999
 
 
 class TriedMutant(Strict):
-    """One mutant and its fate."""
+    """A mutant and its fate."""
 
     id: str
     kind: str
@@ -257,7 +257,7 @@ LIST = Path(__file__).with_name("equivalents.toml")
 
 
 class Equivalent(Strict):
-    """One entry of the list of equivalent mutants."""
+    """An entry of the list of equivalent mutants."""
 
     path: str
     within: str = ""

@@ -1,4 +1,4 @@
-"""One mutant against the proof, in a fork of this process: does a check of any task fail that passed before?
+"""Trial of a mutant in a fork of this process: does a check of any task's proof fail that passed before?
 
 1. Only the episodes that run a changed line are replayed, and only those that differ are judged again. If the change is in the
    judging code, nothing is replayed and everything is judged.

@@ -12,7 +12,7 @@ from harness.runs.plan import parse_seeds
 
 
 class ParleyData(vf.TaskData):
-    """One episode. A seat's own copy has its rules as `system_prompt`, and the tools it may call."""
+    """Data of an episode. A seat's own copy has its rules as `system_prompt`, and the tools it may call."""
 
     task_id: str = ""
     family: str = ""
@@ -21,7 +21,7 @@ class ParleyData(vf.TaskData):
 
 
 class ParleyTask(vf.Task[ParleyData]):
-    """One episode of one task."""
+    """An episode of a task."""
 
     @property
     def key(self) -> str:
