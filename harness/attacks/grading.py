@@ -252,9 +252,10 @@ def _grade_again(target: Target, played: Outcome, exam: Exam) -> None:
 
 
 def _differs(target: Target, changed: Task, played: Outcome) -> str | None:
-    """Return how the result of the correct work differs under a changed verifier, or None. Raises RuntimeFailure.
+    """Return how the result of the correct work differs under a changed verifier, or None.
 
-    A log is evidence that can be graded again. A foreign task has none, so it is played again.
+    A log is evidence that can be graded again. A foreign task has none, so it is played again. Raises RuntimeFailure if the
+    verifier's clock could not be changed.
     """
     if target.foreign:
         outcome = target.oracle(task=changed)

@@ -167,7 +167,7 @@ class PageGroup:
     # what the game asks
 
     def check(self) -> None:
-        """Accept any line-up, since people come by their links."""
+        """Do nothing, since people come by their links."""
 
     def gather(self) -> None:
         """Wait until every person has joined."""
