@@ -75,7 +75,7 @@ class ContainerGame:
         return WireResponse(int(status), body=base64.b64decode(answer))
 
     def stop(self, cause: str) -> None:
-        """Record the cause. Only a host can end a game; without one the seats stop answering, and it is judged as it stands."""
+        """Record the cause. Only a host can end a game; without one the seats stop answering, and it is judged so far."""
         self.stopped = cause
 
 

@@ -70,10 +70,7 @@ class PinnedBases:
     needed = ""
 
     def __init__(self, references: Sequence[str]) -> None:
-        """Check the references. Raise UsageError unless agent, world and verifier are named once each, by digest.
-
-        `tests` may be named too.
-        """
+        """Raise UsageError unless agent, world and verifier are each named once, by digest; `tests` may be named too."""
         self._references = {room: reference for reference in references for room in [_room(reference)]}
         if len(self._references) < len(references):
             raise UsageError("--images names an image twice", hint="harness images --push PREFIX prints what to name")
