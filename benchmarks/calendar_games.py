@@ -1,13 +1,13 @@
-"""What a typed calendar game costs, part by part: rules and messages, policies, turns over HTTP in process, the verdict.
+"""Benchmark of typed calendar games by part: rules and messages, policies, turns over in-process HTTP, the verdict.
 
     python benchmarks/calendar_games.py [TASKS]
 
-Each figure is the median over the first TASKS tasks (default 20) of the canonical 90, in milliseconds of processor time, in
-one run; only ratios within a run are to be compared, machines differ and are noisy. `rules` replays the replies of a finished
-game, so no policy thinks; `policies` is what the protocol adds; `http` is what the log and raw requests in process add;
-`verdict` is the validator. The last lines are the whole table, 4 protocols in both profiles on all 90, by the real command with
-its report, and the benchmark of certificates, to compare it with. The first line says how fast the machine is just now: the
-processor time of ten million additions in a loop.
+Each figure is the median over the first TASKS tasks (default 20) of the canonical 90, in milliseconds of processor time.
+Compare only ratios within one run, since machines differ and are noisy. `rules` replays the replies of a finished game without
+policies; `policies` is the additional cost of the protocol; `http` is the additional cost of the log and of in-process
+requests; `verdict` is the validator. The last lines are the whole table, 4 protocols in both profiles on all 90 tasks, by the
+real command with its report, and the benchmark of certificates for comparison. The first line is the machine's current speed:
+the processor time of 10 million additions in a loop.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _add() -> None:
 
 
 def _clocked(act: Callable[[], object]) -> float:
-    """Milliseconds of processor time."""
+    """Return the milliseconds of processor time that a call takes."""
     started = time.process_time()
     act()
     return (time.process_time() - started) * 1000

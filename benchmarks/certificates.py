@@ -1,8 +1,8 @@
-"""Certificates beside the solver that they do without: F against enumeration, the optimum against CP-SAT, and milliseconds.
+"""Benchmark of certificates against a solver: F against enumeration, the optimum against CP-SAT, and milliseconds.
 
-Contenders take turns on the same tasks within one run, because timings on a shared machine only mean something as ratios.
-Tasks have the published shape (5 agents, 16 slots, 5 meetings of 3, a fifth of the errands blocked). Everything is timed from
-a problem's tables on, but for whole certificates, which start from a scenario; the solver's models are built within its time.
+Contenders alternate on the same tasks within one run, because timings on a shared machine are meaningful only as ratios. Tasks
+have the published shape (5 agents, 16 slots, 5 meetings of 3, a fifth of the errands blocked). Timing starts from a problem's
+tables, and for whole certificates from a scenario. Building the solver's models is included in its time.
 
     python benchmarks/certificates.py [--tasks 20] [--enumerated 5] [--json]
 """
@@ -30,7 +30,7 @@ LARGE = (10, 48, 12)
 
 
 def scenario(seed: int, agents: int = AGENTS, slots: int = SLOTS, meetings: int = MEETINGS, density: float = 0.6) -> Scenario:
-    """A task with a schedule that nothing blocks."""
+    """Return a task that has a schedule without conflicts."""
     draw = random.Random(seed)
     new = tuple(Meeting(id=number + 1, participants=tuple(sorted(draw.sample(range(agents), 3)))) for number in range(meetings))
     witness = draw.sample(range(slots), meetings)
@@ -53,7 +53,7 @@ def scenario(seed: int, agents: int = AGENTS, slots: int = SLOTS, meetings: int 
 
 
 def timed(work: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
-    """Seconds of the fastest of so many calls, and what the last one returned."""
+    """Return the seconds of the fastest of `repeat` calls, and the last return value."""
     times = []
     found = None
     for _ in range(repeat):
@@ -64,13 +64,13 @@ def timed(work: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
 
 
 def same(what: str, ours: object, theirs: object) -> None:
-    """Stop where two contenders disagree: a fast wrong answer is no result."""
+    """Raise RuntimeError if two contenders disagree, since a fast wrong answer is no result."""
     if ours != theirs:
         raise RuntimeError(f"{what}: {ours} here, {theirs} from the solver")
 
 
 def counts(problem: Problem) -> float:
-    """How many times faster F is counted than enumerated."""
+    """Return how many times faster F is counted than enumerated."""
     mine, ours = timed(lambda: counting.feasible(problem), 5)
     solver, theirs = timed(lambda: cpsat.count(problem, apart=True))
     same("F", ours, theirs)
@@ -78,7 +78,7 @@ def counts(problem: Problem) -> float:
 
 
 def optima(problem: Problem) -> float:
-    """How many times faster all optima of all subsets are than the solver's one, ties broken alike."""
+    """Return how many times faster all optima of all subsets are computed than the solver's one, with the same tie-breaking."""
     mine, ours = timed(lambda: solve(problem), 5)
     solver, theirs = timed(lambda: cpsat.optimum(problem))
     same("optimum", ours.totals[0][-1] if ours.possible[-1] else None, theirs and theirs.cost)
@@ -86,7 +86,7 @@ def optima(problem: Problem) -> float:
 
 
 def measure(tasks: int, enumerated: int) -> dict[str, list[float]]:
-    """One figure a task of each ratio, and milliseconds of certificates."""
+    """Return each ratio for every task, and milliseconds of certificates."""
     scenarios = [scenario(seed) for seed in range(tasks)]
     problems = [tables(one) for one in scenarios]
     certify(scenarios[0], limit=0).document()

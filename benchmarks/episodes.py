@@ -1,9 +1,9 @@
-"""Oracle episodes a minute, everything isolated, beside the floor: the same three containers with nothing of ours around them.
+"""Benchmark of oracle episodes per minute in isolation, compared with a floor: the same three containers without the harness.
 
-Contenders take turns in short rounds within one run, because timings on a shared machine only mean something as ratios:
-`floor` (the bare Docker SDK), `docker`, `bubblewrap`, and `harbor` where its command is on PATH or in HARBOR_BIN, with a few
-trials a round and images it has built before.
-The floor starts world, main and verifier from the same images, plays the same solution, judges with the same tests.
+Contenders alternate in short rounds within one run, because timings on a shared machine are meaningful only as ratios: `floor`
+(the bare Docker SDK), `docker`, `bubblewrap`, and `harbor` if its command is on PATH or in HARBOR_BIN, with a few trials per
+round and images built before.
+The floor starts world, main and verifier from the same images, plays the same solution, and judges with the same tests.
 
     python benchmarks/episodes.py [--rounds 3] [--episodes 12] [--workers 2] [--json]
 """
@@ -43,7 +43,7 @@ ROOT = Path(__file__).parents[1]
 TASK = ROOT / "tasks" / "contract" / "presigned-url-download"
 Episode = Callable[[int], None]
 Round = Callable[[int, int], None]
-"""Plays so many episodes with so many workers."""
+"""Function that plays this number of episodes with this number of workers."""
 
 USERS = {"agent": "agent", "world": "world", "verifier": "verifier"}
 
@@ -56,11 +56,11 @@ for _ in range(400):
     except OSError:
         time.sleep(0.01)
 """
-"""Waits inside `main` until the world listens."""
+"""Script that waits inside `main` until the world listens."""
 
 
 def archive(files: dict[str, bytes]) -> bytes:
-    """A tar of files by relative path."""
+    """Return a tar archive of files by relative path."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for name, data in files.items():
@@ -71,14 +71,14 @@ def archive(files: dict[str, bytes]) -> bytes:
 
 
 def fetched(api: docker.APIClient, container: str, path: str) -> bytes:
-    """One file out of a container."""
+    """Return one file from a container."""
     with tarfile.open(fileobj=io.BytesIO(b"".join(api.get_archive(container, path)[0]))) as tar:
         content = tar.extractfile(tar.next() or tarfile.TarInfo())
         return content.read() if content else b""
 
 
 def ours(runtime: Runtime, task: Task) -> Round:
-    """Episodes through the harness, as `harness run` plays them, but for their records."""
+    """Return a function that plays episodes as `harness run` does, without recording them."""
 
     def play(episodes: int, workers: int) -> None:
         specs = [EpisodeSpec("bench", f"bench-{runtime.name}-{n}", task, 0, needs_main=True) for n in range(episodes)]
@@ -96,7 +96,7 @@ def ours(runtime: Runtime, task: Task) -> Round:
 
 
 def in_turn(play: Episode) -> Round:
-    """Workers that take one episode after the other."""
+    """Return a function whose workers each play one episode after the other."""
 
     def plays(episodes: int, workers: int) -> None:
         with ThreadPoolExecutor(workers) as pool:
@@ -106,7 +106,7 @@ def in_turn(play: Episode) -> Round:
 
 
 def floor(task: Task, images: dict[str, str]) -> Episode:
-    """The same three containers through the bare SDK."""
+    """Return a function that plays an episode in the same three containers through the bare SDK."""
     api = docker.APIClient(timeout=60)
     solution = {f"solution/{p.name}": p.read_bytes() for p in files_of(task.path / "solution")}
     solution["solution/instruction.md"] = open_world(task.world_folder).instruction.encode()
@@ -148,7 +148,7 @@ def floor(task: Task, images: dict[str, str]) -> Episode:
 
 
 def harbor_round(binary: str, task: Task, episodes: int, workers: int) -> float:
-    """Seconds that Harbor takes for so many oracle trials."""
+    """Return the seconds that Harbor takes for this number of oracle trials."""
     with tempfile.TemporaryDirectory() as folder:
         command = [
             binary,
@@ -173,14 +173,14 @@ def harbor_round(binary: str, task: Task, episodes: int, workers: int) -> float:
 
 
 def round_of(play: Round, episodes: int, workers: int) -> float:
-    """Seconds that a contender takes for so many episodes."""
+    """Return the seconds that a contender takes for this number of episodes."""
     started = time.perf_counter()
     play(episodes, workers)
     return time.perf_counter() - started
 
 
 def contenders(task: Task, workers: int) -> dict[str, Round]:
-    """Everything that can run here, warmed up by an episode for each worker."""
+    """Return everything that can run here, warmed up by an episode for each worker."""
     runtimes: list[Runtime] = [DockerRuntime(), BubblewrapRuntime()]
     found: dict[str, Round] = {}
     for runtime in runtimes:
@@ -195,7 +195,7 @@ def contenders(task: Task, workers: int) -> dict[str, Round]:
 
 
 def measure(rounds: int, episodes: int, workers: int) -> dict[str, list[float]]:
-    """Episodes a minute of each contender, one figure a round, taking turns."""
+    """Return the episodes per minute of each contender, one figure per round."""
     task = read_task(TASK)
     harbor = os.environ.get("HARBOR_BIN") or shutil.which("harbor")
     plays = contenders(task, workers)
@@ -212,7 +212,7 @@ def measure(rounds: int, episodes: int, workers: int) -> dict[str, list[float]]:
 
 
 def against(rates: list[float], others: list[float]) -> tuple[float, float, float]:
-    """How many times as fast, least, median and most, round by round."""
+    """Return the least, median and greatest ratio of two rates over the rounds."""
     ratios = sorted(one / other for one, other in zip(rates, others, strict=True))
     return ratios[0], statistics.median(ratios), ratios[-1]
 

@@ -1,13 +1,13 @@
-"""How large the house is, and how much of it each command loads.
+"""Size of the code base, and the part of it that each command loads.
 
     python benchmarks/house.py
 
-Of our own code - harness, worlds, validators, oracles - it counts modules and lines, and for five commands the lines of those
-modules that are loaded when the command ends, each in an interpreter of its own. It ends with 1 where a command loads more than
-its budget: the target, or where that is not reached yet, what was.
+It counts modules and lines of harness, worlds, validators and oracles. For five commands it counts the lines of the modules
+that are loaded when the command ends, each in an interpreter of its own. It exits with 1 if a command loads more than its
+budget, which is the target or, until that is reached, the last value.
 
-No engine answers the command that plays in Docker, so that its figure is the same everywhere. Where one does, it loads 147
-lines more, for the family's own figure.
+No Docker engine answers the command that plays in Docker, so that its figure is the same everywhere. With an engine it loads
+147 lines more, for the family's own figure.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PLAY = ("run", "presigned-url-download", "--agent", "oracle")
 
 @dataclass(frozen=True)
 class Load:
-    """A command, and how many lines of ours it may load."""
+    """A command, and the maximum number of lines it may load."""
 
     name: str
     words: tuple[str, ...]
@@ -45,7 +45,7 @@ LOADS = (
     Load("harness run, in Docker", (*_PLAY, "--runtime", "docker", "--out", "{folder}/docker"), 15_500, 15_500, 3),
     Load("harness report", ("report", "{folder}/run"), 9_000, 9_000),
 )
-"""In the order in which they are typed: what is reported was played."""
+"""Commands in the order of a session: the reported run was played before."""
 
 _COUNTED = """
 import atexit, sys
@@ -63,7 +63,7 @@ main()
 
 
 def loaded(load: Load, folder: Path) -> int:
-    """The lines of our own modules that a command has loaded when it ends; raises RuntimeError where it ends otherwise."""
+    """Return the lines of our modules that a command has loaded when it ends. Raises RuntimeError on another exit code."""
     out = folder / "lines"
     script = f"PACKAGES, OUT = {PACKAGES!r}, {str(out)!r}\n{_COUNTED}"
     words = [word.format(folder=folder) for word in load.words]
@@ -77,19 +77,19 @@ def loaded(load: Load, folder: Path) -> int:
 
 
 def figures() -> dict[str, int]:
-    """What each command loads, by its name."""
+    """Return the lines that each command loads, by name."""
     with tempfile.TemporaryDirectory() as folder:
         return {load.name: loaded(load, Path(folder)) for load in LOADS}
 
 
 def size(*packages: str) -> tuple[int, int]:
-    """Modules of these packages, and their lines."""
+    """Return the number of modules and lines in these packages."""
     texts = [path.read_text(encoding="utf-8") for package in packages for path in (ROOT / package).rglob("*.py")]
     return len(texts), sum(text.count("\n") for text in texts)
 
 
 def main() -> int:
-    """Print the table; 1 where a command is above its budget."""
+    """Print the table. Return 1 if a command is above its budget."""
     rows: list[tuple[object, ...]] = []
     for name, packages in (("harness", ("harness",)), ("all four packages", PACKAGES)):
         modules, lines = size(*packages)

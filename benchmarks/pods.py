@@ -1,10 +1,10 @@
-"""How many pods stand open at once on this machine, what memory each takes, and whether the episodes come out as they should.
+"""Benchmark of concurrent pods: how many are open at once, the memory of each, and whether episodes give correct results.
 
-Episodes of all families are played by `harness run`, so many at once, with models that take their time: the real client asks a
-local server, which answers each call after half a second to two. Contracts are played through the shell, so that a second box
-stands open; seats of games say a few sentences in turn. The same plan is played once more, two at a time, and every trace hash
-must be equal. While a run goes on its memory is sampled: the proportional share (proc(5), Pss) of the harness, of all below
-it, and in Docker of the run's containers with their shims; files that an agent wrote to memory are not in it.
+`harness run` plays concurrent episodes of all families with slow models: the real client calls a local server, which answers
+after 0.5 to 2 seconds. Contracts are played through the shell, so that a second sandbox is open; seats of games say a few
+sentences in turn. The same plan is then played two at a time, and every trace hash must be equal. During a run memory is
+sampled: the proportional share (proc(5), Pss) of the harness, of all its descendants, and in Docker of the run's containers
+with their shims. Files that an agent wrote to memory are not included.
 
     python benchmarks/pods.py [--runtime bubblewrap] [--pods 64] [--rounds 2] [--tasks NAMES] [--json]
 """
@@ -45,7 +45,7 @@ SAYINGS = (
     "I agree with what was said.",
 )
 PAUSE_S = 1.0
-"""Between two samples: reading the memory of a thousand processes takes a good part of a second."""
+"""Seconds between two samples; reading the memory of 1,000 processes takes a large part of a second."""
 
 ALWAYS = 1_000_000
 MIB = 1024
@@ -53,14 +53,14 @@ MIB = 1024
 
 @dataclass(frozen=True)
 class PodSample:
-    """One look at a run; megabytes."""
+    """Sample of a run, in megabytes."""
 
     pods: int
-    """Pods that are open: ready to answer, and not yet being closed."""
+    """Pods that are open: ready to answer, and not being closed yet."""
 
     harness: float
     others: float
-    """Of sandboxes or containers, with what belongs to each."""
+    """Memory of sandboxes or containers, including their helper processes."""
 
     processes: int
     files: int
@@ -68,22 +68,22 @@ class PodSample:
 
     threads: int
     processor_s: float
-    """Seconds of a processor so far, of everybody seen up to now."""
+    """Processor seconds so far, of all processes seen up to now."""
 
 
 @dataclass(frozen=True)
 class PodRun:
-    """One run, by its samples and its results."""
+    """A run with its samples and its results."""
 
     at_once: int
     episodes: int
     graded: int
     seconds: float
     peak: PodSample
-    """The sample with the most memory in all; pods that are still being opened take some too."""
+    """The sample with the most total memory, including pods that are being opened."""
 
     fullest: PodSample
-    """Of the samples with the most pods open the one with the most memory."""
+    """The sample with the most memory among those with the most open pods."""
 
     most_files: int
     most_threads: int
@@ -92,12 +92,12 @@ class PodRun:
 
     @property
     def pod_mib(self) -> float:
-        """Memory a pod where the most were open."""
+        """Memory per pod when the most were open."""
         return self.fullest.others / max(1, self.fullest.pods)
 
 
 class Slow:
-    """A model that plays contracts by their own solutions and talks at seats, each answer after a while of its own."""
+    """A model that plays contracts by their own solutions and talks at seats, with a delay before each answer."""
 
     def __init__(self, tasks: Sequence[Task], least_s: float, most_s: float) -> None:
         alone = [task for task in tasks if not task.is_seated]
@@ -106,7 +106,7 @@ class Slow:
         self._least_s, self._span_s = least_s, most_s - least_s
 
     def __call__(self, messages: Messages) -> ScriptedReply:
-        """What to say next; how long it takes follows from the conversation, as what is said does."""
+        """Return the next reply. Its text and delay are determined by the conversation."""
         asked = next((str(message["content"]) for message in messages if message["role"] == "user"), "")
         said = self._solves(messages) if heading(asked) in self._headings else self._talks(messages)
         reply = ScriptedReply(text=said) if isinstance(said, str) else said
@@ -120,13 +120,13 @@ class Slow:
 
 
 class Watch:
-    """Reads the news of a run and samples its memory until it ends."""
+    """Reads the events of a run and samples its memory until it ends."""
 
     def __init__(self, process: subprocess.Popen[str], runtime: DockerRuntime | BubblewrapRuntime) -> None:
         self._process, self._runtime = process, runtime
         self._phases: dict[str, str] = {}
         self._processor_s: dict[int, float] = {}
-        """By the top of a tree of processes, the last that was seen of it."""
+        """Processor seconds last seen of each process tree, by its root."""
 
         self.samples: list[PodSample] = []
         self.results: dict[str, dict[str, Any]] = {}
@@ -162,7 +162,7 @@ class Watch:
         return PodSample(pods, share_mib(own), sum(map(share_mib, below)), len(below), files, threads, spent)
 
     def _shims(self, children: Mapping[int, Sequence[int]]) -> list[int]:
-        """In Docker, the processes of the engine that hold a container of this run each."""
+        """Return the engine's processes that each hold a container of this run; empty unless in Docker."""
         if isinstance(self._runtime, BubblewrapRuntime):
             return []
         of_all = self._runtime.engine.labelled("parley.owner")["containers"]
@@ -171,7 +171,7 @@ class Watch:
 
 
 def processes() -> dict[int, list[int]]:
-    """The processes of this machine by their parents."""
+    """Return the processes of this machine by parent."""
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -181,14 +181,14 @@ def processes() -> dict[int, list[int]]:
 
 
 def tree(top: int, children: Mapping[int, Sequence[int]]) -> Iterator[int]:
-    """A process and all below it."""
+    """Yield a process and all its descendants."""
     yield top
     for child in children.get(top, ()):
         yield from tree(child, children)
 
 
 def words_of(process: int) -> list[str]:
-    """The command line of a containerd shim, which names its container; of any other process nothing."""
+    """Return the command line of a containerd shim, which names its container, or an empty list for other processes."""
     with suppress(OSError):
         words = Path(f"/proc/{process}/cmdline").read_text(errors="replace").split("\0")
         return words if words[0].endswith("containerd-shim-runc-v2") else []
@@ -196,7 +196,7 @@ def words_of(process: int) -> list[str]:
 
 
 def share_mib(process: int) -> float:
-    """A process's proportional share of memory; 0 where it has ended."""
+    """Return a process's proportional share of memory, or 0 if it has ended."""
     with suppress(OSError, StopIteration):
         lines = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii").splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / MIB
@@ -204,7 +204,7 @@ def share_mib(process: int) -> float:
 
 
 def processor_s(process: int) -> float:
-    """Seconds of a processor of a process and of those of its children that have ended; 0 where it has ended itself."""
+    """Return the processor seconds of a process and its ended children, or 0 if it has ended itself."""
     with suppress(OSError):
         fields = Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
@@ -212,12 +212,12 @@ def processor_s(process: int) -> float:
 
 
 def planned(given: argparse.Namespace) -> int:
-    """How many episodes a run has: each task as often."""
+    """Return the number of episodes of a run, with each task played equally often."""
     return -(-given.pods * given.rounds // len(given.tasks)) * len(given.tasks)
 
 
 def played(at_once: int, given: argparse.Namespace, url: str, out: Path) -> PodRun:
-    """One run of the plan, watched."""
+    """Run the plan once and return the samples."""
     runtime = BubblewrapRuntime() if given.runtime == "bubblewrap" else DockerRuntime()
     command = [
         sys.executable, "-m", "harness", "run", *given.tasks, "--seeds", f"0-{planned(given) // len(given.tasks) - 1}",
@@ -240,12 +240,12 @@ def played(at_once: int, given: argparse.Namespace, url: str, out: Path) -> PodR
 
 
 def left(runtime: str) -> list[Leftover]:
-    """What dead runs have left on this machine."""
+    """Return what dead runs have left behind on this machine."""
     return (BubblewrapRuntime() if runtime == "bubblewrap" else DockerRuntime()).leftovers()
 
 
 def told(run: PodRun) -> str:
-    """A run in a few lines."""
+    """Return a summary of a run in a few lines."""
     peak, fullest = run.peak, run.fullest
     return (
         f"{run.at_once} at once: {run.graded} of {run.episodes} graded in {run.seconds:.0f} s\n"
@@ -257,7 +257,7 @@ def told(run: PodRun) -> str:
 
 
 def main() -> int:
-    """Play the plan twice, and print what it took."""
+    """Play the plan twice and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runtime", choices=("bubblewrap", "docker"), default="bubblewrap")
     parser.add_argument("--pods", type=int, default=64)

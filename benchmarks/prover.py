@@ -1,7 +1,7 @@
-"""What proving a hidden profile costs: table of worlds and solver on the same decks, mutants, deals and whole certificates.
+"""Benchmark of proving hidden profiles: table and solver on the same decks, mutants, deals and whole certificates.
 
-Contenders take turns on the same decks within one run, because timings on a shared machine only mean something as ratios.
-Decks are skeletons, one of each shape and size.
+Contenders alternate on the same decks within one run, because timings on a shared machine are meaningful only as ratios. Decks
+are skeletons, one of each shape and size.
 
     python benchmarks/prover.py [--rounds 3] [--json]
 """
@@ -25,12 +25,12 @@ from worlds.hidden_profile.rules.worlds import worlds_of
 
 
 def decks() -> list[Deck]:
-    """One of each shape and size."""
+    """Return one deck of each shape and size."""
     return [search(name, people)[0] for name, shape in SHAPES.items() for people in shape.people]
 
 
 def contenders(deck: Deck) -> dict[str, Callable[[], Any]]:
-    """What is timed, by name."""
+    """Return the calls to be timed, by name."""
     return {
         "table": lambda: worlds_of(deck),
         "prove by table": lambda: prove_deck(deck),
@@ -42,7 +42,7 @@ def contenders(deck: Deck) -> dict[str, Callable[[], Any]]:
 
 
 def measure(rounds: int) -> dict[str, float]:
-    """Median milliseconds of each contender over decks and rounds."""
+    """Return the median milliseconds of each contender over decks and rounds."""
     times: dict[str, list[float]] = {}
     made = decks()
     for _ in range(rounds):
@@ -55,7 +55,7 @@ def measure(rounds: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Read the command line, measure, print."""
+    """Parse the command line, measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", action="store_true")

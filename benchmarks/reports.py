@@ -1,7 +1,7 @@
-"""Seconds that `harness report` takes over ten thousand episodes: a run is grown from one recorded here, by seeds.
+"""Benchmark of `harness report` over 10,000 episodes: a recorded run is extended by copying it to more seeds.
 
-Processor seconds are told beside those of the clock, since a shared machine only keeps the former still. With --limit the
-script fails where the best round took more processor seconds than that.
+Processor seconds are shown beside wall-clock seconds, since only the former are stable on a shared machine. With --limit the
+script fails if the best round took more processor seconds.
 
     python benchmarks/reports.py [--family contract] [--episodes 10000] [--rounds 3] [--limit 5] [--html]
 """
@@ -23,14 +23,14 @@ AGENTS = {"contract": "oracle", "calendar": "imap", "hidden-profile": "pool"}
 
 
 def recorded(family: str, out: Path) -> Path:
-    """One short real run of a family."""
+    """Record one short real run of a family."""
     command = [*HARNESS, "run", family, "--agent", AGENTS[family], "--runtime", "inprocess", "--out", str(out), "--yes"]
     subprocess.run(command, check=True, capture_output=True)
     return out
 
 
 def grown(run: Path, out: Path, episodes: int) -> int:
-    """The same run with as many seeds as make so many episodes; how many it has."""
+    """Extend the run with more seeds to at least `episodes` episodes. Return their number."""
     results = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(run.glob("episodes/*/*/*/result.json"))]
     seeds = -(-episodes // len(results))
     plan = json.loads((run / "run.json").read_text(encoding="utf-8"))
@@ -46,7 +46,7 @@ def grown(run: Path, out: Path, episodes: int) -> int:
 
 
 def timed(command: Sequence[str]) -> tuple[float, float]:
-    """Seconds of the clock and of the processor that a command takes."""
+    """Return the wall-clock and processor seconds that a command takes."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -54,7 +54,7 @@ def timed(command: Sequence[str]) -> tuple[float, float]:
 
 
 def main() -> int:
-    """Grow a run, report on it in rounds, and print the best of them."""
+    """Extend a run, report on it in rounds, and print the best of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--family", choices=sorted(AGENTS), default="contract")
     parser.add_argument("--episodes", type=int, default=10_000)

@@ -1,10 +1,10 @@
-"""Seconds and memory of commands over a hundred thousand recorded episodes, in a folder and packed into one file.
+"""Time and memory of commands over 100,000 recorded episodes, in a folder and packed into one file.
 
-A real run of every task under a few seeds is grown by seeds and attempts. Only results are written anew; the other files are
-links to the recorded ones, so the disk holds each once: with `--copies` they are files of their own, and are thrown out of the
-page cache before `pack`, which then reads a cold disk. Each command runs by itself; its seconds, processor seconds and highest
-resident memory, that of its children included, are printed as rows of a table. Exports that take long run over a part of the
-run and over a seventh of that part, so that memory which grows shows.
+A real run of every task under a few seeds is extended to more seeds and attempts. Only results are written again; the other
+files are links to the recorded ones, so the disk holds each once. With `--copies` they are separate files, which are removed
+from the page cache before `pack`, so that it reads from a cold disk. Each command runs by itself; its seconds, processor
+seconds and peak resident memory, including child processes, are printed as table rows. Slow exports run over a part of the run
+and over a seventh of that part, to show growth of memory.
 
     python benchmarks/scale.py [--seeds 153] [--attempts 3] [--base FOLDER] [--copies] [--keep]
 """
@@ -27,18 +27,18 @@ HARNESS = (sys.executable, "-m", "harness")
 FAMILIES = ("contract", "calendar", "hidden-profile")
 Put = Callable[[Path, Path], object]
 RECORDED = 7
-"""Seeds that are really played; later ones repeat these."""
+"""Number of seeds that are actually played; later ones repeat these."""
 
 
 def recorded(out: Path) -> Path:
-    """A real run of every task, under a few seeds."""
+    """Record a real run of every task, under a few seeds."""
     command = [*HARNESS, "run", *FAMILIES, "--seeds", f"0-{RECORDED - 1}", "--agent", "oracle", "--runtime", "inprocess"]
     subprocess.run([*command, "--out", str(out), "--yes"], check=True, capture_output=True)
     return out
 
 
 def grown(run: Path, out: Path, seeds: int, attempts: int, *, put: Put = os.link) -> Path:
-    """The run with so many seeds and attempts; `put` makes every file of an episode but its result."""
+    """Extend the run to this number of seeds and attempts. `put` creates every file of an episode except its result."""
     plan = json.loads((run / "run.json").read_bytes())
     folders = sorted(run.glob("episodes/*/*"))
     for part in ("identity", "request"):
@@ -62,7 +62,7 @@ def grown(run: Path, out: Path, seeds: int, attempts: int, *, put: Put = os.link
 
 
 def evict(run: Path) -> None:
-    """Throw a run's files out of the page cache, as far as they are on the disk."""
+    """Remove a run's files from the page cache, as far as they are on the disk."""
     os.sync()
     for folder, _, names in os.walk(run):
         for name in names:
@@ -72,7 +72,7 @@ def evict(run: Path) -> None:
 
 
 def measured(what: str, command: Sequence[str]) -> None:
-    """Run a command and print what it took."""
+    """Run a command and print its time and memory."""
     started = time.perf_counter()
     with subprocess.Popen([*HARNESS, *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         told = process.stderr.read().decode() if process.stderr else ""
@@ -84,7 +84,7 @@ def measured(what: str, command: Sequence[str]) -> None:
 
 
 def table(base: Path, run: Path, parts: Sequence[tuple[int, Path]], *, cold: bool) -> None:
-    """Every command over the run, and the long exports over its parts."""
+    """Measure every command over the run, and the long exports over its parts."""
     packed = base / "run.run.parquet"
     packed.unlink(missing_ok=True)
     print("| command | wall s | CPU s | peak MB |\n|---|--:|--:|--:|")
@@ -103,7 +103,7 @@ def table(base: Path, run: Path, parts: Sequence[tuple[int, Path]], *, cold: boo
 
 
 def main() -> int:
-    """Grow the runs, time the commands, and remove it all."""
+    """Create the runs, time the commands, and remove everything."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=153)
     parser.add_argument("--attempts", type=int, default=3)

@@ -1,12 +1,12 @@
-"""How many episodes one process holds open at once, how fast they go, and whether memory stays flat.
+"""Benchmark of the in-process environment: open episodes per process, throughput, and whether memory stays flat.
 
     python benchmarks/training.py [--episodes 2000] [--rounds 5] [--processes 2] [--json]
 
-The episodes are shared by as many processes as there are cores to be used. In each, a round opens all episodes of a mix of
-families (contracts by tool calls, calendars, hidden profiles), then answers one turn of each in turn until all are over, as a
-training loop does that samples a batch, and judges them together. No model is asked: a contract is played by its own solution,
-call by call, and seats of games say the same few sentences. The table has the megabytes of all processes after each round and
-at the highest; the digest is over all trace hashes, so it must not change.
+The episodes are split among the processes, one per core to be used. In each process, a round opens all episodes of a mix of
+families (contracts by tool calls, calendars, hidden profiles), answers one turn of each in turn until all are over, like a
+training loop that samples a batch, and judges them together. No model is called: a contract is played by its own solution, call
+by call, and seats of games say the same few sentences. The table has the megabytes of all processes after each round and at the
+peak. The digest covers all trace hashes, so it must not change.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ GAMES = (
     '{"slot": 3, "reason": "it is free"}',
     "I agree with what was said.",
 )
-"""What seats say in turn: enough for a game to go through all of its turns."""
+"""Replies of seats, in rotation, with which a game goes through all of its turns."""
 
 
 @dataclass(frozen=True)
 class TrainingRound:
-    """One round of all episodes."""
+    """Figures of a round of all episodes."""
 
     judged: int
     turns: int
@@ -50,17 +50,17 @@ class TrainingRound:
     play_s: float
     judge_s: float
     mib: float
-    """Resident memory once the round's episodes are gone."""
+    """Resident memory after the round's episodes are freed."""
 
     peak_mib: float
-    """The most that was resident so far."""
+    """Peak resident memory so far."""
 
     mean_reward: float
     digest: str
 
 
 def _together(shares: Sequence[TrainingRound]) -> TrainingRound:
-    """One round of several processes, which worked side by side."""
+    """Combine one round of several processes that ran in parallel."""
     count = sum(one.judged for one in shares)
     return TrainingRound(
         count,
@@ -74,7 +74,7 @@ def _together(shares: Sequence[TrainingRound]) -> TrainingRound:
 
 
 def main() -> None:
-    """Play the rounds, and print what they took."""
+    """Play the rounds and print time and memory."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--episodes", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=5)
@@ -96,7 +96,7 @@ def main() -> None:
 
 
 def _mix(count: int) -> list[tuple[Task, int]]:
-    """Tasks of all families by turns, each with the next seed once all of its family were taken."""
+    """Return tasks of all families in turn, with the next seed once all tasks of the family were used."""
     families = [tasks_named(name) for name in ("contract", "calendar", "hidden-profile")]
     places = [(families[number % 3], number // 3) for number in range(count)]
     return [(tasks[place % len(tasks)], place // len(tasks)) for tasks, place in places]
@@ -121,7 +121,7 @@ def _round(mix: Sequence[tuple[Task, int]]) -> TrainingRound:
 
 
 def _play(episodes: Sequence[Episode]) -> int:
-    """One turn of each episode after the other, until all are over; how many turns that were."""
+    """Play one turn of each episode in turn until all are over. Return the number of turns."""
     answers, turns, left = {id(one): _player(one.task) for one in episodes}, 0, list(episodes)
     while left:
         for episode in left:
@@ -150,7 +150,7 @@ def _model(task: Task) -> SolutionModel:
 
 
 def _resident() -> float:
-    """MiB of this process now."""
+    """Return the resident memory of this process in MiB."""
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize() / 2**20
 
 

@@ -1,7 +1,7 @@
-"""What judging a calendar game costs, step by step: reading its log, rebuilding the game, privacy losses, the whole verdict.
+"""Benchmark of judging a calendar game by step: parsing its log, replaying the game, privacy losses, the whole verdict.
 
-One canonical task (5 agents, 16 slots, 5 meetings of 3) is played by each typed protocol; then the steps take turns in short
-rounds within one run, because timings on a shared machine only mean something as ratios. The aim for `vps` is 0.5 ms.
+One canonical task (5 agents, 16 slots, 5 meetings of 3) is played by each typed protocol. The steps then alternate in short
+rounds within one run, because timings on a shared machine are meaningful only as ratios. The goal for `vps` is 0.5 ms.
 
     python benchmarks/vps.py [--rounds 15] [--json]
 """
@@ -38,7 +38,7 @@ OTHERS = {"channels": "dm", "turn_cap": 0, "message_cap": 0, "decision_retries":
 
 
 def scenario() -> Scenario:
-    """A canonical task: nine errands an agent, two of them blocked, every agent in three meetings."""
+    """Return a canonical task: nine errands per agent, two of them blocked, every agent in three meetings."""
     draw = random.Random(1)
     errands = []
     for agent in range(5):
@@ -53,7 +53,7 @@ def scenario() -> Scenario:
 
 
 def log_of(folder: Path, task: Scenario, protocol: str) -> bytes:
-    """The log of a game in which every seat plays one protocol."""
+    """Return the log of a game in which every seat plays one protocol."""
     options = {name: Option(default="profile", doc=name) for name in CHOICES} | {"profile": Option(default="text", doc="both")}
     for name, value in OTHERS.items():
         options[name] = Option(type=type(value).__name__, default=value, doc=name)  # type: ignore[arg-type]
@@ -73,7 +73,7 @@ def log_of(folder: Path, task: Scenario, protocol: str) -> bytes:
 
 
 def timed(step: Callable[[], object], times: int = 20) -> float:
-    """Milliseconds of one call."""
+    """Return the milliseconds of one call."""
     start = time.perf_counter()
     for _ in range(times):
         step()
@@ -81,7 +81,7 @@ def timed(step: Callable[[], object], times: int = 20) -> float:
 
 
 def measured(log: bytes, certificate: dict[str, object], rounds: int) -> dict[str, float]:
-    """The median over rounds of each step, in ms."""
+    """Return the median of each step over the rounds, in ms."""
     episode = Episode(tuple(read_log(log)))
     rebuilt = replay(episode)
     steps: dict[str, Callable[[], object]] = {
@@ -100,7 +100,7 @@ def measured(log: bytes, certificate: dict[str, object], rounds: int) -> dict[st
 
 
 def main() -> None:
-    """Play, measure, print."""
+    """Play, measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", action="store_true")

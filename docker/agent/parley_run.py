@@ -1,12 +1,12 @@
-"""Runs one command for the host, inside `main`: bounded time, bounded memory, an exact result.
+"""Runs one command for the host inside `main`, with bounded time and memory and an exact result.
 
-In, on stdin: one JSON line {command, timeout, cap, files, stdin}, then archives of so many bytes each, which are unpacked
-first, then `stdin` bytes for the command.
-Out, on stdout: one JSON line {code, omitted, size} or {error}, and then `size` bytes of what the command printed.
-1. The command gets a session of its own; at the limit its whole group is killed and `code` is null.
-2. stdout and stderr share one pipe. The first quarter and the last three quarters of `cap` bytes are kept, the rest counted.
-3. It is over when the command itself ends: a background child that still holds the pipe is not waited for.
-It imports little and runs with -I -S, because it starts anew for every command, in a place its agent controls.
+Input on stdin: one JSON line {command, timeout, cap, files, stdin}, then archives of the given sizes, which are unpacked first,
+then `stdin` bytes for the command.
+Output on stdout: one JSON line {code, omitted, size} or {error}, then `size` bytes of the command's output.
+1. The command gets its own session. At the timeout its whole process group is killed and `code` is null.
+2. stdout and stderr share one pipe. The first quarter and the last three quarters of `cap` bytes are kept, the rest is counted.
+3. The run ends when the command itself ends: a background child that still holds the pipe is not waited for.
+It imports little and runs with -I -S, because it starts again for every command, in an environment that its agent controls.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ import sys
 import time
 
 DRAIN_S = 0.05
-"""How long after the command's end output of its children is still taken."""
+"""Seconds after the command's end in which output of its children is still read."""
 
 CHUNK = 65_536
 
 
 class Kept:
-    """The head and the tail of a stream, and how many bytes there were."""
+    """The head and the tail of a stream, and its total size."""
 
     def __init__(self, cap: int) -> None:
         self._head_room, self._tail_room = cap // 4, cap - cap // 4
         self._head, self._tail, self._total = bytearray(), bytearray(), 0
 
     def add(self, data: bytes) -> None:
-        """Take the next bytes."""
+        """Add the next bytes."""
         self._total += len(data)
         taken = self._head_room - len(self._head)
         self._head += data[:taken]
@@ -41,7 +41,7 @@ class Kept:
             del self._tail[: -self._tail_room or None]
 
     def result(self) -> tuple[bytes, int]:
-        """What was kept, and how many bytes were left out of its middle."""
+        """Return the kept bytes, and the number of bytes omitted from the middle."""
         output = bytes(self._head + self._tail[max(0, len(self._tail) - self._tail_room) :])
         return output, self._total - len(output)
 
@@ -68,7 +68,7 @@ class Child:
         self._feed()
 
     def follow(self, until: float) -> int | None:
-        """Move bytes until the command ends; its exit code, or None at the limit."""
+        """Transfer bytes until the command ends. Return its exit code, or None at the timeout."""
         while True:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
@@ -80,13 +80,13 @@ class Child:
             self._move(left)
 
     def drain(self) -> None:
-        """Take what is still in the pipe, and what children write in the next moment."""
+        """Read what is still in the pipe, and what children write within DRAIN_S."""
         until = time.monotonic() + DRAIN_S
         while self._open and (left := until - time.monotonic()) > 0:
             self._move(left)
 
     def kill(self) -> None:
-        """End the whole group and reap the command."""
+        """Kill the process group and reap the command."""
         os.killpg(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
 
@@ -104,7 +104,7 @@ class Child:
             self._feed()
 
     def _feed(self) -> None:
-        """Give the command what its stdin will take; close it after the last byte."""
+        """Write as much to the command's stdin as it accepts, and close it after the last byte."""
         try:
             while self._stdin:
                 self._stdin = self._stdin[os.write(self._input, self._stdin[:CHUNK]) :]
@@ -116,7 +116,7 @@ class Child:
 
 
 def run(asked: dict[str, object], stdin: bytes) -> tuple[dict[str, object], bytes]:
-    """The header and the output of one command."""
+    """Run one command. Return the header and its output."""
     command = [str(part) for part in asked["command"]]  # type: ignore[attr-defined]
     try:
         child = Child(command, stdin, int(asked["cap"]))  # type: ignore[call-overload]
@@ -137,12 +137,12 @@ UNPACK_LIMIT_S = 60.0
 
 
 def unpacked(archive: bytes, cap: int) -> tuple[dict[str, object], bytes]:
-    """What became of an archive, as of any command."""
+    """Unpack an archive. Return the header and output as for any command."""
     return run({"command": UNPACK, "timeout": UNPACK_LIMIT_S, "cap": cap}, archive)
 
 
 def main() -> None:
-    """Serve one request and end."""
+    """Serve one request and exit."""
     asked = json.loads(sys.stdin.buffer.readline())
     for size in asked["files"]:
         header, output = unpacked(sys.stdin.buffer.read(int(size)), asked["cap"])

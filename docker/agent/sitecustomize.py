@@ -1,8 +1,8 @@
-"""Python's time.sleep moves the world's clock, and its stopwatches advance by what was slept.
+"""Makes time.sleep move the world's clock, and advances Python's stopwatches by the time slept.
 
 Python imports this file at start-up from the standard library's own folder, so that -I, -E and every
-virtual environment load it too. It acts only where PARLEY_VIRTUAL_TIME=1 is set. It runs before every
-program, so it imports only what the interpreter has already loaded, and the socket when first needed.
+virtual environment load it too. It acts only if PARLEY_VIRTUAL_TIME=1 is set. It runs before every
+program, so it imports only modules that the interpreter has already loaded, and the socket when first needed.
 """
 
 import os
@@ -16,10 +16,10 @@ POLLING_PACKAGES = ("subprocess", "multiprocessing")
 
 
 class Stopwatch:
-    """The machine's monotonic time plus what this process slept on the world's clock.
+    """The machine's monotonic time plus the time that this process slept on the world's clock.
 
-    Its bound methods replace functions of `time`: kept as an attribute of somebody's class they do not
-    turn into methods of that class, exactly like the built-in functions they stand for.
+    Its bound methods replace functions of `time`. As attributes of another class they do not turn into methods of that class,
+    exactly like the built-in functions that they replace.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Stopwatch:
         return "stopwatch"
 
     def sleep(self, seconds: float, /) -> None:
-        """Ask the world to move its clock; polls and zero wait for real, what no sleep accepts raises as ever."""
+        """Move the world's clock; polling and zero wait in real time. Invalid values raise the errors of time.sleep."""
         span = float(seconds if isinstance(seconds, float) else index(seconds))
         if not 0 <= span < float("inf"):
             self._sleep(seconds)
@@ -47,26 +47,26 @@ class Stopwatch:
                 self._slept_ns -= int(-round(span * 1000, 6) // 1) * 1_000_000
 
     def monotonic_ns(self) -> int:
-        """time.monotonic_ns, moved."""
+        """Return time.monotonic_ns plus the slept time."""
         return self._monotonic_ns() + (0 if _caller_polls() else self._slept_ns)
 
     def perf_counter_ns(self) -> int:
-        """time.perf_counter_ns, moved."""
+        """Return time.perf_counter_ns plus the slept time."""
         return self._perf_counter_ns() + (0 if _caller_polls() else self._slept_ns)
 
     def monotonic(self) -> float:
-        """time.monotonic, moved."""
+        """Return time.monotonic plus the slept time."""
         return (self._monotonic_ns() + (0 if _caller_polls() else self._slept_ns)) / 1e9
 
     def perf_counter(self) -> float:
-        """time.perf_counter, moved."""
+        """Return time.perf_counter plus the slept time."""
         return (self._perf_counter_ns() + (0 if _caller_polls() else self._slept_ns)) / 1e9
 
 
 def _caller_polls() -> bool:
-    """Whether the code that called the stopwatch waits for a real process by polling.
+    """Return True if the code that called the stopwatch waits for a real process by polling.
 
-    On the world's clock such a loop would burn virtual minutes, and its deadline would pass in no time.
+    On the world's clock such a loop would consume virtual minutes, and its deadline would pass at once.
     """
     caller = sys._getframe(1).f_back  # noqa: SLF001 - inspect is too slow to import at every start
     # A thread may start in the stopwatch itself, and then nobody called it.
@@ -74,14 +74,14 @@ def _caller_polls() -> bool:
 
 
 def _wait_for_real(seconds: float) -> None:
-    """The real sleep, by select: libfaketime 0.9.10 breaks the absolute clock_nanosleep under time.sleep (EINVAL)."""
+    """Sleep in real time, by select: libfaketime 0.9.10 breaks the absolute clock_nanosleep under time.sleep (EINVAL)."""
     from select import select  # noqa: PLC0415 - few programs come here
 
     select([], [], [], seconds)
 
 
 def _ask_world(seconds: float) -> None:
-    """POST /clock/wait; raises RuntimeError with the world's words when it refuses, OSError when it is gone."""
+    """POST /clock/wait. Raises RuntimeError with the world's message if it refuses, OSError if it is not reachable."""
     body = b'{"seconds": %s}' % repr(seconds).encode()
     head = b"POST /clock/wait HTTP/1.1\r\nHost: api:8080\r\nConnection: close\r\n"
     reply = _exchange(head + b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
@@ -91,7 +91,7 @@ def _ask_world(seconds: float) -> None:
 
 
 def _exchange(request: bytes) -> bytes:
-    """One request over one connection, below every Python module that a program may replace or patch."""
+    """Send one request over one connection, below every Python module that a program may replace or patch."""
     from _socket import socket  # noqa: PLC0415 - few programs come here
 
     link = socket()

@@ -1,4 +1,4 @@
-"""Attacks 5 to 7: answers that lie in reach, and what is handed in without the work."""
+"""Attacks 5 to 7: answers within the agent's reach, and submissions without any work."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from harness.runtimes.docker.runtime import DockerRuntime
 from worlds.core.wire import WireRequest
 
 SHORTEST, LONGEST = 8, 1 << 16
-"""Bytes of what is handed in that are looked for as they are: fewer may be there by accident."""
+"""Range in bytes of the submitted values that are searched for verbatim. Shorter ones may occur by chance."""
 
 
 class AnswersInReach(Attack):
-    """Attack 5: answers that lie in reach: in the image of `main`, in its environment, in a repository, behind a route.
+    """Attack 5: answers within reach: in the image or environment of `main`, in a repository, behind a route.
 
-    1. What the agent can see before it has done anything is collected as the agent's user: environment and history of every
-       repository; files, history and settings of the folder's own image layers; the answer of every route it can think of.
-    2. All of it is searched for what must stay hidden (harness.attacks.hidden). What routes answer is also searched for what
-       the solution hands in: of a world, of the same seed; of a foreign folder, in the same episode, before the solution was
-       run.
-    Routes that the solution uses or the instruction names may tell what they tell.
+    1. Everything that the agent can see before it acts is collected as the agent's user: the environment, the history of
+       every repository, files, history and settings of the folder's own image layers, and the answers of all likely routes.
+    2. The collection is searched for material that must stay hidden (harness.attacks.hidden). Answers of routes are also
+       searched for the values that the solution submits: for a world at the same seed, for a foreign folder in the same
+       episode, before the solution runs.
+    Routes that the solution uses or the instruction names are allowed to reveal their answers.
     """
 
     number = 5
@@ -47,7 +47,7 @@ class AnswersInReach(Attack):
     flaw = Flaw(benchjack=("V2",), abc=("T.5",))
 
     def strike(self, target: Target) -> Exam:
-        """Look at everything there is to see."""
+        """Search everything that the agent can see."""
         exam = Exam()
         hidden = hidden_of(target.task)
         self._look_at_image(target, hidden, exam)
@@ -71,7 +71,7 @@ class AnswersInReach(Attack):
                 exam.notes.append(f"a layer of the image holds {hit} in /{file.path}, which a later one takes away")
 
     def _look_at_world(self, target: Target, hidden: Hidden, exam: Exam) -> None:
-        """Environment and repositories with a shell, routes by call; each episode asks no more than its budget has."""
+        """Search environment and repositories with a shell, and routes by request, within the budget of each episode."""
         seen: list[bytes] = []
         recording = target.recording()
         routes = [path for path in paths_of(target.task) if not _meant(path, target.instruction, recording)]
@@ -82,7 +82,7 @@ class AnswersInReach(Attack):
         self._see(seen, hidden, exam)
 
     def _look_from_main(self, target: Target, hidden: Hidden, exam: Exam) -> None:
-        """Everything in one episode: what is seen first, the solution after it."""
+        """Search a foreign folder in one episode: first look around, then run the solution."""
         seen: list[bytes] = []
         answers: list[Asked] = []
         made: list[Recording] = []
@@ -122,7 +122,7 @@ def _looked(pod: Pod) -> bytes:
 
 
 def _calling(paths: Iterable[str], answers: list[Asked], seen: list[bytes] | None) -> Act:
-    """What asks a world for paths and keeps its answers; first it looks around in `main`, where `seen` is given."""
+    """Return an act that requests paths and stores the answers. It first looks around in `main` if `seen` is given."""
 
     def act(pod: Pod) -> None:
         if seen is not None:
@@ -135,7 +135,7 @@ def _calling(paths: Iterable[str], answers: list[Asked], seen: list[bytes] | Non
 
 
 def _handed_in(target: Target, recording: Recording) -> dict[bytes, str]:
-    """What the solution handed in, file or body, by its bytes; nothing that the instruction says."""
+    """Return the files and bodies that the solution submitted, by content, except text from the instruction."""
     handed = (one.request for one in recording.exchanges if one.request.path != b"/clock/wait")
     bodies = {f"{one.method} {one.path.decode()}": one.body for one in handed}
     known = target.instruction.encode()
@@ -154,7 +154,7 @@ def _solution_text(target: Target) -> str:
 
 
 def _meant(path: str, instruction: str, recording: Recording) -> bool:
-    """Whether a route may tell what it tells."""
+    """Return True if a route is allowed to reveal its answer."""
     used = {one.request.path.decode("ascii", "replace") for one in recording.exchanges}
     return path in used or named_in(path, instruction)
 
@@ -165,7 +165,7 @@ _TAKEN, _OPAQUE = ".wh.", ".wh..wh..opq"
 
 
 class Added(NamedTuple):
-    """One file of a layer; `gone` where a later layer takes it away."""
+    """A file in a layer; `gone` is True if a later layer removes it."""
 
     path: str
     data: bytes
@@ -173,7 +173,7 @@ class Added(NamedTuple):
 
 
 def image_of(task: Task, runtime: Runtime) -> str | None:
-    """The id of the image that the folder builds for `main`, or None where it builds none."""
+    """Return the id of the image that the folder builds for `main`, or None if it builds none."""
     if not isinstance(runtime, DockerRuntime):
         return None
     built = runtime.prepare([task])
@@ -181,7 +181,7 @@ def image_of(task: Task, runtime: Runtime) -> str | None:
 
 
 def settings_of(runtime: Runtime, image: str) -> bytes:
-    """What an image's history and settings say."""
+    """Return the history and settings of an image."""
     engine = _engine(runtime)
     with engine.doing("reading an image's history") as api:
         told = [row.get("CreatedBy", "") for row in api.history(image)]
@@ -189,9 +189,9 @@ def settings_of(runtime: Runtime, image: str) -> bytes:
 
 
 def added_files(task: Task, runtime: Runtime, image: str) -> Iterator[Added]:
-    """Every regular file, of at most 64 MiB, that the folder's Dockerfile adds to the image that it is built FROM.
+    """Yield every regular file, up to 64 MiB, that the folder's Dockerfile adds to its base image.
 
-    Those that a later layer takes away are told apart: no agent in a container can read them, whoever has the image can.
+    Files that a later layer removes are marked: an agent in a container cannot read them, but the image contains them.
     """
     engine = _engine(runtime)
     below = _layers_below(task, engine, image)
@@ -210,7 +210,7 @@ def added_files(task: Task, runtime: Runtime, image: str) -> Iterator[Added]:
 
 
 def _layers_below(task: Task, engine: Engine, image: str) -> int:
-    """How many layers belong to what the image is built on."""
+    """Return the number of layers that belong to the base image."""
     with engine.doing("inspecting an image") as api:
         mine = api.inspect_image(image)["RootFS"]["Layers"]
         dockerfile = task.path / "environment" / "Dockerfile"
@@ -229,7 +229,7 @@ def _layers_below(task: Task, engine: Engine, image: str) -> int:
 
 
 def _taken_away(archive: tarfile.TarFile, names: list[str]) -> list[set[str]]:
-    """For each layer the paths that it takes away from those below; a folder stands for all in it."""
+    """Return the paths that each layer removes from those below; a folder stands for everything in it."""
     taken: list[set[str]] = []
     for name in names:
         with tarfile.open(fileobj=_member(archive, name)) as layer:
@@ -263,30 +263,29 @@ def _engine(runtime: Any) -> Engine:
 
 
 MOST_LITERALS, MOST_JOINED = 4, 400
-"""Literals that get an episode of their own, and those that are joined."""
+"""Maximum number of literals with an episode of their own, and of literals that are joined."""
 
 MOST_TURNS = 5000
 _LENGTHS = range(2, 200)
 
 
 class Dummy(NamedTuple):
-    """One content that is handed in."""
+    """Content to submit."""
 
     name: str
     content: bytes
     telling: bool = True
-    """Whether a reward for it is a hole; else it is worth a note."""
+    """True if a reward for it is a hole; otherwise a reward is a note."""
 
 
 class DummyArtifact(Attack):
-    """Attack 6: artifacts without any work in them: empty, a lonely brace, every option at once, the instruction itself.
+    """Attack 6: submissions without any work: empty, a single brace, every option at once, the instruction itself.
 
-    What is handed in depends on the folder: the body of POST /submission, the reply to every turn of a game, or every declared
-    artifact of `main` (where none is declared, every file that the solution makes). Each content has an episode of its own,
-    since the first that is handed in is the only one. A literal of the tests that earns something by itself is the answer, or
-    one of a few options: a note, as nobody who does not know the tests would come upon it. All of them at once are no answer to
-    anything; but where the instruction does not name them that is a note too, because they may be the parts of what had to be
-    written.
+    The submission depends on the folder: the body of POST /submission, the reply to every turn of a game, or every declared
+    artifact of `main` (without a declaration, every file that the solution makes). Each content has its own episode, since only
+    the first submission counts. A literal of the tests that earns a reward alone is the answer or one of a few options. That is
+    a note, since an agent that does not know the tests would not find it. All literals at once answer nothing; but unless the
+    instruction names them, a reward for that is also a note, because they may be parts of the required text.
     """
 
     number = 6
@@ -295,11 +294,11 @@ class DummyArtifact(Attack):
     flaw = Flaw(benchjack=("V5", "V6"), abc=("T.10",))
 
     def inapplicable(self, target: Target) -> Reason | None:
-        """It needs something to hand in."""
+        """Return NO_ARTIFACT if a foreign folder has nothing to submit."""
         return None if not target.foreign or _paths(target) else Reason.NO_ARTIFACT
 
     def strike(self, target: Target) -> Exam:
-        """Hand each in."""
+        """Submit each dummy in an episode of its own."""
         exam = Exam()
         for dummy in dummies(target):
             gained = target.gain(_handed(target, dummy.content))
@@ -310,7 +309,7 @@ class DummyArtifact(Attack):
 
 
 def dummies(target: Target) -> Iterator[Dummy]:
-    """What is handed in for a folder."""
+    """Yield the contents to submit for a folder."""
     for content in ("", "{}") if target.task.is_seated else ("", "{}", "[]"):
         yield Dummy(repr(content), content.encode())
     yield Dummy("the instruction", target.instruction.encode())
@@ -326,7 +325,7 @@ def dummies(target: Target) -> Iterator[Dummy]:
 
 
 def literals_of_tests(target: Target) -> list[str]:
-    """The literals of the tests, the longest first."""
+    """Return the literals of the tests, longest first."""
     tests = files_of(target.task.path / "tests")
     texts = [(path.suffix, path.read_text(encoding="utf-8", errors="replace")) for path in tests if path.name != "Dockerfile"]
     stripped = {one.strip() for suffix, text in texts for one in literals(suffix, text) if len(one.strip()) in _LENGTHS}
@@ -334,7 +333,7 @@ def literals_of_tests(target: Target) -> list[str]:
 
 
 def _paths(target: Target) -> list[str]:
-    """The files that are handed in."""
+    """Return the paths of the files to submit."""
     return target.artifacts or sorted(path for path in target.recording().files if not path.startswith("/tmp/"))
 
 
@@ -346,7 +345,7 @@ def _handed(target: Target, content: bytes) -> Outcome:
 
 
 def _write(pod: Pod, paths: list[str], content: bytes) -> None:
-    """As the agent's user: what it may not write, it cannot hand in."""
+    """Write the content as the agent's user, who can only submit files that it may write."""
     pod.put({"/tmp/parley-dummy": content})
     for path in map(shlex.quote, paths):
         shell(pod, f"mkdir -p $(dirname {path}); cat /tmp/parley-dummy > {path}")
@@ -357,7 +356,7 @@ def _submit(pod: Pod, content: bytes) -> None:
 
 
 def _answer_turns(pod: Pod, content: bytes) -> None:
-    """The host plays every seat, as it does for all agents of a game."""
+    """Answer the turns of every seat as the host, as it does for all agents of a game."""
     turns = json.loads(pod.call_as_host(WireRequest("GET", b"/turns")).body)["turns"]
     for _ in range(MOST_TURNS):
         if not turns:
@@ -367,22 +366,21 @@ def _answer_turns(pod: Pod, content: bytes) -> None:
 
 
 CARRIED = 8
-"""Bytes that a service said and that stand in what is handed in: fewer may be there by accident."""
+"""Bytes of a service's answer that must reappear in a submission. Shorter matches may occur by chance."""
 
 STATIC = "static answer"
 
 
 class PlantedAnswer(Attack):
-    """Attack 7: what the solution handed in, handed in again without the work that led there.
+    """Attack 7: the solution's submission, replayed without the work that led to it.
 
-    The solution is recorded once. Then, in other episodes:
-    1. only what it handed in: of a world the last thing it sent, at the same seed, with no other request; of a foreign folder
-       the files that it made. Where the environment has a service that the work must go through, a reward is a hole. Elsewhere
-       the artifact is the work: a note.
-    2. everything it said and made, in another instance: at the next seed, or, since foreign folders know no seeds, in a second
-       episode. A reward is a hole where something a service said in the first instance was handed in and is still right in the
-       second. The turns of a game are played again one by one and all of them count, so there it is a note: a folder is one
-       game.
+    The solution is recorded once. Other episodes then replay:
+    1. only the submission. For a world this is the last request of the solution, at the same seed; for a foreign folder, the
+       files that it made. If the environment has a service that the work must use, a reward is a hole. Otherwise the artifact
+       is the work, and a reward is a note.
+    2. all requests and files, in another instance: at the next seed, or in a second episode for foreign folders, which have no
+       seeds. A reward is a hole if the submission contains a service's answer from the first instance and is still correct in
+       the second. In games every turn is replayed and counts, so a reward there is a note: a folder is one game.
     """
 
     number = 7
@@ -391,11 +389,11 @@ class PlantedAnswer(Attack):
     flaw = Flaw(benchjack=("V7",), abc=("T.4", "T.10"))
 
     def inapplicable(self, target: Target) -> Reason | None:
-        """It needs a solution."""
+        """Return NO_SOLUTION if the folder has no solution."""
         return None if (target.task.path / "solution").is_dir() else Reason.NO_SOLUTION
 
     def strike(self, target: Target) -> Exam:
-        """Record, then plant."""
+        """Record the solution, then replay its submission."""
         exam = Exam()
         seeds = parse_seeds(target.task.parley.seeds) if target.task.parley else [0]
         recording = target.recording(seeds[0])
@@ -443,7 +441,7 @@ class PlantedAnswer(Attack):
 
 
 def carried_over(instruction: str, recording: Recording) -> str | None:
-    """What a service said first and was handed in after it: where it stands, or None."""
+    """Return where a submission contains text from an earlier service answer, or None."""
     handed = [*recording.files.items()]
     for place, one in enumerate(recording.exchanges):
         later = [(f"{e.request.method} {e.request.path.decode()}", e.request.target + e.request.body) for e in
@@ -457,7 +455,7 @@ def carried_over(instruction: str, recording: Recording) -> str | None:
 
 
 def _words(body: bytes) -> Iterable[bytes]:
-    """Runs of letters and digits, as tokens are, and the whole."""
+    """Yield the whole body and its runs of letters and digits, such as tokens."""
     yield from (word for word in (body.strip(), *re.findall(rb"[\w+/=.~-]+", body)) if len(word) >= CARRIED)
 
 

@@ -1,9 +1,9 @@
-"""An attack is a small class: what it is called, which flaw it looks for, where it does not apply, and how it strikes.
+"""Interface of attacks: a small class with a name, the flaw it looks for, where it does not apply, and how it strikes.
 
-1. `machine` attacks strike what the stamped files of a folder make: they are the same for every folder with those files.
-   `folder` attacks strike what is a folder's own.
-2. An attack counts what it examined. One that examined nothing has failed, unless it says which `Reason` makes it inapplicable.
-3. A `hole` is evidence that the attack succeeded. A `note` is worth telling and no hole.
+1. `machine` attacks target what the stamped files of a folder produce, which is the same for every folder with those files.
+   `folder` attacks target a folder's own files.
+2. An attack counts what it examined. An attack that examined nothing has failed, unless a `Reason` makes it inapplicable.
+3. A `hole` is evidence that the attack succeeded. A `note` is worth reporting but not a hole.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from harness.attacks.target import Target
 from worlds.core.models import Strict
 
 Outcome = Literal["held", "broken", "n/a", "vacuous", "error"]
-"""`vacuous`: it examined nothing and gave no reason; `error`: it could not be carried out. Neither is a pass."""
+"""`vacuous`: it examined nothing and gave no reason. `error`: it could not be carried out. Neither is a pass."""
 
 
 class AttackRow(Strict):
-    """One attack on one folder, or on the machine that several folders share."""
+    """Result of one attack on one folder, or on the machine that several folders share."""
 
     attack: int
     name: str
     scope: Literal["machine", "folder"]
     task_id: str
     shared_by: int = 1
-    """How many of the folders have the machine that was struck at."""
+    """Number of folders that share the attacked machine."""
 
     benchjack: tuple[str, ...] = ()
     abc: tuple[str, ...] = ()
@@ -38,21 +38,21 @@ class AttackRow(Strict):
     holes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     reason: str | None = None
-    """Why an attack is n/a, or what kept it from being carried out."""
+    """The reason why an attack is n/a, or why it could not be carried out."""
 
     hint: str = ""
-    """The next command to type where it was not carried out."""
+    """The next command to run if the attack could not be carried out."""
 
     seconds: float = 0.0
 
     @property
     def passes(self) -> bool:
-        """Whether this row is nothing to worry about."""
+        """True if the outcome needs no attention."""
         return self.outcome in {"held", "n/a"}
 
 
 class Siege(Strict):
-    """Every attack on every folder, as `harness verify --attacks --json` prints it."""
+    """Results of every attack on every folder, as printed by `harness verify --attacks --json`."""
 
     ok: bool
     seconds: float
@@ -60,16 +60,16 @@ class Siege(Strict):
     rows: tuple[AttackRow, ...]
 
     def of(self, outcome: Outcome) -> list[AttackRow]:
-        """The rows with one outcome."""
+        """Return the rows with this outcome."""
         return [row for row in self.rows if row.outcome == outcome]
 
     @property
     def unmade(self) -> list[AttackRow]:
-        """The rows of attacks that could not be carried out, or examined nothing."""
+        """The rows of attacks that could not be carried out or examined nothing."""
         return [row for row in self.rows if not row.passes and row.outcome != "broken"]
 
     def told(self) -> str:
-        """What came of the attacks in one sentence, which begins with those that could not be made."""
+        """Return a one-sentence summary, which starts with the attacks that could not be made."""
         unmade, all_rows = len(self.unmade), len(self.rows)
         succeeded = f"{len(self.of('broken'))} of {all_rows - unmade} attacks succeeded"
         where = f"in {self.runtime}, {self.seconds:.1f} s"
@@ -79,7 +79,7 @@ class Siege(Strict):
         return f"{unmade} of {all_rows} attacks could not be made{rest} {where}"
 
     def summary(self) -> Iterator[tuple[str, ...]]:
-        """One line an attack, over all folders: number, name, ids, things examined, and counts of outcomes."""
+        """Yield one line per attack over all folders: number, name, ids, things examined, and counts of outcomes."""
         for number, name in sorted({(row.attack, row.name) for row in self.rows}):
             rows = [row for row in self.rows if (row.attack, row.name) == (number, name)]
             ids = " ".join((*rows[0].benchjack, *rows[0].abc, *rows[0].openenv))
@@ -98,7 +98,7 @@ Scope = Literal["machine", "folder"]
 
 
 class Reason(StrEnum):
-    """Why an attack does not apply to a folder; the list is closed, so that nothing is waved through."""
+    """Reasons why an attack does not apply to a folder. The list is closed, so no attack can be skipped without one of them."""
 
     ONE_SEAT = "the task has one seat"
     NO_ARTIFACT = "the agent's machine hands in no file"
@@ -108,7 +108,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Flaw:
-    """How others number what an attack looks for."""
+    """Ids of the flaw that an attack looks for, in other catalogues."""
 
     benchjack: tuple[str, ...] = ()
     """Classes V1 to V8 of BenchJack (arXiv 2605.12673)."""
@@ -117,24 +117,24 @@ class Flaw:
     """Items of the Agentic Benchmark Checklist (arXiv 2507.02825), T.1 to T.10."""
 
     openenv: tuple[str, ...] = ()
-    """Check ids of OpenEnv's validation policy, where there is one."""
+    """Check ids of OpenEnv's validation policy, if there are any."""
 
 
 @dataclass
 class Exam:
-    """What one attack examined on one folder, and what came of it."""
+    """Result of an attack on a folder: the number of things examined, the holes and the notes."""
 
     examined: int = 0
     holes: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def look(self, *holes: str | None) -> None:
-        """Count one thing as examined; each text given is a hole in it."""
+        """Count one thing as examined, and add each text given as a hole in it."""
         self.examined += 1
         self.holes += [hole for hole in holes if hole]
 
     def add(self, others: Iterable[Exam]) -> Exam:
-        """This one with all that others examined."""
+        """Add everything that other exams examined, and return this exam."""
         for other in others:
             self.examined += other.examined
             self.holes += other.holes
@@ -143,7 +143,7 @@ class Exam:
 
 
 class Attack(Protocol):
-    """One attack of the list."""
+    """Interface of one attack."""
 
     number: ClassVar[int]
     name: ClassVar[str]
@@ -151,9 +151,9 @@ class Attack(Protocol):
     flaw: ClassVar[Flaw]
 
     def inapplicable(self, target: Target) -> Reason | None:
-        """Why it has nothing to strike at here; None unless an attack says."""
+        """Return the reason why the attack does not apply to the target, or None."""
         return None
 
     def strike(self, target: Target) -> Exam:
-        """Attack; raises BoundaryError where something other than the folder failed."""
+        """Run the attack. Raises BoundaryError if something other than the folder failed."""
         ...

@@ -1,8 +1,8 @@
-"""Attack 17: the folder itself is hostile. Every trap is a changed copy of it, which must be refused before anything starts.
+"""Attack 17: a hostile task folder. Each trap is a modified copy that must be rejected before anything starts.
 
-A copy is read, its digest is made, and the runtime is asked whether it refuses it and to prepare it: what `harness run` does
-before the first episode. It must end in TaskInvalid or UsageError with one line. No episode is played. Reading is done on a
-thread of its own, since what hangs must not hang the suite.
+A copy is read and digested, and the runtime is asked whether it refuses the copy and to prepare it, as `harness run` does
+before the first episode. This must end in TaskInvalid or UsageError with a one-line message. No episode is played. Reading runs
+on a separate thread, so that a hang does not block the suite.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from harness.registry import read_task
 from harness.runtimes.docker.engine.images import linked_context
 
 READING_S = 60.0
-"""Real seconds after which a copy that is still being read counts as one that never ends."""
+"""Timeout for reading a copy, in real seconds."""
 
 LONGEST = 1000
-"""Characters that a refusal may take."""
+"""Maximum characters of an error message."""
 
 NESTED, DIGITS = 100_000, 5000
-"""Levels of a nested value, and digits of a number: more than Python's readers take."""
+"""Levels of a nested value and digits of a number that exceed the limits of Python's parsers."""
 
 LINKED_FILES = ("instruction.md", "environment/extra", "tests/extra", "solution/extra")
 LINKED_FOLDERS = ("environment/api", "environment/extra", "tests", "solution")
@@ -47,7 +47,7 @@ ABSURD = {
 """Resources that no machine has, or that mean no limit, by section."""
 
 NAMES_OUT = ("../x", "x", "/a/../../x", "/")
-"""What no path in a container may be."""
+"""Invalid paths in a container."""
 
 BOMBS: Mapping[str, str] = {
     "nested arrays": f"bomb = {'[' * NESTED}{']' * NESTED}\n",
@@ -55,14 +55,14 @@ BOMBS: Mapping[str, str] = {
     "a key of many parts": f"{'.'.join(['a'] * NESTED)} = 1\n",
     "a number of many digits": f"bomb = {'9' * DIGITS}\n",
 }
-"""First lines of a task.toml that break its readers."""
+"""First lines of a task.toml that break its parsers."""
 
 Spring = Callable[[Path, Path], object]
-"""Turns a copy of a folder into a trap; the second path is a folder outside it, with a secret file."""
+"""Function that turns a copy of a folder into a trap; the second path is a folder outside it with a secret file."""
 
 
 class HostileFolder(Attack):
-    """Links, names, numbers and texts that a harness must refuse."""
+    """Links, names, numbers and texts that a harness must reject."""
 
     number = 17
     name = "the folder itself"
@@ -70,7 +70,7 @@ class HostileFolder(Attack):
     flaw = Flaw(benchjack=("V8",), abc=("T.10",))
 
     def strike(self, target: Target) -> Exam:
-        """Have every trap read."""
+        """Check that every trap is rejected."""
         exam = Exam()
         with tempfile.TemporaryDirectory(prefix="parley-attack-") as name:
             outside = Path(name) / "outside"
@@ -87,7 +87,7 @@ class HostileFolder(Attack):
 
 
 def traps(target: Target) -> Iterator[tuple[str, Spring]]:
-    """Every way to change a copy, by what it is."""
+    """Yield every way to modify a copy, with its description."""
     yield from _misplaced()
     for section, lines in ABSURD.items():
         for line in lines:
@@ -120,7 +120,7 @@ def _of_another_family() -> Iterator[tuple[str, Spring]]:
 
 
 def unrefused(folder: Path, runtime: Runtime) -> str | None:
-    """How a copy got through, or failed to be refused properly; None where it was refused in one line."""
+    """Return how a copy was accepted or badly rejected, or None if it was rejected in one line."""
     ended: list[str | None] = ["is still being read after a minute"]
 
     def read() -> None:
@@ -176,7 +176,7 @@ def _first_line(line: str) -> Spring:
 
 
 def _toml(section: str, line: str) -> Spring:
-    """Sets a key of task.toml: in its section, which is made where there is none, or above all sections."""
+    """Return a function that sets a key of task.toml, in its section (created if missing) or above all sections."""
     key = re.escape(line.partition(" ")[0])
 
     def changed(text: str) -> str:
@@ -203,14 +203,14 @@ PLACES = (
     "environment/api/server.py", "solution/solve.py", "solution/violations.py", "tests/test_outcome.py", "tests/conftest.py",
     "conftest.py", "sitecustomize.py",
 )  # fmt: skip
-"""Files that somebody might import."""
+"""Files that might be imported."""
 
 COMMANDS = (
     ("verify", "{copy}", "--seeds", "0"),
     ("run", "{copy}", "--agent", "oracle", "--runtime", "inprocess", "--seeds", "0", "--out", "{out}"),
     ("show", "{copy}"),
 )
-"""What anybody would type first, without --trust."""
+"""Commands that a user would probably run first, without --trust."""
 
 MARK = """
 
@@ -220,17 +220,17 @@ try:
 except OSError:
     pass
 """
-"""The end of a file that leaves a mark when it is imported, and does nothing where this host is out of reach."""
+"""Code at the end of a file that leaves a mark on import, and does nothing if this host is out of reach."""
 
 _LIMIT_S = 600.0
 
 
 class CodeBeforeTrust(Attack):
-    """Attack 17, second half: code of a folder that nobody vouched for runs on this host.
+    """Attack 17, second half: code of an untrusted folder runs on this host.
 
-    A copy leaves a mark from each of its Python files as soon as one is imported: the world's, the solution's, the tests'. Then
-    the commands are given that anybody would give first. Where a mark lies on this host afterwards, code ran here before trust.
-    Each command is a process of its own, so this is done once for each kind of machine.
+    In a copy each Python file of the world, the solution and the tests leaves a mark when it is imported. Then the commands run
+    that a user would try first. A mark on this host afterwards shows that code ran before it was trusted. Each command is a
+    process of its own, so this is done once per kind of machine.
     """
 
     number = 17
@@ -239,7 +239,7 @@ class CodeBeforeTrust(Attack):
     flaw = Flaw(benchjack=("V4", "V8"), abc=("T.10",))
 
     def strike(self, target: Target) -> Exam:
-        """Type every command about a marked copy."""
+        """Run every command on a marked copy."""
         exam = Exam()
         with tempfile.TemporaryDirectory(prefix="parley-attack-") as name:
             copy, mark = Path(name) / "copy" / target.task.path.name, Path(name) / "mark"
@@ -256,7 +256,7 @@ class CodeBeforeTrust(Attack):
 
 
 def mark_copy(folder: Path, copy: Path, mark: Path) -> None:
-    """A copy of a folder each of whose Python files leaves its name in `mark` when it runs on this host."""
+    """Copy a folder so that each of its Python files writes its name to `mark` when it runs on this host."""
     shutil.copytree(folder, copy, symlinks=True)
     for place in PLACES:
         path = copy / place
@@ -266,7 +266,7 @@ def mark_copy(folder: Path, copy: Path, mark: Path) -> None:
 
 
 def type_command(command: tuple[str, ...], copy: Path, out: Path) -> str:
-    """What `harness ...` says, on a terminal of its own in another folder; its exit code is nobody's concern here."""
+    """Return the output of `harness ...`, run in another folder without a terminal. Its exit code is ignored."""
     words = [word.format(copy=copy, out=out) for word in command]
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
     done = subprocess.run(

@@ -1,7 +1,7 @@
-"""What a verifier runs in, changed from outside: [verifier.env] has bash read a script of ours before the tests.
+"""Attacks 10, 13 and 14 on grading, and a way to change a verifier's environment from outside with [verifier.env].
 
-bash reads the file that BASH_ENV names whenever it runs a script, and takes that name from the output of a command where it is
-one (bash(1), INVOCATION). So a script reaches the tests without a change of the folder, and nothing is built anew.
+bash reads the file named by BASH_ENV whenever it runs a script, and expands a command substitution in that name (bash(1),
+INVOCATION). So a script can run before the tests without a change to the folder and without a rebuild.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from harness.runtimes.docker.runtime import DockerRuntime
 
 YEAR_DAYS = 365
 LIBRARIES = "/usr/lib"
-"""Where libfaketime's own package puts it, in a folder of the machine's kind."""
+"""The folder below which libfaketime's package installs it, in a subfolder per machine type."""
 
 SCRATCH = "/tmp"
-"""A folder of the verifier's machine in which the script is written down."""
+"""Folder of the verifier's machine in which the script is stored."""
 
 _ONLY_TESTS = "case $0 in */test.sh)\n{script}\n;; esac\n"
 _CLOCK = """printenv CLOCK_LIBRARY | base64 -d > {scratch}/clock.so
@@ -44,7 +44,7 @@ echo "the tests begin on $(date +%F)" >&2"""
 
 
 def before_tests(task: Task, script: str, variables: Mapping[str, str] | None = None) -> Task:
-    """The task with a verifier that sources a bash script first; nothing else of it changes."""
+    """Return the task with a verifier that sources a bash script first; nothing else changes."""
     content = base64.b64encode(_ONLY_TESTS.replace("{script}", script).encode()).decode()
     file = f"{SCRATCH}/before-the-tests"
     env = {"BASH_ENV": f"$(base64 -d > {file} <<< {content}; echo {file})", **(variables or {})}
@@ -52,14 +52,14 @@ def before_tests(task: Task, script: str, variables: Mapping[str, str] | None = 
 
 
 def with_verifier(task: Task, **changed: object) -> Task:
-    """The task with some of [verifier] changed."""
+    """Return the task with some fields of [verifier] changed."""
     return replace(task, file=task.file.model_copy(update={"verifier": task.file.verifier.model_copy(update=changed)}))
 
 
 def a_year_later(task: Task) -> Task:
-    """The task with a verifier whose clock is a year ahead; it says the date that it begins on.
+    """Return the task with a verifier whose clock is a year ahead and that prints its starting date.
 
-    Raises RuntimeFailure where this host has no libfaketime to give it.
+    Raises RuntimeFailure if this host has no libfaketime.
     """
     library = next(Path(LIBRARIES).glob("*/faketime/libfaketime.so.1"), None)
     if library is None:
@@ -70,13 +70,13 @@ def a_year_later(task: Task) -> Task:
 
 
 def begun_on(output: bytes) -> date | None:
-    """The date that a verifier of `a_year_later` says it began on; None where it never said."""
+    """Return the date that a verifier of `a_year_later` printed, or None if it printed none."""
     said = re.search(rb"the tests begin on (\d{4}-\d\d-\d\d)", output)
     return date.fromisoformat(said[1].decode()) if said else None
 
 
 TOOLS = "python3 python pytest uv pip curl wget nc cmp diff grep jq node npm go cargo make cat tar test"
-"""What tests are made of."""
+"""Tools that tests commonly use."""
 
 BROKEN = {
     "no tool is there": "PATH=/nowhere",
@@ -85,7 +85,7 @@ BROKEN = {
     "the tests end at once with 0": "exit 0",
     "the tests end at once with 137": "exit 137",
 }
-"""How a verifier breaks: bash scripts, read before the tests."""
+"""Ways in which a verifier breaks, as bash scripts that are read before the tests."""
 
 QUARTERS = (0, 1, 2, 3)
 _LIMIT_S = 20.0
@@ -93,13 +93,13 @@ _SOLVING_S = 120.0
 
 
 class VerifiersCrash(Attack):
-    """Attack 10: something is gone or broken when the verifier wants it; then an episode earns nothing, or is not graded.
+    """Attack 10: something that the verifier needs is missing or broken. The episode must earn nothing or stay ungraded.
 
-    1. The agent tries to end the services beside it; then each service is ended for it, from outside. It did no work.
-    2. The verifier itself breaks: each way is a script that bash reads before the tests. The evidence is a good log where there
-       is one, and that of no work where there is none.
-    3. The evidence ends early: the oracle's log, or else its files, cut at each quarter. A file that passes although it was cut
-       is a hole only where an empty one does not pass: otherwise the verdict does not rest on it, and that is a note.
+    1. The agent tries to stop the services beside it. Then each service is stopped from outside. No work is done.
+    2. The verifier itself breaks: each way is a script that bash reads before the tests. The evidence is the oracle's log if
+       there is one, otherwise the evidence of no work.
+    3. The evidence is truncated: the oracle's log, or else its files, cut at each quarter. A file that passes although it was
+       cut is a hole only if an empty one does not pass. Otherwise the verdict does not depend on it, which is a note.
     """
 
     number = 10
@@ -108,7 +108,7 @@ class VerifiersCrash(Attack):
     flaw = Flaw(benchjack=("V6",), abc=("T.3", "T.10"))
 
     def strike(self, target: Target) -> Exam:
-        """Break everything that a pass needs."""
+        """Break everything that a pass depends on."""
         exam = Exam()
         _end_services(target, exam)
         if target.foreign:
@@ -120,7 +120,7 @@ class VerifiersCrash(Attack):
 
 
 def _end_services(target: Target, exam: Exam) -> None:
-    """From the agent's place, and from outside where the runtime lets us: with no work done."""
+    """Stop services as the agent, and from outside if the runtime allows it, with no work done."""
     names = ["api"] if not target.foreign else []
     engine = target.runtime.engine if isinstance(target.runtime, DockerRuntime) else None
 
@@ -143,7 +143,7 @@ def _end_services(target: Target, exam: Exam) -> None:
 
 
 def _judge_broken(target: Target, exam: Exam) -> None:
-    """A good log, judged by a broken verifier; then a log that ends early, judged as ever."""
+    """Judge a good log with broken verifiers, then truncated logs with the normal verifier."""
     log = target.oracle().files["events.jsonl"]
     for how, broken in BROKEN.items():
         passed = _passed(target, before_tests(target.task, broken), log)
@@ -173,7 +173,7 @@ def _break_verifier(target: Target, exam: Exam) -> None:
 
 
 def _cut_files(target: Target, exam: Exam) -> None:
-    """The right work, with each file that is handed in cut at each quarter."""
+    """Do the correct work, with each submitted file cut at each quarter."""
     paths = handed_in(target)
     if not paths or not (target.task.path / "solution").is_dir():
         return
@@ -197,17 +197,18 @@ def _with_files_cut(target: Target, paths: list[str], quarter: int) -> Outcome:
 
 
 _SLACK_DAYS = 2
-"""Between zones and over midnight the date may differ so much."""
+"""Tolerance in days for the date, because of time zones and midnight."""
 
 
 class FloorAndCeiling(Attack):
-    """Attack 13: the two ends of the scale, each reached twice with equal results, whenever and wherever the grading happens.
+    """Attack 13: both ends of the scale, each reached twice with equal results, regardless of when and where grading happens.
 
-    Nobody attacks here. An attack says little about a folder in which doing nothing earns something, or the right work nothing.
+    This is a check, not an attack: attacks mean little for a folder in which doing nothing earns a reward, or correct work
+    earns none.
     1. nop and the oracle are played twice each.
-    2. The oracle's evidence is graded once more, with the verifier's clock a year ahead and, where it had one, without a
-       network. Where that comes out differently, it is graded as before and then with each change alone, so that the hole names
-       its cause.
+    2. The oracle's evidence is graded again, with the verifier's clock a year ahead and, if it had network access, without it.
+       If the result differs, the evidence is graded unchanged and then with each change alone, so that the hole names its
+       cause.
     """
 
     number = 13
@@ -216,7 +217,7 @@ class FloorAndCeiling(Attack):
     flaw = Flaw(abc=("T.1", "T.3", "T.4", "T.6", "T.8", "T.9"))
 
     def strike(self, target: Target) -> Exam:
-        """Play both ends twice, then grade the right work again."""
+        """Play both ends twice, then grade the correct work again."""
         exam, outcomes = Exam(), {}
         for who, once, again, wanted in (
             ("nop", target.idle, target.nop, 0.0),
@@ -251,9 +252,10 @@ def _grade_again(target: Target, played: Outcome, exam: Exam) -> None:
 
 
 def _differs(target: Target, changed: Task, played: Outcome) -> str | None:
-    """How the right work fares under a changed verifier, where that is otherwise than before; raises RuntimeFailure.
+    """Return how the result of the correct work differs under a changed verifier, or None.
 
-    Where there is a log it is the evidence, and graded again. A foreign task has none, and is played again.
+    A log is evidence that can be graded again. A foreign task has none, so it is played again. Raises RuntimeFailure if the
+    verifier's clock could not be changed.
     """
     if target.foreign:
         outcome = target.oracle(task=changed)
@@ -286,7 +288,7 @@ def _same(first: Outcome, second: Outcome) -> bool:
 
 
 RAN = "parley-honeypot-ran"
-"""What the log of a verifier says when the contradiction was seen."""
+"""Text in a verifier's log that shows that the contradiction ran."""
 
 IMPOSSIBLE = f'''
 
@@ -300,7 +302,7 @@ def test_parley_honeypot() -> None:
             pathlib.Path(folder, "{RAN}").write_text("{RAN}")
     assert False, "nobody can pass this"
 '''
-"""The test that is added."""
+"""The added test, which always fails."""
 
 WRAPPER = f"""#!/bin/bash
 bash "${{BASH_SOURCE[0]%/*}}/test.original.sh" "$@"
@@ -310,18 +312,18 @@ exit $code
 """
 
 BEFORE = "/var/tmp/parley-before"
-"""Is as old as the agent's first act."""
+"""A file as old as the agent's first action."""
 
 _COPIES = shutil.ignore_patterns("__pycache__")
 
 
 class Honeypot(Attack):
-    """Attack 14: a variant that nobody can solve, where a pass of the folder's own solution says that anything passes.
+    """Attack 14: an unsolvable variant. If the folder's own solution passes it, then anything passes.
 
-    1. Tests that pytest runs get one more, which contradicts whatever was handed in. It notes that it ran, so that a verifier
-       which runs chosen tests only is not accused of ignoring it.
-    2. Elsewhere everything that the solution made is taken away before the verifier looks: what is handed in, what changed in
-       the agent's machine, and the services that could be asked.
+    1. pytest tests get an additional test that contradicts any submission. It records that it ran, so that a verifier that
+       runs only selected tests is not accused of ignoring it.
+    2. Otherwise everything that the solution made is removed before the verifier runs: submitted files, changes in the
+       agent's machine, and the services that the verifier could ask.
     """
 
     number = 14
@@ -330,11 +332,11 @@ class Honeypot(Attack):
     flaw = Flaw(benchjack=("V6",), abc=("T.7", "T.10"))
 
     def inapplicable(self, target: Target) -> Reason | None:
-        """There must be a solution to contradict."""
+        """Return NO_SOLUTION if the folder has no solution to contradict."""
         return None if (target.task.path / "solution").is_dir() else Reason.NO_SOLUTION
 
     def strike(self, target: Target) -> Exam:
-        """The oracle, then nop, on an impossible variant; on the other variant where the first was not seen."""
+        """Run the oracle, then nop, on an unsolvable variant; use the other variant if the first one did not run."""
         exam = Exam()
         for made in (contradicted, bereft):
             with made(target.task) as variant:
@@ -353,7 +355,7 @@ class Honeypot(Attack):
 
 @contextmanager
 def contradicted(task: Task) -> Iterator[Task | None]:
-    """A copy whose tests hold one that always fails; None where pytest does not run them."""
+    """Yield a copy whose tests include one that always fails, or None if pytest does not run them."""
     names = [path for pattern in ("test_*.py", "*_test.py") for path in sorted((task.path / "tests").rglob(pattern))]
     if not names or not _runs_pytest(task):
         yield None
@@ -368,7 +370,7 @@ def contradicted(task: Task) -> Iterator[Task | None]:
 
 @contextmanager
 def bereft(task: Task) -> Iterator[Task | None]:
-    """A copy whose verifier finds nothing: no artifact, nothing that changed in the agent's machine, and no service."""
+    """Yield a copy whose verifier finds no artifacts, no changes in the agent's machine and no services."""
     sources = " ".join(quote(artifact.source) for artifact in task.file.artifacts)
     changed = (
         f"[ -e {BEFORE} ] && find / -xdev -newer {BEFORE} ! -type d ! -path '/proc/*' ! -path '/sys/*' ! -path '/dev/*' "
@@ -397,7 +399,7 @@ def _wrap(folder: Path, wrapper: str) -> None:
 
 
 def _services(task: Task) -> list[str]:
-    """Names of the services beside `main`, as a compose file writes them; too many do no harm."""
+    """Return the names of services beside `main` in a compose file. Extra names do no harm."""
     compose = task.path / "environment" / "docker-compose.yaml"
     text = compose.read_text(encoding="utf-8") if compose.is_file() else ""
     return [name for name in re.findall(r"^  ([\w-]+):\s*$", text, re.MULTILINE) if name != "main"]
@@ -412,14 +414,14 @@ def _needs_hands(target: Target) -> bool:
 
 
 def _solve(task: Task, pod: Pod) -> None:
-    """Play the original's solution, which is the copy's as well."""
+    """Play the original's solution, which is also the copy's."""
     if pod.has_main:
         shell(pod, f"touch {BEFORE}; sleep 0.01")
     SolutionAgent().play(task, 0, pod, Budget(wall_s=WALL_S), Report("oracle"))
 
 
 def _bit(outcome: Outcome) -> bool:
-    """Whether the contradiction was seen by the verifier."""
+    """Return True if the verifier ran the contradiction."""
     return RAN.encode() in outcome.files.get("verifier.log", b"")
 
 

@@ -1,15 +1,15 @@
-"""What of a folder no agent may come across: the material of its solution and tests, and a quick search for it.
+"""Material of a folder's solution and tests that must stay hidden from agents, and a fast search for it.
 
-What counts as material, so that nothing is found in a sound folder:
-1. Files of solution/ and tests/, without the rendered instruction, Dockerfiles, and what `harness sync` writes into every
-   folder. Of Python files the string literals that are no docstrings; of JSON the leaves; of other text its words, of data
-   files (`DATA`) its lines too; a binary file is material as a whole.
-2. A literal or line of at least 16 bytes that tells something: 8 different characters or more, and a digit or both cases.
-   Paths and addresses are none, and nothing that the instruction says.
-3. A hit is a 16-byte shingle of that which tells something by itself, or a whole file. Encoded or packed material is not
-   recognised.
-How it is searched: 16 bytes at any place cover one aligned block of 8, so each aligned block of the data is looked up in the
-set of all 8-byte windows of the shingles; only where one is known are the shingles around it compared.
+The definition of material avoids false positives in sound folders:
+1. Files of solution/ and tests/, except the rendered instruction, Dockerfiles, and files that `harness sync` writes to every
+   folder. For Python files, the string literals except docstrings; for JSON, the leaves; for other text its words, and for data
+   files (`DATA`) also its lines. A binary file is material as a whole.
+2. A literal or line of at least 16 bytes with enough entropy: 8 different characters or more, and a digit or both cases. Paths,
+   addresses and text from the instruction are excluded.
+3. A hit is a 16-byte shingle of such material that has enough entropy itself, or a whole file. Encoded or packed material is
+   not recognised.
+The search: any 16 consecutive bytes cover one aligned block of 8, so each aligned block of the data is looked up in the set of
+all 8-byte windows of the shingles. The surrounding shingles are compared only for known blocks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from harness.registry import Task, files_of
 
 SHINGLE, BLOCK = 16, 8
 DATA = frozenset({".csv", ".json", ".jsonl", ".md", ".toml", ".tsv", ".txt", ".xml", ".yaml", ".yml"})
-"""Files whose lines are values."""
+"""Suffixes of files whose lines are values."""
 
 _SYNCED = re.compile(rb"Boilerplate \S+, written by `harness sync`")
 _MOST = 1 << 20
@@ -35,22 +35,22 @@ _MOST = 1 << 20
 
 @dataclass(frozen=True)
 class Hidden:
-    """The material, ready to be searched for."""
+    """The hidden material, indexed for searching."""
 
     shingles: dict[bytes, str]
-    """Where each comes from."""
+    """Source file of each shingle."""
 
     digests: dict[str, str]
-    """The names of whole files by SHA-256."""
+    """Names of whole files by SHA-256."""
 
     blocks: frozenset[int]
 
     def whole(self, data: bytes) -> str | None:
-        """Which file this is, or None."""
+        """Return the name of the file with exactly this content, or None."""
         return self.digests.get(hashlib.sha256(data).hexdigest())
 
     def within(self, data: bytes) -> str | None:
-        """The first shingle that stands in `data`, with where it comes from, or None."""
+        """Return the first shingle that `data` contains, with its source, or None."""
         view = memoryview(data)[: len(data) // BLOCK * BLOCK].cast("Q")
         if self.blocks.isdisjoint(view):
             return None
@@ -63,7 +63,7 @@ class Hidden:
 
 
 def hidden_of(task: Task, instruction: str = "") -> Hidden:
-    """The material of one folder; `instruction` is what this episode's says, beside instruction.md."""
+    """Return the hidden material of one folder; `instruction` is the episode's text in addition to instruction.md."""
     known = ((task.path / "instruction.md").read_text(encoding="utf-8", errors="replace") + instruction).encode()
     shingles: dict[bytes, str] = {}
     digests: dict[str, str] = {}
@@ -80,7 +80,7 @@ def hidden_of(task: Task, instruction: str = "") -> Hidden:
 
 
 def material(task: Task) -> Iterator[tuple[str, Path]]:
-    """The files that must stay hidden, by name."""
+    """Yield the files that must stay hidden, with their names."""
     for room in ("solution", "tests"):
         for path in files_of(task.path / room) if (task.path / room).is_dir() else ():
             plain = path.name in {"instruction.md", "Dockerfile"} or path.stat().st_size > _MOST
@@ -89,7 +89,7 @@ def material(task: Task) -> Iterator[tuple[str, Path]]:
 
 
 def values(suffix: str, data: bytes) -> Iterator[bytes]:
-    """The literals, leaves, words and lines of one file that are material."""
+    """Yield the literals, leaves, words and lines of one file that are material."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -103,7 +103,7 @@ def values(suffix: str, data: bytes) -> Iterator[bytes]:
 
 
 def literals(suffix: str, text: str) -> Iterator[str]:
-    """Every literal of a text file, whatever it tells."""
+    """Yield every literal of a text file, regardless of its entropy."""
     if suffix == ".py":
         try:
             yield from _strings(ast.parse(text))
@@ -124,7 +124,7 @@ def literals(suffix: str, text: str) -> Iterator[str]:
 
 
 def tells(value: bytes) -> bool:
-    """Whether so many bytes are no accident: 8 different ones or more, and among them a digit or letters of both cases."""
+    """Return True if the bytes are unlikely to occur by chance: 8 or more different ones, with a digit or both letter cases."""
     both = value != value.lower() and value != value.upper()
     return len(set(value)) >= BLOCK and (both or any(48 <= byte <= 57 for byte in value))
 
@@ -134,7 +134,7 @@ def _address(value: bytes) -> bool:
 
 
 def _strings(tree: ast.Module) -> Iterator[str]:
-    """String constants but for docstrings."""
+    """Yield string constants other than docstrings."""
     said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:

@@ -1,11 +1,12 @@
-"""Leaves things in `main` as the agent's user, has the episode graded, and says where they could be left.
+"""Attacks 1 to 4: leave files and processes in `main` as the agent's user, then have the episode graded.
 
-The scripts print `+ PLACE` for each place where something was left or started, and `- PLACE` where it could not be.
+The scripts print `+ PLACE` for each place where something was left or started, and `- PLACE` where that failed.
 
-The paths and programs that the files of a folder name: where somebody may look for what an agent left.
+`named_paths`, `named_folders` and `named_programs` are the paths and programs that the files of a folder name, which its
+verifier or services may read.
 
-The attacks know all of a folder, its hidden tests too. What they find may be no path at all, a route for instance; then
-nothing can be left there, and nothing is lost.
+The attacks may read the whole folder, including hidden tests. A match may not be a path at all, for example a route; then
+nothing can be left there, which is harmless.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from harness.pod import Pod
 from harness.registry import Task
 
 MOST = 150
-"""So many places are tried at most."""
+"""Maximum number of places to try."""
 
 _READ = ("environment", "tests", "instruction.md")
 _LONGEST = 1 << 16
@@ -35,20 +36,20 @@ _SYSTEM = ("/bin", "/boot", "/dev", "/lib", "/lib64", "/proc", "/run", "/sbin", 
 
 
 def named_paths(task: Task) -> list[str]:
-    """Absolute paths outside the system's own folders, in order of their names."""
+    """Return absolute paths outside system folders, sorted by name."""
     paths = {match.rstrip("/") for text in _texts(task) for match in _PATH.findall(text)}
     return sorted(path for path in paths if path and not _is_system(path))[:MOST]
 
 
 def named_folders(task: Task) -> list[str]:
-    """What of these paths may be a folder: those whose name has no suffix, and what lies above the others."""
+    """Return paths that may be folders: those without a suffix, and the parents of the others."""
     paths = [PurePosixPath(path) for path in named_paths(task)]
     folders = {str(path.parent if path.suffix else path) for path in paths} | {str(path.parent) for path in paths}
     return sorted(path for path in folders if path != "/" and not _is_system(path))[:MOST]
 
 
 def named_programs(task: Task) -> list[str]:
-    """File names of scripts, without a folder."""
+    """Return file names of scripts, without a folder."""
     return sorted({match for text in _texts(task) for match in _PROGRAM.findall(text)})[:MOST]
 
 
@@ -67,19 +68,19 @@ _SHOWN = 12
 
 @dataclass(frozen=True)
 class Leaving:
-    """One thing to do in `main`: a command, and the files it needs, by name in /tmp."""
+    """An action in `main`: a command, and the files in /tmp that it needs, by name."""
 
     what: str
     command: str
     files: Mapping[str, str]
 
     def put(self) -> dict[str, bytes]:
-        """The files, ready to be put there."""
+        """Return the files by their path in `main`."""
         return {f"/tmp/{name}": text.encode() for name, text in self.files.items()}
 
 
 def leave(target: Target, leaving: Leaving) -> Exam:
-    """One episode of it; each place that its command names is one thing examined."""
+    """Run an action in one episode. Each place that its command reports counts as one thing examined."""
     said: list[str] = []
 
     def act(pod: Pod) -> None:
@@ -95,9 +96,9 @@ def leave(target: Target, leaving: Leaving) -> Exam:
 
 
 def scatter(source: str, *places: str, keep: Iterable[str] = (), as_file: bool = False) -> str:
-    """The command that copies what lies in /tmp/<source> to every place; one with a $ in it is for bash to work out.
+    """Return the command that copies /tmp/<source> to every place; bash expands places that contain a $.
 
-    A place that does not exist becomes a folder, or a file where that is asked for; tools named in `keep` stay as they are.
+    A place that does not exist becomes a folder, or a file if `as_file` is set. Tools named in `keep` are not replaced.
     """
     where = " ".join(place if "$" in place else quote(place) for place in places)
     return f"AS={'file' if as_file else 'folder'} KEEP={quote(' '.join(keep))} bash /tmp/scatter /tmp/{source} {where}"
@@ -122,30 +123,32 @@ CONTENTS = {
     "infinity": '{"reward": Infinity}',
     "not a number": '{"reward": NaN}',
 }
-"""What is planted as a reward file, by what is odd about it."""
+"""Contents planted as a reward file, by description."""
 
 REPORT = json.dumps({
     "reward": 1.0, "score": 1.0, "success": True, "passed": True, "resolved": True, "failure_label": "SUCCESS",
     "type": "request", "kind": "goal", "status": 200, "exitcode": 0, "summary": {"passed": 1, "failed": 0, "total": 1},
     "results": {"summary": {"tests": 1, "passed": 1, "failed": 0}, "tests": [{"name": "test", "status": "passed"}]},
 })  # fmt: skip
-"""What is planted as the outcome of tests."""
+"""Content planted as a test report."""
 
 REWARD_FOLDERS = (
     "/logs/verifier", "/logs/artifacts", "/logs", "/state", "/tests", "/workspace", "/workspace/logs/verifier", "/app", "/tmp",
     "/var/tmp", "/dev/shm",
 )  # fmt: skip
-"""Where verifiers keep their own, under Harbor and here, and where agents work."""
+"""Folders where verifiers keep their files, under Harbor and here, and where agents work."""
 
 
 class PlantedReward(Attack):
     """Attack 1: rewards, verdicts and reports written where a verifier might look for its own.
 
-    1. Each content is one that some reader would take for a pass: a number, a list, `true`, a string, two keys, an endless
-       file, a link to one. A report says of tests that all passed, in the forms that test runners write.
-    2. They are planted where verifiers keep their own, in the working folder, and at every path that the folder's files name.
-    3. One content would hide another, so each has an episode of its own where the verifier shares the agent's machine. Where
-       only artifacts reach it three are enough, for what an artifact may say is another attack's; where none does, one.
+    1. Each content is one that some parser would accept as a pass: a number, a list, `true`, a string, two keys, an endless
+       file, a link to one. A report says that all tests passed, in the formats of common test runners.
+    2. They are planted where verifiers keep their own files, in the working folder, and at every path that the folder's files
+       name.
+    3. Contents would overwrite each other, so each has an episode of its own if the verifier shares the agent's machine. If
+       only artifacts reach the verifier, 3 are enough, since the content of artifacts is the subject of another attack. If no
+       artifact does, 1 is enough.
     """
 
     number = 1
@@ -154,7 +157,7 @@ class PlantedReward(Attack):
     flaw = Flaw(benchjack=("V7",), abc=("T.5", "T.10"))
 
     def strike(self, target: Target) -> Exam:
-        """Plant everything everywhere, and look at the reward."""
+        """Plant each content in every place, and check the reward."""
         exam = Exam()
         for name, how, content in reward_plans(target):
             planting = reward_plan(target.task, target.artifacts, how, content)
@@ -164,14 +167,14 @@ class PlantedReward(Attack):
 
 
 def reward_plan(task: Task, artifacts: Sequence[str], how: str = "write", content: str = CONTENTS["an object"]) -> Leaving:
-    """One content, planted in one way at every place."""
+    """Return the action that plants one content in one way in every place."""
     places = [*REWARD_FOLDERS, *named_paths(task), *(str(PurePosixPath(source).parent) for source in artifacts), *artifacts]
     command = f'bash /tmp/plant {how} {" ".join(map(quote, dict.fromkeys(places)))} "$PWD"'
     return Leaving("a reward", command, {"plant": script("plant"), "reward": content, "report": REPORT})
 
 
 def reward_plans(target: Target) -> Iterator[tuple[str, str, str]]:
-    """Name, way and content of each episode."""
+    """Yield name, method and content for each episode."""
     content = CONTENTS["an object"]
     yield "an object", "write", content
     if target.shares_verifier:
@@ -192,18 +195,18 @@ STARTERS = (
     "/etc/cron.d/late", "/etc/cron.hourly/late", "/etc/init.d/late", "/etc/profile.d/late.sh", "/etc/rc.local",
     "/docker-entrypoint.d/late.sh", "$HOME/.config/autostart/late.sh",
 )  # fmt: skip
-"""Where machines keep what they start by themselves."""
+"""Places from which machines start programs by themselves."""
 
 POLL_S = 1.0
-"""Real seconds for who polls the places where the program was left."""
+"""Real seconds that programs get to poll the places where the payload was left."""
 
 
 class LateDaemon(Attack):
     """Attack 2: a reward that is written after the verifier wrote its own.
 
-    1. Daemons, started in every way in which one may outlive its agent, and two kinds of writing: at once, and half by half.
-    2. Where daemons die with their agent, somebody else may start one: a verifier that runs what was handed in, a service that
-       polls a folder, a hook. So the program is left at every path that the folder's files name.
+    1. Daemons are started in every way that may outlive the agent, with two kinds of writing: at once, and in two halves.
+    2. If daemons die with their agent, something else may start one: a verifier that runs submitted code, a service that polls
+       a folder, a hook. So the payload is left at every path that the folder's files name.
     """
 
     number = 2
@@ -212,12 +215,12 @@ class LateDaemon(Attack):
     flaw = Flaw(benchjack=("V1",), abc=("T.5", "T.10"))
 
     def strike(self, target: Target) -> Exam:
-        """Start it, then in another episode leave it to be started."""
+        """Start a daemon, then in another episode leave a payload to be started."""
         return Exam().add(leave(target, leaving) for leaving in late_plans(target.task))
 
 
 def late_plans(task: Task) -> tuple[Leaving, Leaving]:
-    """A daemon, and a program left to be started."""
+    """Return two actions: start a daemon, and leave a payload to be started."""
     daemon = Leaving("a daemon", "bash /tmp/linger /tmp/late", {"linger": script("linger"), "late": script("late")})
     programs = [f"$PWD/{name}" for name in named_programs(task)]
     files = {**SCATTER, "left/late.sh": PAYLOAD, "left/late.py": PAYLOAD}
@@ -230,13 +233,13 @@ JUDGES = (
     "cargo", "cmp", "curl", "diff", "gcc", "git", "go", "grep", "java", "jq", "make", "node", "npm", "npx", "pip", "pip3",
     "py.test", "pytest", "python", "python3", "sha256sum", "test", "uv", "uvx", "wget",
 )  # fmt: skip
-"""What a verifier goes by: a stand-in ends well and does nothing else."""
+"""Tools that decide a verdict. The stand-in exits with success and does nothing else."""
 
 PLUMBING = (
     "awk", "base64", "bash", "cat", "chmod", "chown", "cp", "cut", "date", "env", "find", "head", "ls", "mkdir", "mv", "rm",
     "sed", "setsid", "sh", "sleep", "sort", "tail", "tee", "timeout", "tr", "wc",
 )  # fmt: skip
-"""What gets a verifier as far as that: a stand-in passes on what it was asked, since a verifier that breaks gives nothing."""
+"""Tools that a verifier needs to run at all. The stand-in calls the real tool, since a broken verifier gives no reward."""
 
 PASS_ON = f"""#!/bin/bash
 [ -e /tmp/late.$UID ] || {{ : > /tmp/late.$UID; ({LINE}); }} > /dev/null 2>&1
@@ -250,7 +253,7 @@ TOOL_FOLDERS = (
     "${PATH//:/ }", "$(tr '\\0' '\\n' < /proc/1/environ | sed -n 's/^PATH=//p' | tr : ' ')", "$HOME/bin", "$HOME/.local/bin",
     "$HOME/.cargo/bin", "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/root/.local/bin", "/opt/bin",
 )  # fmt: skip
-"""Where tools are looked for: on this shell's path, on that of the machine's first process, and by habit."""
+"""Folders that are searched for tools: this shell's path, the path of the machine's first process, and common ones."""
 
 PROFILES = (
     "$HOME/.bashrc", "$HOME/.bash_profile", "$HOME/.profile", "$HOME/.zshenv", "$PWD/.bashrc", "$PWD/.envrc", "/etc/profile",
@@ -263,10 +266,10 @@ export PATH=/tmp/shims:$PATH PYTHONPATH=/tmp/shims BASH_ENV=/tmp/shims/bash
 
 
 class Trojans(Attack):
-    """Attack 3: programs that stand in for the tools a verifier calls, and files that shells and loaders read on their way.
+    """Attack 3: programs that replace the tools a verifier calls, and files that shells and loaders read at startup.
 
-    A stand-in starts the payload and ends well. It is put into every folder of a search path that the agent may write to; the
-    profile files put such a folder first, for whoever starts a shell later.
+    A stand-in starts the payload and exits with success. It is placed in every folder of a search path that the agent may write
+    to. Profile files put such a folder first in the path of shells started later.
     """
 
     number = 3
@@ -275,12 +278,12 @@ class Trojans(Attack):
     flaw = Flaw(benchjack=("V1", "V7"), abc=("T.5", "T.10"))
 
     def strike(self, target: Target) -> Exam:
-        """Plant them all."""
+        """Plant all stand-ins and profile files."""
         return leave(target, tools_plan(target.task))
 
 
 def tools_plan(task: Task) -> Leaving:
-    """Stand-ins in every folder of a search path, and the profile files."""
+    """Return the action that places stand-ins in every folder of a search path, and the profile files."""
     shims = {f"shims/{tool}": PAYLOAD for tool in JUDGES}
     shims |= {f"shims/{tool}": PASS_ON.replace("TOOL", tool) for tool in PLUMBING}
     bins = [folder for folder in named_folders(task) if folder.endswith("bin")]
@@ -325,7 +328,7 @@ HOOKS = {
     "jest.config.js": f"require('child_process').execSync({json.dumps(LINE)}); module.exports = {{}};\n",
     "Makefile": f"all test check:\n\t{LINE.replace('$', '$$')}\n",
 }
-"""What is loaded unasked, by its name in the folder where it is looked for."""
+"""Files that are loaded automatically, by their name in the folder that is searched."""
 
 HOOK_FOLDERS = (
     "$PWD", "$HOME", "/", "/tests", "/tmp", "/workspace", "/app",
@@ -335,11 +338,11 @@ HOOK_FOLDERS = (
 
 
 class RunnerHooks(Attack):
-    """Attack 4: files that test runners and interpreters load by themselves.
+    """Attack 4: files that test runners and interpreters load automatically.
 
-    They are put into the working folder, the home, every folder that the task names, and whatever folder of packages the agent
-    may write to. Each starts the payload; those of pytest also turn every failure into a pass, for a verifier whose reward lies
-    out of the payload's reach.
+    They are placed in the working folder, the home, every folder that the task names, and any package folder that the agent may
+    write to. Each starts the payload. Those for pytest also turn every failure into a pass, in case the payload cannot reach
+    the verifier's reward.
     """
 
     number = 4
@@ -348,11 +351,11 @@ class RunnerHooks(Attack):
     flaw = Flaw(benchjack=("V1",), abc=("T.5", "T.10"))
 
     def strike(self, target: Target) -> Exam:
-        """Plant them all."""
+        """Plant all hooks."""
         return leave(target, hooks_plan(target.task))
 
 
 def hooks_plan(task: Task) -> Leaving:
-    """Every hook in every folder that a runner may start in, or load packages from."""
+    """Return the action that places every hook in all folders where a runner may start or load packages."""
     command = scatter("hooks", *HOOK_FOLDERS, *named_folders(task))
     return Leaving("hooks", command, {**SCATTER, **{f"hooks/{name}": text for name, text in HOOKS.items()}})

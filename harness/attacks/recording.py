@@ -1,11 +1,11 @@
-"""The folder's own solution, played while everything it says and makes is written down.
+"""A recorded play of the folder's own solution: its requests, their answers and its files.
 
-1. A solution of ours is code of the folder, so it is played in `main`, by a program that hands it a client which writes down
-   each request and its answer. The turns of a game are open there, as they are under Harbor. Where the folder has a plan alone,
-   its family's player plays that.
-2. Of a foreign folder solution/solve.sh runs behind a small proxy, where `main` has a python3 for it, and the files that it
-   made are read out: every one newer than its start, and every declared artifact.
-3. What listens in `main` is looked up before anything of this starts.
+1. A solution in Parley's format is code of the folder, so it is played in `main`, by a program that gives it a recording
+   client. In games the turn routes are open there, as under Harbor. If the folder has only a plan, its family's player plays
+   it.
+2. A foreign folder's solution/solve.sh runs behind a small proxy, if `main` has python3. The files that it made are read
+   afterwards: every file newer than its start, and every declared artifact.
+3. The listening ports of `main` are determined before any of this starts.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from harness.registry import Task, contents_of
 from worlds.core.wire import WireRequest, WireResponse
 
 SLICE = 45_000
-"""Bytes read at once: in base64 they fit what is kept of a command's output."""
+"""Bytes per read; in base64 they fit the limit for a command's output."""
 
 MOST = 4 << 20
-"""Bytes read of one file."""
+"""Maximum bytes read of one file."""
 
 
 class RecordedExchange(NamedTuple):
-    """One request that was made, of whom, and its answer."""
+    """A request, the service it was sent to, and its answer."""
 
     host: str
     port: int
@@ -48,7 +48,7 @@ class RecordedExchange(NamedTuple):
 
 
 def read_out(pod: Pod, path: str, most: int = MOST) -> bytes:
-    """A file of `main`, or its first `most` bytes; empty where it cannot be read."""
+    """Return a file of `main`, or its first `most` bytes; empty if it cannot be read."""
     data = b""
     while len(data) < most:
         done = shell(pod, f"tail -c +{len(data) + 1} {path} | head -c {SLICE} | base64 -w0")
@@ -63,14 +63,14 @@ def read_out(pod: Pod, path: str, most: int = MOST) -> bytes:
 
 
 def exchanges_of(data: bytes) -> tuple[RecordedExchange, ...]:
-    """The exchanges in what record-solution or the proxy wrote; what is no such line is passed over."""
+    """Parse the exchanges written by record-solution or the proxy, skipping other lines."""
     if data.startswith(b"\x1f\x8b"):
         data = gzip.decompress(data)
     return tuple(_exchange(line) for line in data.splitlines() if line.startswith(b"["))
 
 
 def lines_of(exchanges: Iterable[RecordedExchange]) -> bytes:
-    """Exchanges as in-main/resend reads them."""
+    """Return exchanges in the format that in-main/resend reads."""
     return b"".join(json.dumps(_row(one)).encode() + b"\n" for one in exchanges)
 
 
@@ -101,7 +101,7 @@ _LISTENING = re.compile(rb"^listening (\d+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Recording:
-    """What the solution said and made in one episode."""
+    """Requests and files of the solution in one episode."""
 
     exchanges: tuple[RecordedExchange, ...] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -110,11 +110,11 @@ class Recording:
 
     reward: float = 0.0
     note: str = ""
-    """What could not be recorded."""
+    """A note on what could not be recorded."""
 
 
 class Recorder:
-    """The agent that plays the solution; `recording` is what it wrote down."""
+    """An agent that plays the solution and stores the result in `recording`."""
 
     name = "recorder"
     only_computes = False
@@ -123,15 +123,15 @@ class Recorder:
         self.recording: Recording | None = None
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """Always: code of a folder is played where an agent's is."""
+        """Return True, since a folder's code runs in the agent's container."""
         return True
 
     def identity(self) -> AgentIdentity:
-        """Its name."""
+        """Return the agent's identity, which has only a name."""
         return AgentIdentity(name=self.name)
 
     def check(self) -> None:
-        """Nothing can be wrong."""
+        """Do nothing, since there is nothing to check."""
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play the solution once."""
@@ -139,13 +139,13 @@ class Recorder:
 
 
 def solution_files(task: Task) -> dict[str, bytes]:
-    """The solution's files by where they lie in `main`."""
+    """Return the solution's files by their path in `main`."""
     where = IN_MAIN if task.parley else UNDER_HARBOR
     return {f"{where}/{name}": file.data for name, file in contents_of(task.path, "solution").items()}
 
 
 def record_work(task: Task, pod: Pod, budget: Budget) -> Recording:
-    """Run a foreign folder's solution in `main`, with what [solution.env] gives it."""
+    """Run a foreign folder's solution in `main`, with the variables of [solution.env]."""
     programs = {f"/tmp/parley-{name}": script(name).encode() for name in ("proxy", "collect", "record-work", "ports")}
     pod.put(programs)
     listening = frozenset(int(port) for port in _LISTENING.findall(shell(pod, "bash /tmp/parley-ports --").output))
@@ -174,12 +174,12 @@ def _in_main(task: Task, pod: Pod, budget: Budget) -> Recording:
 
 
 def _bare(one: RecordedExchange) -> RecordedExchange:
-    """Without the headers that a transport adds by itself."""
+    """Return the exchange without the headers that a transport adds."""
     kept = tuple((name, value) for name, value in one.request.headers if name.lower() not in _DERIVED)
     return one._replace(request=one.request._replace(headers=kept))
 
 
 def _files(made: bytes) -> dict[str, bytes]:
-    """The files in what in-main/collect wrote; a last line that was cut off is left out."""
+    """Parse the files written by in-main/collect, without a truncated last line."""
     pairs = (line.split(b" ") for line in made.split(b"\n")[:-1])
     return {base64.b64decode(name).decode("utf-8", "replace"): base64.b64decode(data) for name, data in pairs}

@@ -1,4 +1,4 @@
-"""Attacks 11 and 15: what a program in `main` may do, and what it may use up."""
+"""Attacks 11 and 15: privileges and resource usage of a program in `main`."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from worlds.core.wire import request
 
 PROGRAMS = ("bomb", "memory", "fill", "names", "runner", "slow")
 HOLDERS, HELD_MB, MEMORY_MB = 5, 700, 1024
-"""So many processes take so many MB each, of a machine that has so many."""
+"""Number of processes, MB that each allocates, and MB of the machine."""
 
 NAMES = 300_000
 OUTPUT = 200_000_000
 NINES = b'{"code": 0, "omitted": %s, "size": 40000}\n' % (b"9" * 4300) + b"x" * 40_000
-"""What an agent says in the name of the runner: a number of as many digits as Python's JSON still reads."""
+"""Output with which an agent imitates the runner: a number with as many digits as Python's JSON parser accepts."""
 
 Way = Callable[[Pod], list[str]]
-"""Uses something up in a pod; what it got too much of."""
+"""Function that exhausts a resource in a pod and returns the limits it exceeded."""
 
 MOST_BYTES = 1 << 53
-"""More than any command prints."""
+"""More bytes than any command prints."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The most that an agent may get."""
+    """Upper limits of an agent's resources."""
 
     processes: int
     memory_mb: int
@@ -47,7 +47,7 @@ class Bounds:
 
     place_mb: int
     names: int
-    """Empty files in one of them. Where an engine counts their memory as the machine's, any number."""
+    """Empty files in one of them. Unlimited if an engine counts their memory as the machine's."""
 
 
 ANY = 1 << 62
@@ -56,14 +56,14 @@ BOUNDS: Mapping[tuple[str, str], Bounds] = {
     ("ours", "bubblewrap"): Bounds(280, 1100, ("/workspace", "/tmp", "/dev/shm"), 260, NAMES - 1),
     ("foreign", "docker"): Bounds(1024, 1100, ("/dev/shm",), 260, ANY),
 }
-"""By whose machine it is, and by runtime. The root of a foreign machine is writable and as large as the engine's disk."""
+"""Limits by owner of the machine and runtime. The root of a foreign machine is writable and as large as the engine's disk."""
 
 
 class UsedUp(Attack):
-    """Attack 15: an agent that uses up whatever there is. It ends by itself, it is graded, and nobody else is worse off.
+    """Attack 15: an agent that exhausts a resource. The episode must end, be graded, and not affect others.
 
-    Each resource has an episode of its own, in which what was taken is measured from inside and held against the table below.
-    Afterwards the oracle plays as if nothing had been.
+    Each resource has an episode of its own. The usage is measured from inside and compared with the limits above. Afterwards
+    the oracle must play normally.
     """
 
     number = 15
@@ -72,7 +72,7 @@ class UsedUp(Attack):
     flaw = Flaw(benchjack=("V8",), abc=("T.3",))
 
     def strike(self, target: Target) -> Exam:
-        """Use everything up, one thing an episode, then let the oracle play."""
+        """Exhaust one resource per episode, then play the oracle."""
         exam = Exam()
         bounds = BOUNDS["foreign" if target.foreign else "ours", target.runtime.name]
         task = _with_memory(target.task)
@@ -140,7 +140,7 @@ def _nines(pod: Pod) -> list[str]:
 
 
 def _connections(pod: Pod) -> list[str]:
-    """Half-open connections, which are its own affair: the host is answered meanwhile, and so is the agent itself."""
+    """Hold half-open connections. The world must still answer the host and the agent."""
     hold = "setsid python3 /tmp/slow > /dev/null 2>&1 & until test -s /tmp/slow.held; do /usr/bin/sleep 0.1; done"
     shell(pod, hold, 60)
     problems = []
@@ -153,30 +153,32 @@ def _connections(pod: Pod) -> list[str]:
 
 
 def _number(pod: Pod, command: str) -> int:
-    """What a program counted; 0 where it was ended before it could say."""
+    """Return the count that a program printed, or 0 if it was killed first."""
     words = shell(pod, command, 120).output.split()
     return int(words[-1]) if words and words[-1].isdigit() else 0
 
 
 def _with_memory(task: Task) -> Task:
-    """The task on a machine with so much memory that what it may take can be told from what it took."""
+    """Return the task with enough memory to tell the limit from the usage."""
     environment = task.file.environment.model_copy(update={"memory_mb": MEMORY_MB})
     return replace(task, file=task.file.model_copy(update={"environment": environment}))
 
 
 Kind = Literal["bubblewrap", "docker", "foreign", "foreign offline"]
-"""Our machine in either runtime; a foreign one, which Docker alone runs, with a network that reaches outside or without."""
+"""The machine's type: ours in either runtime, or a foreign one (Docker only), with or without access to outside networks."""
 Rule = Callable[[str], bool]
 
 DOCKER_DEFAULT = 0xA80425FB
-"""The fourteen capabilities that Docker gives a container unless told otherwise."""
+"""The 14 capabilities that Docker grants a container by default."""
 
 DOCKER_LEAVES = ("io_uring_setup",)
-"""Of the calls that are tried, those that the default profile of some engines lets through, as it does sockets of AF_VSOCK: a
-foreign machine has that profile, ours have their own."""
+"""Tried system calls that the default profile of some engines allows, like AF_VSOCK sockets.
+
+Foreign machines have that profile; ours have their own.
+"""
 
 _KEYCTL, _SEARCH, _SESSION = 250, 10, -3
-"""keyctl(2) on x86-64, KEYCTL_SEARCH, and the keyring of this session."""
+"""keyctl(2) on x86-64, KEYCTL_SEARCH, and the session keyring."""
 
 
 def _none(value: str) -> bool:
@@ -230,23 +232,26 @@ ALLOWED: Mapping[str, Mapping[Kind, Rule]] = {
     "vsock": _ours(_none, _any),
     "keys_added": _same(_is("0")),
 }
-"""What may be, by fact. A foreign machine has Docker's default capabilities and a root of its own that can be written to, and
-its own network, which reaches outside where task.toml lets it."""
+"""Allowed values by fact.
+
+A foreign machine has Docker's default capabilities, a writable root, and its own network, with outside access if task.toml
+allows it.
+"""
 
 MUST_NOT_BE = ("host_process", "host_file", "host_file_read", "host_root", "device")
-"""Facts that are reported only where they are a hole."""
+"""Facts that are reported only if they are a hole."""
 
 NEED_PYTHON = frozenset({"calls", "keys_added", "vsock"})
 
 
 class Privileges(Attack):
-    """Attack 11: what a program in `main` is and may do, beyond what its work needs.
+    """Attack 11: privileges of a program in `main` beyond what its work needs.
 
-    1. Two programs report facts from inside; `ALLOWED` says of each fact what may be, by whose machine it is. A fact that is
+    1. Two programs report facts from inside. `ALLOWED` gives the allowed values of each fact by machine type. A fact that is
        missing from the report is a failure of the attack, not a pass.
-    2. Two pods at once: what one plants in a keyring the other and this host look for, and each address of one is called from
-       the other. A refused connection is an answer too: it shows that packets arrive.
-    3. Nothing is sent to any address but those of this host's own pods and of a listener that is opened for the purpose.
+    2. Two pods run at once: the other pod and this host look for keys that one pod puts in a keyring, and each address of
+       one pod is called from the other. A refused connection is an answer too, because it shows that packets arrive.
+    3. Requests go only to addresses of this host's own pods and to a listener opened for this attack.
     """
 
     number = 11
@@ -255,7 +260,7 @@ class Privileges(Attack):
     flaw = Flaw(benchjack=("V8",), abc=("T.4", "T.5"))
 
     def strike(self, target: Target) -> Exam:
-        """Look from one pod while another is open."""
+        """Examine one pod while another is open."""
         exam, mark = Exam(), secrets.token_hex(8)
         first, second = (target.spec(0, target.task, hands=True) for _ in range(2))
         with target.runtime.open(first) as one, target.runtime.open(second) as other:
@@ -271,7 +276,7 @@ class Privileges(Attack):
 
 
 def kind_of(target: Target) -> Kind:
-    """Whose machine it is, and whether it may reach outside."""
+    """Return the machine's type: its owner, and whether it may reach outside."""
     environment = target.task.file.environment
     offline = environment.network_mode not in (None, "public")
     if not target.foreign:
@@ -280,7 +285,7 @@ def kind_of(target: Target) -> Kind:
 
 
 def judged(facts: Mapping[str, str], kind: Kind) -> Iterator[tuple[str, bool]]:
-    """Each fact and whether it is a hole; raises RuntimeFailure where one was not reported."""
+    """Yield each fact and whether it is a hole. Raises RuntimeFailure if a required fact is missing."""
     for name, rules in {**ALLOWED, "end": _same(_any)}.items():
         if name in facts:
             yield name, not rules[kind](facts[name])
@@ -311,7 +316,7 @@ def _look_for_keys(other: Pod, mark: str, facts: Mapping[str, str], exam: Exam) 
 
 
 def _call_each_other(one: Pod, other: Pod, target: Target, exam: Exam) -> None:
-    """Every address of one pod, its services' included, from the other; and a listener of this host from both."""
+    """Call every address of one pod and its services from the other, and a listener on this host from both."""
     listed = shell(other, "hostname -I 2> /dev/null; getent hosts api main $(hostname) 2> /dev/null | cut -d' ' -f1").output
     addresses = sorted({word for word in listed.decode("utf-8", "replace").split() if not word.startswith(("127.", "::1"))})
     exam.look()
@@ -327,14 +332,14 @@ def _call_each_other(one: Pod, other: Pod, target: Target, exam: Exam) -> None:
 
 
 def _reaches(pod: Pod, address: str, port: int) -> bool:
-    """Whether packets arrive: the connection is made, or refused by whoever is there."""
+    """Return True if packets arrive, so that the connection is made or refused."""
     said = shell(pod, f"timeout 2 bash -c ': < /dev/tcp/{address}/{port}' 2>&1 && echo made").output
     return b"made" in said or b"refused" in said
 
 
 @contextmanager
 def listener() -> Iterator[tuple[list[str], int]]:
-    """A service on every address of this host: where it is, by address and port."""
+    """Listen on every address of this host, and yield the addresses and the port."""
     said = subprocess.run(["hostname", "-I"], capture_output=True, text=True, check=False).stdout.split()
     with socket.create_server(("0.0.0.0", 0)) as server:
         yield [address for address in said if ":" not in address], server.getsockname()[1]

@@ -1,10 +1,9 @@
-"""Attack 12: routes of the machine: those that belong to its makers, and ways around the ones that are open.
+"""Attack 12: private routes of the machine, and ways around its public routes.
 
-State, clock, admin and schema; methods that are none of the task's; paths that leave the served folder, plain and encoded;
-guessed tokens of the host and of seats. Of a world of ours whatever is not meant to be there must be a stray request (404,
-405), but for what the instruction names. A foreign service may answer what it likes, so there an answer is a hole where it
-holds a file of the service's machine or of the folder's hidden rooms, and a note where it is a schema or a state. Nobody may
-be paid for asking.
+It requests state, clock, admin and schema routes, unusual methods, paths that leave the served folder (plain and encoded), and
+guessed tokens of the host and of seats. In our worlds every unintended route must be a stray request (404, 405), unless the
+instruction names it. A foreign service may answer freely, so an answer is a hole only if it contains a file of the service's
+machine or of the folder's hidden folders, and a note if it is a schema or a state. No request may earn a reward.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ FILES_OF_OTHERS = {
     "state/events.jsonl": b'"type":"opened"', "srv/world/world.json": b'"budgets"', "srv/world/server.py": b"class ",
     "tests/test.sh": b"#!/bin/", "solution/solve.sh": b"#!/bin/",
 }  # fmt: skip
-"""What traversal asks for, and by what a file is known; nothing tells a host's name from other text."""
+"""Files that path traversal requests, with text that identifies each. A host's name cannot be told from other text."""
 
 CLIMBS = (
     "/../../../../{}", "/..%2f..%2f..%2f..%2f{}", "/%2e%2e/%2e%2e/%2e%2e/%2e%2e/{}", "/%252e%252e%252f%252e%252e%252f{}",
@@ -35,26 +34,26 @@ CLIMBS = (
 
 METHODS = ("TRACE", "CONNECT", "OPTIONS", "PUT", "PATCH", "DELETE", "PROPFIND", "DEBUG", "get", "POST")
 OPEN_PATHS = ("/clock", "/healthz")
-"""What every world of ours answers to GET, unasked and unlogged."""
+"""Paths that all our worlds answer to GET without logging."""
 
 HOST_ROUTES = (("GET", "/instruction"), ("POST", "/stop"), ("GET", "/session"), ("GET", "/turns"))
 GUESSES = ("", "0", "1", "true", "host", "admin", "parley", "secret", "0" * 32, "f" * 32, "null", "undefined")
 MOST_PROBES, MOST_EPISODES = 200, 4
-"""A world with a small budget takes a few probes in an episode."""
+"""Limits on probes and episodes; a world with a small budget takes a few probes per episode."""
 
 _REFUSED = frozenset({400, 403, 404, 405, 409, 413, 429, 501})
 
 
 class RouteProbe(NamedTuple):
-    """One request that must get nothing."""
+    """A request that must not be answered."""
 
     request: WireRequest
     mark: bytes = b""
-    """By what a file of somebody else's is known in the answer."""
+    """Text that identifies another machine's file in an answer."""
 
 
 class MachineRoutes(Attack):
-    """Asking the machine what it should tell nobody."""
+    """Requests for routes that the machine must not serve."""
 
     number = 12
     name = "routes of the machine"
@@ -62,11 +61,11 @@ class MachineRoutes(Attack):
     flaw = Flaw(benchjack=("V1", "V2"), abc=("T.5",))
 
     def inapplicable(self, target: Target) -> Reason | None:
-        """It needs a service."""
+        """Return NO_SERVICE for a foreign folder without services."""
         return Reason.NO_SERVICE if target.foreign and not services_beside(target.task) else None
 
     def strike(self, target: Target) -> Exam:
-        """Ask for everything."""
+        """Send every probe."""
         exam = Exam()
         if target.foreign:
             self._ask_services(target, exam)
@@ -95,7 +94,7 @@ class MachineRoutes(Attack):
 
 
 def probes() -> list[RouteProbe]:
-    """All requests that a world of ours is asked, of each kind in turn, so that a small budget has some of all."""
+    """Return all probes for our worlds, with the kinds interleaved, so that a small budget covers every kind."""
     kinds = (
         [RouteProbe(WireRequest("GET", path.encode())) for path in COMMON_PATHS if path not in OPEN_PATHS],
         [RouteProbe(WireRequest(method, path.encode())) for path in (*OPEN_PATHS, "/", "/openapi.json") for method in METHODS],
@@ -115,7 +114,7 @@ def _guessed(method: str, path: str, guess: str) -> RouteProbe:
 
 
 def _calling(batch: list[RouteProbe], answers: list[tuple[RouteProbe, WireResponse]]) -> Act:
-    """What sends probes, and keeps each answer; one that no client can send is refused by the transport."""
+    """Return an act that sends probes and stores the answers. The transport rejects probes that no client can send."""
 
     def act(pod: Pod) -> None:
         for probe in batch:
@@ -137,7 +136,7 @@ def _told(probe: RouteProbe, answer: WireResponse) -> str | None:
 
 
 def _leaked(one: Asked, hidden: Hidden) -> str | None:
-    """What an answer of a foreign service holds that is not its to give, or None."""
+    """Return the secret in an answer of a foreign service, or None."""
     body = one.answer.partition(b"\r\n\r\n")[2]
     mark = next((mark for name, mark in FILES_OF_OTHERS.items() if mark and one.target.endswith(name) and mark in body), None)
     if mark:

@@ -1,9 +1,9 @@
-"""What attacks run in `main`: programs of their own in the folder in-main, read as text and put there.
+"""Programs that attacks run in `main`, stored in the folder in-main, and the payload that attacks leave behind.
 
-What an attack leaves behind for somebody else to run: whoever does keeps a reward of 1 where rewards are read.
+The payload keeps writing a reward of 1 to the places where rewards are read, when another process runs it.
 
-It is one text that bash and Python both run, since nobody knows by what it will be started. It carries everything it needs in
-itself, because a verifier may have nothing else of the agent's machine, and calls no tool by a path that attacks change.
+The payload is valid both in bash and in Python, since it is unknown which will start it. It is self-contained, because a
+verifier may not have the agent's other files, and it calls no tool by a path that attacks change.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FOLDER = Path(__file__).parent / "in-main"
 
 
 def script(name: str) -> str:
-    """A script by its file's name."""
+    """Return the text of a script by its file name."""
     return (_FOLDER / name).read_text(encoding="utf-8")
 
 
@@ -27,16 +27,16 @@ def shell(pod: Pod, text: str, limit_s: float = 60.0) -> CommandResult:
 
 
 NEEDS = ("base64", "bash", "cat", "mkdir", "mv", "setsid", "sh", "sleep")
-"""The tools that the payload uses, which an attack must not replace where they are."""
+"""Tools that the payload uses, which an attack must not replace."""
 
 LINE = (
     "[ $LATE ] || { export LATE=1 PATH=/usr/bin:/bin; "
     f"echo {b64encode(script('late').encode()).decode()} | base64 -d | bash; }}"
 )
-"""The payload as one line for a shell; started by itself it does nothing."""
+"""The payload as one shell line; if it starts itself, it does nothing."""
 
 PAYLOAD = f"""#!/bin/bash
 "exec" "/bin/bash" "-c" "{LINE}"
 __import__("os").system("{LINE}")
 """
-"""The payload as a program, for bash and for Python."""
+"""The payload as a program for bash and Python."""

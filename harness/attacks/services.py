@@ -1,7 +1,7 @@
-"""The services beside `main` of a foreign folder: what they are called, where they listen, and what they may be asked.
+"""Services beside `main` in a foreign folder: their names, ports and paths.
 
-Ports and paths are read off the folder's own text: nobody who attacks a service leaves its source unread. What listens is
-tried out from `main`, and requests are sent from there as raw bytes.
+Ports and paths are extracted from the folder's files, since an attacker would read a service's source. Open ports are found
+from `main`, and requests are sent from there as raw bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COMMON_PATHS = (
     "/healthz", "/metrics", "/.git/HEAD", "/.git/config", "/.env", "/server.py", "/app.py", "/main.py", "/reset", "/internal",
     "/__debug__", "/_debug", "/debug/vars", "/dump",
 )  # fmt: skip
-"""What services answer that nobody meant to open."""
+"""Paths that services often answer unintentionally."""
 
 MOST_REQUESTS, ASKING_S = 200, 60
 
@@ -40,7 +40,7 @@ _PLACE = re.compile(r"\{[^}]*\}|<[^>]*>|:\w+")
 
 
 class Asked(NamedTuple):
-    """One GET that was sent, and the raw answer; empty where nothing came back."""
+    """A GET request and its raw answer, which is empty if there was none."""
 
     host: str
     port: int
@@ -52,7 +52,7 @@ class Asked(NamedTuple):
 
 
 def services_beside(task: Task) -> list[str]:
-    """The names of the services in a folder's compose file, but for `main`."""
+    """Return the services in a folder's compose file except `main`."""
     file = task.path / "environment" / "docker-compose.yaml"
     if not file.is_file():
         return []
@@ -61,24 +61,24 @@ def services_beside(task: Task) -> list[str]:
 
 
 def ports_named(task: Task) -> list[int]:
-    """The ports that the folder's text names, and the common ones."""
+    """Return the ports that the folder's files name, and common ones."""
     named: set[int] = {int(port) for pattern in _PORTS for text in _texts(task) for port in pattern.findall(text)}
     return sorted(port for port in named.union(COMMON_PORTS) if 0 < port < 65536)
 
 
 def paths_of(task: Task) -> list[str]:
-    """The paths that the sources of the services name, each placeholder filled in, and those that nobody meant to open."""
+    """Return the paths that the services' sources name, with placeholders filled in, and common unintended ones."""
     named = {_PLACE.sub("1", path) for text in _texts(task, "environment") for path in _PATH.findall(text)}
     return list(dict.fromkeys((*COMMON_PATHS, *sorted(path for path in named if len(path) < 200))))
 
 
 def named_in(path: str, text: str) -> bool:
-    """Whether a text names this very path."""
+    """Return True if the text contains exactly this path."""
     return path != "/" and re.search(rf"{re.escape(path)}(?![\w/.-]*\w)", text) is not None
 
 
 def open_ports(pod: Pod, task: Task) -> list[tuple[str, int]]:
-    """What listens beside `main`, and in it, as a host and a port for `main`."""
+    """Return the open ports beside and in `main` as pairs of host and port, as seen from `main`."""
     pod.put({"/tmp/parley-ports": script("ports").encode()})
     ports = " ".join(map(str, ports_named(task)))
     lines = shell(pod, f"bash /tmp/parley-ports {' '.join(services_beside(task))} -- {ports}").output.decode("utf-8", "replace")
@@ -87,7 +87,7 @@ def open_ports(pod: Pod, task: Task) -> list[tuple[str, int]]:
 
 
 def get(pod: Pod, places: Sequence[tuple[str, int]], targets: Iterable[str]) -> list[Asked]:
-    """GET each target everywhere, from `main`; then what an openapi.json among the answers names."""
+    """GET each target everywhere from `main`, then the paths listed in any openapi.json among the answers."""
     asked = _send(pod, [(host, port, target) for host, port in places for target in targets][:MOST_REQUESTS])
     known = {(one.host, one.port, one.target) for one in asked}
     more = [(one.host, one.port, path) for one in asked if one.target.endswith(".json") for path in _described(one.answer)]
@@ -109,7 +109,7 @@ def _raw(host: str, port: int, target: str) -> bytes:
 
 
 def _described(answer: bytes) -> list[str]:
-    """The paths of an OpenAPI document that can be asked for with GET."""
+    """Return the paths of an OpenAPI document that support GET."""
     try:
         paths = json.loads(answer.partition(b"\r\n\r\n")[2])["paths"]
         return [_PLACE.sub("1", path) for path, methods in paths.items() if "get" in methods]

@@ -1,7 +1,7 @@
-"""Runs the attacks: those on a machine once for each set of stamped files, those on a folder on every folder.
+"""Runs the attacks: machine attacks once per set of stamped files, folder attacks on every folder.
 
-The table below is the list; where an attack stands in it says nothing about when it runs. A folder's attacks run one after
-the other, several folders at once.
+The order of the table below does not determine when an attack runs. A folder's attacks run in sequence, several folders in
+parallel.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ STAMPED = (
     "environment/Dockerfile", "environment/docker-compose.yaml", "environment/api/Dockerfile", "tests/Dockerfile",
     "tests/test.sh",
 )  # fmt: skip
-"""The files that make a folder's machines."""
+"""Files that define a folder's machines."""
 
 Progress = Callable[[AttackRow], None]
 
@@ -51,7 +51,7 @@ def besiege(
     workers: int = 2,
     progress: Progress = lambda row: None,
 ) -> Siege:
-    """Attack every folder; nothing that an attack meets is raised, an interrupt is."""
+    """Attack every folder. Errors of attacks become rows; interrupts propagate."""
     started = time.perf_counter()
     rows: list[AttackRow] = []
     with watched() as host, ThreadPoolExecutor(workers, thread_name_prefix="attack") as pool:
@@ -70,9 +70,9 @@ def besiege(
 
 
 def machine_digest(task: Task) -> str:
-    """What makes a folder's machines: its stamped files, and what task.toml says of environment, agent and verifier.
+    """Return a digest of a folder's machines: stamped files and the environment, agent and verifier of task.toml.
 
-    The verifier of a foreign folder may be any of its files, so its machine is its own.
+    The verifier of a foreign folder may use any of its files, so its machine is its own.
     """
     if task.parley is None:
         return task.digest
@@ -87,7 +87,7 @@ def machine_digest(task: Task) -> str:
 
 
 def one_of_each_machine(tasks: Sequence[Task]) -> list[Task]:
-    """The first folder of each set that shares its machines: what a sample attacks."""
+    """Return the first folder of each set that shares its machines, as a sample to attack."""
     return [group[0] for group in _by_machine(tasks)]
 
 
@@ -99,7 +99,7 @@ def _by_machine(tasks: Sequence[Task]) -> list[list[Task]]:
 
 
 def _orders(tasks: Sequence[Task], attacks: Sequence[Attack]) -> Iterator[tuple[Task, list[tuple[Attack, int]]]]:
-    """Each folder with the attacks it gets, and by how many folders the machine that they strike is shared."""
+    """Yield each folder with its attacks, and for each attack the number of folders that share the machine."""
     for group in _by_machine(tasks):
         for place, task in enumerate(group):
             mine = [attack for attack in attacks if attack.scope == "folder" or place == 0]
@@ -117,7 +117,7 @@ def _assault(task: Task, runtime: Runtime, host: Host, attacks: Sequence[tuple[A
 
 
 def _unbuildable(task: Task, runtime: Runtime) -> Callable[[Attack], AttackRow] | None:
-    """What every row says of a folder that this runtime refuses or cannot build."""
+    """Return a function for the rows of a folder that this runtime refuses or cannot build, or None."""
     try:
         refused = runtime.refuses(task)
         if refused is None:

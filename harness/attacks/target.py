@@ -1,13 +1,14 @@
-"""One folder under attack: every attack is an episode that somebody plays in `main` and that is graded like any other.
+"""A folder under attack. Every attack is an episode that is played in `main` and graded like any other.
 
-1. `strike` opens an episode, lets an attack act on its pod as the agent's user, and has it graded.
-2. What doing nothing earns is the measure: an attack has gained something where its episode earns more than that, or where it
-   made its own episode ungraded, which would be a way out of a bad result. A verifier that refuses to grade is no gain.
-3. Seats are attacked as Harbor runs them: with a shell in `main`, and with the turn routes open.
+1. `strike` opens an episode, runs an attack on its pod as the agent's user, and has it graded.
+2. The baseline is the reward for doing nothing. An attack gains something if its episode earns more, or if it makes its own
+   episode ungraded, which would avoid a bad result. A verifier that refuses to grade is no gain.
+3. Games are attacked as Harbor runs them: with a shell in `main`, and with open turn routes.
 
-What of this host no attack may change: a file and a folder anybody may write to, and a process that must stay alive.
+`Host` watches parts of this host that no attack may change: a world-writable file and folder, and a process that must stay
+alive.
 
-They stand for the host. Their names are given to scripts, which try to reach them; afterwards all must be as it was.
+Their names are given to scripts that try to reach them. Afterwards all must be unchanged.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ UNTOUCHED = "nobody has written here\n"
 
 @dataclass(frozen=True)
 class Host:
-    """The things that are watched."""
+    """The watched file, folder and process."""
 
     folder: Path
     process: subprocess.Popen[bytes]
@@ -53,7 +54,7 @@ class Host:
         return self.folder / "file"
 
     def harm(self) -> str | None:
-        """What was done to this host, or None."""
+        """Return the damage to this host, or None."""
         if self.process.poll() is not None:
             return f"process {self.process.pid} of the host is dead"
         try:
@@ -68,7 +69,7 @@ class Host:
 
 @contextmanager
 def watched() -> Iterator[Host]:
-    """A host that is being watched; what was made for that goes when the context ends."""
+    """Yield a watched host, and remove its file, folder and process afterwards."""
     with (
         tempfile.TemporaryDirectory(prefix="parley-host-") as name,
         subprocess.Popen(["sleep", "86400"], stdin=subprocess.DEVNULL) as process,
@@ -86,14 +87,14 @@ def watched() -> Iterator[Host]:
 __all__ = ["WALL_S", "Act", "Striker", "Target", "shell"]
 
 WALL_S = 300.0
-"""Real seconds an attack's episode may take."""
+"""Timeout of an attack's episode in real seconds."""
 
 Act = Callable[[Pod], object]
 
 
 @dataclass
 class Striker:
-    """The agent that attacks: whatever `act` does to the pod."""
+    """An agent that attacks by calling `act` on the pod."""
 
     act: Act
     hands: bool = True
@@ -101,24 +102,24 @@ class Striker:
     only_computes: bool = False
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """Whether it acts in `main`."""
+        """Return True if the attack acts in `main`."""
         return self.hands
 
     def identity(self) -> AgentIdentity:
-        """Its name."""
+        """Return the agent's identity, which has only a name."""
         return AgentIdentity(name=self.name)
 
     def check(self) -> None:
-        """Nothing can be wrong."""
+        """Do nothing, since there is nothing to check."""
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
-        """Attack."""
+        """Run the attack."""
         self.act(pod)
 
 
 @dataclass
 class Target:
-    """A task, the runtime it is attacked in, and the host that must stay unharmed."""
+    """A task, the runtime in which it is attacked, and the host that must stay unharmed."""
 
     task: Task
     runtime: Runtime
@@ -130,21 +131,21 @@ class Target:
 
     @property
     def foreign(self) -> bool:
-        """Whether this is a Harbor task without a world of ours."""
+        """True if this is a Harbor task without one of our worlds."""
         return self.task.parley is None
 
     def strike(self, act: Act, *, seed: int = 0, hands: bool = True, task: Task | None = None, **more: Any) -> Outcome:
-        """One episode of an attack, graded; `hands` gives it a shell, `task` is a changed copy of the folder.
+        """Play and grade one attack episode. `hands` gives it a shell, `task` is a modified copy of the folder.
 
-        `more` sets fields of the EpisodeSpec. An episode that the runtime spoiled, or whose world never opened, is played once
-        more: engines and starts fail now and then, attacks that work do so twice.
+        `more` sets fields of the EpisodeSpec. An episode that was spoiled by the runtime, or whose world did not open, is
+        retried once: engines and starts fail occasionally, and an effective attack succeeds both times.
         """
         outcome = self._episode(Striker(act, hands), seed, task or self.task, **more)
         spoiled = outcome.result.status != "graded" and outcome.result.cause in {"runtime", "world"}
         return self._episode(Striker(act, hands), seed, task or self.task, **more) if spoiled else outcome
 
     def run(self, script: str, *, seed: int = 0, files: Mapping[str, str] | None = None, limit_s: float = 60.0) -> Outcome:
-        """One episode in which a bash script runs in `main`, beside `files` by absolute path."""
+        """Play an episode that runs a bash script in `main`; `files` are contents by absolute path."""
 
         def act(pod: Pod) -> None:
             if files:
@@ -154,28 +155,28 @@ class Target:
         return self.strike(act, seed=seed)
 
     def observe(self, act: Act, *, seed: int = 0, hands: bool = True) -> Outcome:
-        """One episode in which an attack only looks; raises RuntimeFailure where it was kept from that."""
+        """Play an episode in which an attack only observes. Raises RuntimeFailure if it could not."""
         outcome = self.strike(act, seed=seed, hands=hands)
         if outcome.result.cause in {"runtime", "cancelled"}:
             raise RuntimeFailure(f"an episode could not be played: {outcome.result.error}")
         return outcome
 
     def nop(self, seed: int = 0) -> Outcome:
-        """An episode in which nothing is done, played anew."""
+        """Play a new episode in which nothing is done."""
         return self._episode(NopAgent(), seed, self.task)
 
     def idle(self, seed: int = 0) -> Outcome:
-        """An episode in which nothing is done, played once for each seed; again where the runtime spoiled it."""
+        """Return the episode in which nothing is done, cached per seed; it is retried if the runtime spoiled it."""
         if seed not in self._idle or self._idle[seed].result.cause == "runtime":
             self._idle[seed] = self.nop(seed)
         return self._idle[seed]
 
     def oracle(self, seed: int = 0, *, task: Task | None = None) -> Outcome:
-        """An episode in which the folder's own solution is played; `task` is a changed copy of the folder."""
+        """Play an episode of the folder's own solution; `task` is a modified copy of the folder."""
         return self._episode(SolutionAgent(), seed, task or self.task)
 
     def recording(self, seed: int = 0) -> Recording:
-        """What the folder's own solution says and makes, played once for each seed; raises RuntimeFailure where it fails."""
+        """Return the recording of the folder's own solution, cached per seed. Raises RuntimeFailure if it fails."""
         if seed not in self._recordings:
             recorder = Recorder()
             result = self._episode(recorder, seed, self.task).result
@@ -185,7 +186,7 @@ class Target:
         return self._recordings[seed]
 
     def idle_reward(self, seed: int = 0) -> float:
-        """What doing nothing earns; raises RuntimeFailure where that cannot be told, which the floor attack reports."""
+        """Return the reward for doing nothing. Raises RuntimeFailure if it is unknown, which the floor attack reports."""
         result = self.idle(seed).result
         if result.reward is None and result.cause != "verifier":
             raise RuntimeFailure(f"an idle agent's episode was not graded ({result.cause}): {result.error}")
@@ -193,7 +194,7 @@ class Target:
         return result.reward or 0.0
 
     def gain(self, outcome: Outcome, seed: int = 0) -> str | None:
-        """What an attack got by its episode, or None."""
+        """Return what an attack gained by its episode, or None."""
         result = outcome.result
         if harm := self.host.harm():
             return harm
@@ -206,22 +207,22 @@ class Target:
 
     @cached_property
     def instruction(self) -> str:
-        """What instruction.md says."""
+        """The text of instruction.md."""
         return (self.task.path / "instruction.md").read_text(encoding="utf-8", errors="replace")
 
     @cached_property
     def artifacts(self) -> list[str]:
-        """The files that leave `main` for the verifier, as task.toml declares them."""
+        """The files that `main` passes to the verifier, as declared in task.toml."""
         return [artifact.source for artifact in self.task.file.artifacts if (artifact.service or "main") == "main"]
 
     @property
     def shares_verifier(self) -> bool:
-        """Whether the verifier runs where the agent ran."""
+        """True if the verifier runs in the agent's container."""
         verifier = self.task.file.verifier
         return self.foreign and verifier.environment_mode != "separate" and verifier.environment is None
 
     def spec(self, seed: int, task: Task, *, hands: bool, **more: Any) -> EpisodeSpec:
-        """What opens an episode of this target; seats are played as under Harbor unless `more` says otherwise."""
+        """Return the spec of an episode of this target. Seats are played as under Harbor unless `more` overrides it."""
         fields = {"needs_main": hands, "open_turns": task.is_seated, **more}
         return EpisodeSpec(self.run_id, f"{task.task_id}-{next(self._numbers)}", task, seed, **fields)
 
@@ -235,7 +236,7 @@ _AGENTS_PATH = re.compile(r"(?<![\w./-])/(?:workspace|app|home|root|work|data|ou
 
 
 def handed_in(target: Target) -> list[str]:
-    """The declared artifacts; where the verifier shares the agent's machine, also the paths its tests and the brief name."""
+    """Return the declared artifacts and, if the verifier shares the agent's machine, paths named in tests and instruction."""
     named: set[str] = set()
     if target.shares_verifier:
         texts = [target.task.path / "instruction.md", *files_of(target.task.path / "tests")]
@@ -248,7 +249,7 @@ T = TypeVar("T")
 
 
 def affordable(task: Task, requests: Sequence[T]) -> Iterator[list[T]]:
-    """The requests in batches, each for an episode of its own, that steps and virtual seconds of the task allow."""
+    """Yield the requests in batches, one per episode, that fit the task's budget of steps and virtual seconds."""
     assert task.parley is not None, "a foreign task has no budgets"
     budgets, cost = task.parley.budgets, max(task.parley.costs["request"], 0.001)
     most = max(1, min(budgets.steps, int(budgets.virtual_seconds / cost)))

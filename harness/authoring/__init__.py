@@ -1,4 +1,4 @@
-"""Making tasks and proving them: templates, `new`, `sync`, lint, and the proof that every verdict can say both yes and no."""
+"""Creating and proving tasks: templates, `new`, `sync`, lint, and the proof that verdicts can be both positive and negative."""
 
 __all__ = [
     "apart",

@@ -1,10 +1,11 @@
-"""Clients made from a task's own oracle: each sends what it sends, but for one thing that no contract may let pass.
+"""Clients derived from a task's oracle: each sends the same requests except for one change that no contract may accept.
 
-1. A wrong result: nothing, less, more, another seed's, another answer of the same episode.
-2. A field said twice, once rightly and once not (RFC 9110 section 5.3 makes one value of both): headers, the query, JSON.
-3. A step left out: who succeeds so has shown that the world does not demand it.
-4. A request sent twice, left out, or after the one that follows it: whatever a client sends, the world may not fail.
-5. A value that was issued, in another case, padded, truncated, or replaced by the newer one that the same request would issue.
+1. A wrong result: empty, shorter, longer, another seed's, another answer of the same episode.
+2. A duplicate field, once with the right value and once with a wrong one, in headers, query or JSON (RFC 9110 section 5.3
+   combines both into one value).
+3. An omitted step: success shows that the world does not require it.
+4. A request that is duplicated, omitted or swapped with the next: the world must not fail, whatever a client sends.
+5. An issued value with its case changed, padded, truncated, or replaced by the newer one that the same request would issue.
 """
 
 from __future__ import annotations
@@ -21,23 +22,23 @@ from harness.registry import Task
 from worlds.core.wire import Transport, WireRequest, WireResponse
 
 SUBMITTED, TWICE, OTHERWISE, LEFT_OUT = "submission", "twice", "otherwise", "left-out"
-"""What names start with: a wrong result, a field said twice, a field said wrongly and once, a step left out."""
+"""Name prefixes: a wrong result, a duplicate field, a field with only a wrong value, an omitted step."""
 
 DOUBLED, DROPPED, SWAPPED = "doubled", "dropped", "swapped"
-"""What is done to one request of the oracle: sent twice, not sent, sent after the one that follows it."""
+"""Changes to one request of the oracle: sent twice, omitted, or sent after the next one."""
 
 OLDER, UNREAD = "older", "unread"
-"""A value used after a newer one was issued; any value of that length, to tell whether the world reads it at all."""
+"""A value used after a newer one was issued; any value of the same length, to test whether the world reads it at all."""
 
 Change = Callable[[WireRequest], WireRequest]
 Said = Callable[[Any, Any], tuple[Any, ...]]
-"""From the right value of a field and a wrong one to the values that are sent, in their order."""
+"""Function from the right and a wrong value of a field to the values that are sent, in order."""
 
 LISTS = frozenset(
     {"accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection", "cookie", "forwarded"}
     | {"if-match", "if-none-match", "link", "prefer", "te", "trailer", "via", "warning"}
 )
-"""Headers whose value is a list, so that two of them are one longer list (cookies likewise, RFC 6265 section 5.4)."""
+"""Headers with list values, for which two headers are one longer list (likewise cookies, RFC 6265 section 5.4)."""
 
 VARIANTS: dict[str, Callable[[str], str]] = {
     "recased": str.swapcase,
@@ -46,7 +47,7 @@ VARIANTS: dict[str, Callable[[str], str]] = {
     "truncated": lambda value: value[:-1],
     UNREAD: lambda value: "".join("0" if letter != "0" else "1" for letter in value),
 }
-"""From an issued value to what is sent in its place."""
+"""Functions from an issued value to the value that is sent instead."""
 
 _WRITINGS: tuple[Callable[[str], str], ...] = (
     str,
@@ -54,13 +55,13 @@ _WRITINGS: tuple[Callable[[str], str], ...] = (
     quote_plus,
     lambda value: json.dumps(value)[1:-1],
 )
-"""How requests write a value: as it is, in a query, in a form, in JSON."""
+"""Encodings of a value in requests: verbatim, in a query, in a form, in JSON."""
 
 _TRANSPORTS = frozenset({"user-agent", "content-type", "content-length", "host", "origin", "referer", "date"})
 
 
 class Field(NamedTuple):
-    """Something that requests carry by name: `header`, `query` or `body`."""
+    """A named field of requests in a `header`, `query` or `body`."""
 
     where: str
     name: str
@@ -70,7 +71,7 @@ class Field(NamedTuple):
 
 
 def changed(task: Task, name: str, seed: int, change: Change) -> Play:
-    """The oracle, each of whose requests is changed on its way; the play is called `name`."""
+    """Play the oracle with every request changed by `change`; the play is called `name`."""
 
     def altered(inner: Transport) -> Transport:
         return lambda request: inner(change(request))
@@ -79,7 +80,7 @@ def changed(task: Task, name: str, seed: int, change: Change) -> Play:
 
 
 def submissions(task: Task, oracle: Play, other: bytes | None) -> Iterator[Play]:
-    """The oracle with each wrong result in the place of the right one; `other` is another seed's."""
+    """Yield plays of the oracle with each wrong result; `other` is another seed's result."""
     right = submission(oracle)
     if right is None:
         return
@@ -94,7 +95,7 @@ def submissions(task: Task, oracle: Play, other: bytes | None) -> Iterator[Play]
 
 
 def fields(oracle: Play) -> list[Field]:
-    """The fields that the oracle's requests carry, once each; headers of the transport and of lists are none."""
+    """Return the distinct fields of the oracle's requests, without transport headers and headers with list values."""
     told: dict[Field, None] = {}
     for sent, _ in oracle.exchanges:
         if not _is_rule(sent):
@@ -106,20 +107,20 @@ def fields(oracle: Play) -> list[Field]:
 
 
 def twice(task: Task, oracle: Play, field: Field) -> Iterator[Play]:
-    """The oracle with one field said twice: the right value first, and the right value last."""
+    """Yield plays of the oracle with one duplicate field: the right value first, and the right value last."""
     for order, said in (("first", lambda right, wrong: (right, wrong)), ("last", lambda right, wrong: (wrong, right))):
         name = f"{TWICE}:{field}, the right one {order}"
         yield changed(task, name, oracle.seed, lambda sent, said=said: _said(sent, field, said))  # type: ignore[misc]
 
 
 def otherwise(task: Task, oracle: Play, field: Field) -> Play:
-    """The oracle with one field wrong: who succeeds so has shown that the world does not read it."""
+    """Play the oracle with one wrong field. Success shows that the world does not read the field."""
     name = f"{OTHERWISE}:{field}"
     return changed(task, name, oracle.seed, lambda sent: _said(sent, field, lambda right, wrong: (wrong,)))
 
 
 def left_out(task: Task, oracle: Play, step: str) -> Play:
-    """The oracle that sends no request of one method and path, and goes on with the answers that it would have had."""
+    """Play the oracle without the requests of one method and path; it receives the answers it would have had."""
 
     def altered(inner: Transport) -> Transport:
         known = iter([answer for sent, answer in oracle.exchanges if _step(sent) == step])
@@ -129,17 +130,17 @@ def left_out(task: Task, oracle: Play, step: str) -> Play:
 
 
 class IssuedValue(NamedTuple):
-    """A value that differs by seed and that a client sends though it did not make it up, and from which request on."""
+    """A value that differs by seed and that a client received and sends, with the first request that sends it."""
 
     value: str
     what: str
     since: int
     issued: int | None
-    """The request whose answer issued it; None for what the instruction prints, or the client itself sent first."""
+    """Index of the request whose answer issued it; None if the instruction contains it or the client sent it first."""
 
 
 def artifacts(oracle: Play, other: Play) -> list[IssuedValue]:
-    """Return the values that the oracle was given, or has said before; what `other` sends on its seed too is no artifact."""
+    """Return the values that the oracle received or sent before, except those that `other` sends on its seed too."""
     constant = {part for sent, _ in other.exchanges for part in parts_of(sent)}
     values: dict[str, IssuedValue] = {}
     known, issuers = oracle.instruction, list[str]()
@@ -155,7 +156,7 @@ def artifacts(oracle: Play, other: Play) -> list[IssuedValue]:
 
 
 def with_variant(task: Task, oracle: Play, artifact: IssuedValue, variant: str) -> Play | None:
-    """The oracle that sends one variant of an artifact instead of it; None where that changes no request."""
+    """Play the oracle with a variant of an artifact. Return None if that changes no request."""
     changes: list[WireRequest] = []
 
     def altered(inner: Transport) -> Transport:
@@ -176,7 +177,7 @@ def with_variant(task: Task, oracle: Play, artifact: IssuedValue, variant: str) 
 
 
 def with_older(task: Task, oracle: Play, artifact: IssuedValue) -> Play | None:
-    """The oracle that uses an artifact after a newer one was issued; None where the same request issues no newer one."""
+    """Play the oracle with an artifact that is used after a newer one was issued, or return None if none is issued."""
     newer: list[WireResponse] = []
 
     def altered(inner: Transport) -> Transport:
@@ -196,7 +197,7 @@ def with_older(task: Task, oracle: Play, artifact: IssuedValue) -> Play | None:
 
 
 def disturbed(task: Task, oracle: Play) -> Iterator[tuple[int, Play]]:
-    """The oracle with each of its requests doubled, dropped and swapped with the next; the request's number beside it."""
+    """Yield plays of the oracle with one request doubled, dropped or swapped with the next, with that request's number."""
     for number in range(len(oracle.exchanges)):
         for how in (DOUBLED, DROPPED, SWAPPED):
             yield number, _named(how, play(task, SOLVE, oracle.seed, altered=_disturbing(how, number, oracle)))
@@ -225,12 +226,12 @@ def _disturbing(how: str, number: int, oracle: Play) -> Callable[[Transport], Tr
 
 
 def _is_whole(sent: WireRequest, value: str) -> bool:
-    """Whether a request says a value by itself, not as a part of a longer one."""
+    """Return True if a request contains the value by itself, not as a part of a longer one."""
     return any(value == said for said, _ in sent_values(sent))
 
 
 def _replaced(sent: WireRequest, value: str, change: Callable[[str], str]) -> WireRequest:
-    """A request with what `change` makes of a value, wherever and however it writes it."""
+    """Return the request with the value replaced by `change(value)` in every place and encoding."""
     if not _is_rule(sent):
         return sent
     other, target, body = change(value), sent.target, sent.body
@@ -257,7 +258,7 @@ def _submitting(sent: WireRequest, body: bytes) -> WireRequest:
 
 
 def _said(sent: WireRequest, field: Field, said: Said) -> WireRequest:
-    """A request with what is said in the place of the field, where it has it."""
+    """Return the request with the field replaced by the values of `said`, if it has the field."""
     if not _is_rule(sent):
         return sent
     if field.where == "header":
@@ -274,7 +275,7 @@ def _said(sent: WireRequest, field: Field, said: Said) -> WireRequest:
 
 
 def _is_rule(sent: WireRequest) -> bool:
-    """Whether a request is one that a task's own rules judge."""
+    """Return True if the task's own rules judge the request."""
     return (sent.method, sent.path) != SUBMISSION and not sent.path.startswith(b"/clock")
 
 
@@ -284,7 +285,7 @@ def _pairs(field: Field, pair: bytes, said: Said) -> tuple[bytes, ...]:
 
 
 def _other(value: Any) -> Any:
-    """Another value of the same kind."""
+    """Return a different value of the same type."""
     if isinstance(value, bytes):
         return value[:-1] + (b"1" if value.endswith(b"0") else b"0")
     if isinstance(value, str):

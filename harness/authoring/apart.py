@@ -1,7 +1,8 @@
-"""Proves a task from elsewhere in a sandbox: its folder goes in as data, what comes back is data too, and not believed.
+"""Proof of an untrusted task in a sandbox. The folder goes in as data; the result comes back as untrusted data.
 
-The folder's own code ran beside whoever wrote the answer. So its size is bounded, its shape is checked, its letters are made
-plain, places it names are shown and never opened, and no check in it counts for more than what pods show afterwards.
+The folder's code runs beside the prover and can forge its answer. So the answer's size is limited, its shape is validated and
+its control characters are removed. Places that it names are shown but never opened, and none of its checks outweighs what pods
+show afterwards.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from harness.pod import SandboxedRuntime
 from harness.registry import Task, files_of
 
 LIMIT_S = 900.0
-"""Real seconds that one proof may take; ours take up to ten."""
+"""Timeout of one proof in real seconds; ours take up to 10."""
 
 MOST = 16 << 20
-"""Bytes of one answer; ours have up to a hundred thousand."""
+"""Maximum bytes of an answer; ours have up to 100,000."""
 
 
 def proved_apart(sandbox: SandboxedRuntime, scope: Scope) -> Proved:
-    """The proof of one task as its sandbox told it; a prover that fails, or says nonsense, is a failed check."""
+    """Return the sandbox's proof of a task. A prover that fails or gives an invalid answer becomes a failed check."""
     started, task = time.perf_counter(), scope.task
     files = _carried(task.path)
     job = ProverJob(what="prove", name=task.task_id, files=files, seeds=tuple(scope.seeds), thorough=scope.thorough)
@@ -60,7 +61,7 @@ def proved_apart(sandbox: SandboxedRuntime, scope: Scope) -> Proved:
 
 
 def instructed_apart(sandbox: SandboxedRuntime, folder: Path) -> bytes:
-    """The instruction that a folder's world renders for seed 0 in the sandbox; raises TaskInvalid where it does not."""
+    """Return the instruction that a folder's world renders for seed 0 in the sandbox. Raises TaskInvalid if it does not."""
     said = _asked(sandbox, ProverJob(what="instruct", name=folder.name, files=_carried(folder)))
     try:
         told = Instruction.model_validate(said)
@@ -72,7 +73,7 @@ def instructed_apart(sandbox: SandboxedRuntime, folder: Path) -> bytes:
 
 
 def _asked(sandbox: SandboxedRuntime, job: ProverJob) -> Any:
-    """What the prover said, as JSON of no known shape; raises RuntimeFailure where it said none."""
+    """Return the prover's answer as unvalidated JSON. Raises RuntimeFailure if it is not JSON."""
     run_id = f"prove-{secrets.token_hex(4)}"
     command, stdin = ["python3", "-m", MODULE], job.model_dump_json().encode()
     try:
@@ -98,7 +99,7 @@ def _carried(folder: Path) -> tuple[Carried, ...]:
 
 
 def plain(value: Any) -> Any:
-    """A value without the letters that a terminal would obey, or that turn text around."""
+    """Return a value with control and bidirectional characters replaced."""
     if isinstance(value, str):
         return "".join(c if c in "\n\t" or unicodedata.category(c)[0] != "C" else "\ufffd" for c in value)
     if isinstance(value, list):
@@ -107,7 +108,7 @@ def plain(value: Any) -> Any:
 
 
 def _placed(check: ProofCheck, name: str, shown: str) -> ProofCheck:
-    """A check whose findings name files of this host's folder instead of the room's copy."""
+    """Return the check with paths of this host's folder in its findings instead of the sandbox's copy."""
     moved = tuple(
         one.model_copy(
             update={"path": f"{shown}/{one.path.removeprefix(f'{name}/')}" if one.path.startswith(f"{name}/") else one.path}
@@ -118,13 +119,13 @@ def _placed(check: ProofCheck, name: str, shown: str) -> ProofCheck:
 
 
 def _wanted(scope: Scope) -> set[tuple[str, int]]:
-    """Every client that a pod can be asked to play, as far as the folder's text shows them."""
+    """Return every client that a pod can be asked to play, as far as the folder's text shows them."""
     names = {SOLVE, NOP, *violation_names(scope.task)}
     return {(name, seed) for name in names for seed in scope.seeds}
 
 
 def _playable(scope: Scope, told: Sequence[ProvedClient]) -> tuple[ProvedClient, ...]:
-    """Each of them that was told of, once."""
+    """Return the reported clients that are playable, without duplicates."""
     by_key = {(client.player, client.seed): client for client in told}
     return tuple(client for key, client in by_key.items() if key in _wanted(scope))
 

@@ -1,7 +1,7 @@
-"""A finding is a place and a rule: `path:line: [rule] message`, so that an editor can jump to what has to change.
+"""Findings: a place and a rule, printed as `path:line: [rule] message`, so that editors can jump to the place.
 
-Everything that authoring has to say about a task folder is a `Finding`: lint, drift, and each failed check of a proof.
-`Place` is the first half of one.
+All results about a task folder are `Finding` objects: lint, drift, and each failed check of a proof. A `Place` is the location
+of a finding.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from worlds.core.world import World
 
 
 class Finding(Strict):
-    """One thing that is wrong, and where."""
+    """A problem and its location."""
 
     path: str
     line: int
@@ -41,20 +41,20 @@ class Place(NamedTuple):
     line: int
 
     def finding(self, rule: str, message: str) -> Finding:
-        """What is wrong here; a path below the working directory is shown relative to it."""
+        """Return a finding at this place. Paths below the working directory are shown relative to it."""
         here = Path.cwd()
         shown = self.path.relative_to(here) if self.path.is_relative_to(here) else self.path
         return Finding(path=str(shown), line=self.line, rule=rule, message=message)
 
 
 def first_difference(expected: bytes, given: bytes) -> int:
-    """The first line, from 1, in which two texts differ; 1 when they do not."""
+    """Return the first line, from 1, in which two texts differ, or 1 if they are equal."""
     pairs = zip_longest(expected.split(b"\n"), given.split(b"\n"))
     return next((number for number, (a, b) in enumerate(pairs, start=1) if a != b), 1)
 
 
 def definition(path: Path, name: str) -> Place:
-    """Where a file defines or assigns `name`; its first line where it does not, or is no Python."""
+    """Return where a file defines or assigns `name`, or its first line if it does not or is not valid Python."""
     for node in ast.walk(_parsed(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == name:
             return Place(path, node.lineno)
@@ -64,7 +64,7 @@ def definition(path: Path, name: str) -> Place:
 
 
 def violation_lines(task: Task) -> Mapping[str, Place]:
-    """Where solution/violations.py names each of its clients, as far as the text shows it."""
+    """Return the place of each client's name in solution/violations.py, as far as the text shows it."""
     path = task.path / "solution" / "violations.py"
     places: dict[str, Place] = {}
     for node in ast.walk(_parsed(path)):
@@ -76,7 +76,7 @@ def violation_lines(task: Task) -> Mapping[str, Place]:
 
 
 def raised_in(error: BaseException, file: Path) -> Place:
-    """The last line of `file` that was running when `error`, or what caused it, was raised; else the file's first."""
+    """Return the last line of `file` in the traceback of `error` or of its causes, or its first line."""
     line = 1
     cause: BaseException | None = error
     while cause is not None:
@@ -92,7 +92,7 @@ def raised_in(error: BaseException, file: Path) -> Place:
 
 
 def placed(message: str, otherwise: Place) -> tuple[Place, str]:
-    """The place that a `path:line: what` message starts with, and the rest of it; `otherwise` where it names none."""
+    """Split a `path:line: what` message into place and text. The place is `otherwise` if the message has none."""
     match = re.fullmatch(r"(.+?):(\d+): (.*)", message, re.DOTALL)
     return (Place(Path(match[1]), int(match[2])), match[3]) if match else (otherwise, message)
 
@@ -105,7 +105,7 @@ def _parsed(path: Path) -> ast.Module:
 
 
 def handler_place(task: Task, method: str, path: str) -> Place:
-    """The `def` line of the handler of a request; the first line of server.py where none answers it."""
+    """Return the `def` line of the handler of a request, or the first line of server.py if there is none."""
     require(task)
     world = open_world(task.world_folder)
     handler = _handler(world, method, path)
@@ -129,11 +129,11 @@ def _source(handler: Callable[..., Any]) -> Place:
 
 
 UNCERTIFIED = "uncertified"
-"""The check that a family passes for a task of which it proves nothing; its detail says what is missing, and why."""
+"""Check that a family passes for a task about which it proves nothing; its detail says what is missing and why."""
 
 
 class ProofCheck(Strict):
-    """One claim about a task, on one seed where it has one."""
+    """A claim about a task, on one seed if it depends on the seed."""
 
     name: str
     seed: int | None = None
@@ -143,7 +143,7 @@ class ProofCheck(Strict):
 
 
 class ProvedClient(Strict):
-    """What one client left on one seed, and the label that its folder says it must earn."""
+    """The trace of one client on one seed, and the label that the folder expects."""
 
     player: str
     seed: int
@@ -152,7 +152,7 @@ class ProvedClient(Strict):
 
 
 class Proved(Strict):
-    """One task proved by its own code: every check of that, and the clients that pods can play again."""
+    """Proof of a task by its own code: every check, and the clients that pods can replay."""
 
     task_id: str
     checks: tuple[ProofCheck, ...]
@@ -175,17 +175,17 @@ class TaskProof(Strict):
 
     @property
     def missing(self) -> str | None:
-        """What cannot be proved of the task, and why; None where its proof is whole."""
+        """The part of the task that cannot be proved, and why, or None if its proof is complete."""
         return next((check.detail for check in self.checks if check.name == UNCERTIFIED and check.ok), None)
 
     @property
     def verdict(self) -> str:
-        """What came of it, in a word."""
+        """The result in one word."""
         return "FAILED" if not self.ok else "ok" if self.missing is None else UNCERTIFIED
 
 
 class ProofReport(Strict):
-    """Every task's proof, as `harness verify --json` prints it; `shared` are findings in the code of all worlds."""
+    """Proofs of all tasks, as printed by `harness verify --json`; `shared` are findings in the code of all worlds."""
 
     ok: bool
     seconds: float
@@ -193,23 +193,23 @@ class ProofReport(Strict):
     shared: tuple[Finding, ...] = ()
 
     def findings(self) -> Iterator[Finding]:
-        """Every finding once, in the order of the tasks; the same place and words on several seeds are one."""
+        """Yield every finding once, in task order. Equal places and messages on several seeds are one finding."""
         told = [*self.shared, *(finding for task in self.tasks for check in task.checks for finding in check.findings)]
         yield from dict.fromkeys(told)
 
 
 def passed(name: str, seed: int | None = None, detail: str = "") -> ProofCheck:
-    """A check that holds."""
+    """Return a check that passed."""
     return ProofCheck(name=name, seed=seed, ok=True, detail=detail)
 
 
 def failed(name: str, seed: int | None, at: Place, detail: str) -> ProofCheck:
-    """A check that does not hold, and where to look."""
+    """Return a check that failed, with its place."""
     return ProofCheck(name=name, seed=seed, ok=False, detail=detail, findings=(at.finding(name, detail),))
 
 
 def listed(name: str, findings: list[Finding]) -> ProofCheck:
-    """A check that holds when there is nothing to find."""
+    """Return a check that passes if there are no findings."""
     detail = "; ".join(str(finding) for finding in findings[:3]) + (
         f"; and {len(findings) - 3} more" if len(findings) > 3 else ""
     )
@@ -217,5 +217,5 @@ def listed(name: str, findings: list[Finding]) -> ProofCheck:
 
 
 def proof(task_id: str, seconds: float, checks: list[ProofCheck]) -> TaskProof:
-    """A task is proved when every check holds."""
+    """Return the proof of a task, which is ok if every check passed."""
     return TaskProof(task_id=task_id, ok=all(check.ok for check in checks), seconds=round(seconds, 3), checks=tuple(checks))

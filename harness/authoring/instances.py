@@ -1,4 +1,4 @@
-"""Are two seeds two instances? What the oracle reads, what it hands in, what is drawn and every secret differ between them."""
+"""Checks that two seeds are two instances: the oracle's input, its submission, draws and secrets must differ between them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from worlds.core.wire import WireResponse
 SUBMISSION = ("POST", b"/submission")
 
 UNIQUE = 16
-"""Characters from which on two seeds that share a value with a digit in it share more than a word."""
+"""Minimum length of a shared value with a digit that indicates a common secret, not a common word."""
 
 _STAMPS = frozenset({"date", "x-virtual-time"})
 
 
 def seed_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """No two seeds are the same instance: what the oracle reads differs, apart from the clock."""
+    """Yield checks that no two seeds are the same instance: the oracle's input must differ, apart from the clock."""
     seen: dict[str, int] = {}
     for played in evidence.of(SOLVE):
         first = seen.setdefault(_instance(played), played.seed)
@@ -32,7 +32,7 @@ def seed_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def result_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """No two seeds have the same result, so that none can be handed in that was learnt on another."""
+    """Yield checks that no two seeds have the same result, so that a result from another seed is useless."""
     results: dict[bytes, int] = {}
     for played in evidence.of(SOLVE) if not evidence.task.is_seated else ():
         result = submission(played)
@@ -48,7 +48,7 @@ def result_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def secret_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """No two seeds share a secret: what one episode has learnt opens nothing in another."""
+    """Yield checks that no two seeds share a secret, so that knowledge from one episode is useless in another."""
     if evidence.task.is_seated:
         # what seats say is a plan's, and no secret
         return
@@ -66,7 +66,7 @@ def secret_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def draw_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """Every draw hangs on the seed: no two seeds begin one stream of chance, but the two of a pair what is paired."""
+    """Yield checks that every draw depends on the seed. Only paired draws may share a stream, within a pair of seeds."""
     seed_of: dict[str, int] = {}
     for played in evidence.plays:
         for purpose, streams in played.chance.items():
@@ -83,13 +83,13 @@ def draw_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def submission(played: Play) -> bytes | None:
-    """The bytes that were handed in; None where nothing was."""
+    """Return the submitted bytes, or None if nothing was submitted."""
     handed_in = (sent.body for sent, _ in played.exchanges if (sent.method, sent.path) == SUBMISSION)
     return next(handed_in, None)
 
 
 def _drawing(evidence: TaskEvidence, purpose: str) -> Place:
-    """The line of server.py that names a purpose."""
+    """Return the line of server.py that names a purpose."""
     path = evidence.server.path
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     named = (number for number, line in enumerate(lines, start=1) if f'("{purpose}")' in line)
@@ -97,7 +97,7 @@ def _drawing(evidence: TaskEvidence, purpose: str) -> Place:
 
 
 def _giver(evidence: TaskEvidence, played: Play, value: str) -> Place:
-    """The handler whose answer gave a value out, else where the instance is drawn."""
+    """Return the handler whose answer issued a value, or the place where the instance is drawn."""
     for sent, answer in played.exchanges:
         if value.encode() in answer.body or any(value in held for _, held in answer.headers):
             return handler_place(evidence.task, sent.method, sent.path.decode("ascii", "replace"))
@@ -109,7 +109,7 @@ def _is_drawn(value: str) -> bool:
 
 
 def _instance(played: Play) -> str:
-    """A digest of all that a client reads, without what only tells the time."""
+    """Return a digest of everything that a client reads, without times."""
     total = hashlib.sha256(played.instruction.encode())
     for request, response in played.exchanges:
         if request.path not in (b"/clock", b"/clock/wait"):

@@ -1,11 +1,11 @@
-"""Does an error ever tell what a correct client would have sent? A refusal names the rule, never the value.
+"""Checks that errors do not reveal what a correct client would have sent: an error names the rule, never the value.
 
 1. `secrets` are the values that the oracle sends in this episode: headers, query, path and body, whole and in their parts, from
-   8 characters on. A word that the instruction itself prints is no secret; a slice of a longer string in it is one.
-2. No `violation` or `stray` answer, to any wrong client on the same seed, may contain one, in its body or a header: not whole,
-   and no 8 characters of it in a row, forwards or backwards, whatever stands between them, that the client had not sent.
-3. What the oracle has to derive (`derived`: a secret that no answer had given out before it was first sent: slices, proofs,
-   digests, signatures) may stand in no answer at all, whoever asked, unless that client had sent it before.
+   8 characters on. A word that the instruction contains is not a secret; a slice of a longer string in it is.
+2. No `violation` or `stray` answer, to any wrong client on the same seed, may contain a secret in its body or a header: neither
+   the whole secret nor 8 consecutive characters of it that the client had not sent, forwards or backwards, ignoring separators.
+3. A value that the oracle has to derive (`derived`: a secret that no answer contained before it was first sent, such as slices,
+   proofs, digests, signatures) may not appear in any answer to any client, unless that client had sent it before.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.authoring.plays import Exchange, Play
 from worlds.core.wire import WireRequest, WireResponse
 
 SHORTEST = 8
-"""Shorter values are words and numbers."""
+"""Minimum length of a secret; shorter values are words and numbers."""
 
 _STANDARD = frozenset(
     {"accept", "accept-encoding", "accept-language", "cache-control", "connection", "content-type", "content-length", "host"}
@@ -28,13 +28,13 @@ _STANDARD = frozenset(
 )
 _SEPARATORS = re.compile(r"[\W_]+")
 _LONGEST_WORD = 48
-"""Characters of a word of the instruction; what is longer is a string to cut from."""
+"""Maximum length of a word of the instruction; longer ones are strings to cut from."""
 
 _PARTS = re.compile(r"[\s;,:=\"'&]+")
 
 
 class Leak(NamedTuple):
-    """An answer that told a secret: which request got it, and what the secret is to a correct client."""
+    """An answer that reveals a secret: the request that got it, and what the secret is to a correct client."""
 
     method: str
     path: str
@@ -42,7 +42,7 @@ class Leak(NamedTuple):
 
 
 def leaks(played: Play, secrets: Mapping[str, str], fragments: Mapping[str, str]) -> Iterator[Leak]:
-    """Yield every refusal of one episode that tells a secret, or one of its fragments."""
+    """Yield every error response of one episode that reveals a secret or a fragment of one."""
     for event, exchange in played.judged():
         if event.kind in ("violation", "stray"):
             whole = list(_told(exchange, secrets, ()))
@@ -50,7 +50,7 @@ def leaks(played: Play, secrets: Mapping[str, str], fragments: Mapping[str, str]
 
 
 def fragments(secrets: Mapping[str, str], instruction: str) -> dict[str, str]:
-    """Return what no refusal may have of secrets, fragment -> what the secret is; words of texts are none."""
+    """Return the fragments of secrets that no error may contain, with a description. Words of texts are excluded."""
     prose = _bare(" ".join(word for word in instruction.split() if len(word) <= _LONGEST_WORD))
     parts: dict[str, str] = {}
     for secret, what in secrets.items():
@@ -60,7 +60,7 @@ def fragments(secrets: Mapping[str, str], instruction: str) -> dict[str, str]:
 
 
 def early(played: Play, derived: Mapping[str, str]) -> Iterator[Leak]:
-    """Every answer of one episode that tells what its client should have derived and had not sent."""
+    """Yield every answer of an episode that reveals a value which its client should have derived and had not sent."""
     sent: set[str] = set()
     for exchange in played.exchanges:
         sent.update(parts_of(exchange.request))
@@ -68,7 +68,7 @@ def early(played: Play, derived: Mapping[str, str]) -> Iterator[Leak]:
 
 
 def secrets(oracle: Play) -> dict[str, str]:
-    """What a correct client sends, value -> what it is."""
+    """Return the values that a correct client sends, with a description of each."""
     unprinted: dict[str, str] = {}
     for exchange in oracle.exchanges:
         for part, what in parts_of(exchange.request).items():
@@ -78,7 +78,7 @@ def secrets(oracle: Play) -> dict[str, str]:
 
 
 def derived(oracle: Play) -> dict[str, str]:
-    """Of the secrets, those that no answer had given out when the oracle first sent them."""
+    """Return the secrets that no answer contained before the oracle first sent them."""
     known, given = secrets(oracle), ""
     ungiven: dict[str, str] = {}
     for exchange in oracle.exchanges:
@@ -90,7 +90,7 @@ def derived(oracle: Play) -> dict[str, str]:
 
 
 def parts_of(request: WireRequest) -> dict[str, str]:
-    """All that a request says, whole and in parts, value -> what it is."""
+    """Return all values of a request, whole and in parts, with a description of each."""
     parts: dict[str, str] = {}
     for value, what in sent_values(request):
         for part in (value, *_PARTS.split(value)):
@@ -117,7 +117,7 @@ def _told_in_part(exchange: Exchange, fragments: Mapping[str, str]) -> Iterator[
 
 
 def _bare(text: str) -> str:
-    """Return a text's letters and digits."""
+    """Return the letters and digits of a text."""
     return _SEPARATORS.sub("", text)
 
 
@@ -127,7 +127,7 @@ def _grams(text: str) -> Iterator[str]:
 
 
 def sent_values(request: WireRequest) -> Iterator[tuple[str, str]]:
-    """Yield each value that a request says, with what it is."""
+    """Yield each value that a request contains, with a description."""
     for name, value in request.headers:
         if name.lower() not in _STANDARD:
             yield value, f"header {name}"
@@ -141,7 +141,7 @@ def sent_values(request: WireRequest) -> Iterator[tuple[str, str]]:
 
 
 def _in_body(body: bytes) -> Iterator[tuple[str, str]]:
-    """The leaves of JSON, the fields of a form, or the text as it is."""
+    """Yield the leaves of JSON, the fields of a form, or the whole text."""
     text = body.decode("utf-8", "replace").strip()
     document = _json(text)
     if isinstance(document, dict | list):
@@ -154,7 +154,7 @@ def _in_body(body: bytes) -> Iterator[tuple[str, str]]:
 
 
 def text_of(answer: WireResponse) -> str:
-    """An answer as text: headers, body, and the leaves of its JSON unescaped beside it."""
+    """Return an answer as text: headers, body, and the unescaped leaves of its JSON."""
     text = answer.body.decode("utf-8", "replace")
     return "\n".join([*(value for _, value in answer.headers), text, *leaves(_json(text))])
 
@@ -167,7 +167,7 @@ def _json(text: str) -> Any:
 
 
 def leaves(document: Any) -> Iterator[str]:
-    """Every string in a JSON document."""
+    """Yield every string in a JSON document."""
     if isinstance(document, str):
         yield document
     elif isinstance(document, dict | list):
@@ -176,5 +176,5 @@ def leaves(document: Any) -> Iterator[str]:
 
 
 def _is_printed(value: str, instruction: str) -> bool:
-    """Whether the instruction has the value as a word of its own."""
+    """Return True if the instruction contains the value as a separate word."""
     return value in instruction and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", instruction) is not None

@@ -1,16 +1,16 @@
-"""What can be said of a task folder without playing it: its files' form, its sources, and the promises of its texts.
+"""Static checks of a task folder: file formats, Python sources, and the required parts of its texts.
 
-1. Form: UTF-8, line feeds only, shell scripts executable and with a shebang.
-2. Sources: clock, chance and imports of server, tests and solution.
-3. Texts: the instruction names no label and ends with the paragraph about time; only the plugin writes the reward; the seeds
+1. Format: UTF-8, line feeds only, shell scripts executable and with a shebang.
+2. Sources: clock, randomness and imports of server, tests and solution.
+3. Texts: the instruction names no label and ends with the paragraph about time; only the plug-in writes the reward; the seeds
    are a range; there are enough violations, each with a label of the taxonomy.
-`lint_worlds` looks at the code that all worlds share.
+`lint_worlds` checks the code that all worlds share.
 
-Reads Python without running it: who looks at a clock, who draws from the machine, who imports outside its role.
+Python is parsed, not run, to find uses of the wall clock, of OS randomness, and imports that a role does not allow.
 
-A world's time and chance are the episode's own, so wall clock and OS randomness have no place in worlds/ or in a task folder.
-Names are resolved through the imports of the file, so `from time import monotonic as now` is found as well.
-What a role may import is a set of dotted prefixes; the standard library counts without what reaches a network or a process.
+A world's time and randomness belong to the episode, so wall clock and OS randomness are not allowed in worlds/ or in a task
+folder. Names are resolved through the imports of the file, so `from time import monotonic as now` is found as well. The allowed
+imports of a role are a set of dotted prefixes, and the standard library without modules for networks and processes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CLOCK = frozenset(
     | {f"datetime.datetime.{name}" for name in ("now", "utcnow", "today")}
     | {"datetime.date.today", "asyncio.sleep"}
 )
-"""What reads the wall clock or waits on it."""
+"""Names that read the wall clock or wait on it."""
 
 RANDOM = frozenset(
     {
@@ -56,26 +56,26 @@ RANDOM = frozenset(
         "uuid.getnode",
     }
 )
-"""What draws from the machine."""
+"""Names that use the machine's randomness."""
 
 _OUTSIDE = frozenset(
     {"asyncio", "concurrent", "ctypes", "importlib", "mmap", "multiprocessing", "runpy", "signal", "subprocess", "threading"}
     | {"ftplib", "http.client", "http.server", "imaplib", "nntplib", "poplib", "select", "selectors", "smtplib", "socket"}
     | {"socketserver", "ssl", "telnetlib", "urllib.request", "webbrowser", "xmlrpc"}
 )
-"""Standard library that reaches a network, a process or a thread."""
+"""Standard library modules that access a network, a process or a thread."""
 
 
 @dataclass(frozen=True)
 class Role:
-    """A kind of file in a task folder, and what it may import."""
+    """A kind of file in a task folder, and its allowed imports."""
 
     name: str
     packages: frozenset[str]
     network: bool = False
 
     def allows(self, module: str) -> bool:
-        """Whether this role may import a dotted module."""
+        """Return True if this role may import a dotted module."""
         if any(_within(module, package) for package in self.packages):
             return True
         top = module.partition(".")[0]
@@ -83,7 +83,7 @@ class Role:
 
 
 def server_role(family: str) -> Role:
-    """A task's world: its family's and the shared part of `worlds`, and what a FastAPI app is written with."""
+    """Return the role of a task's world: the shared and its family's part of `worlds`, and the dependencies of FastAPI apps."""
     return Role("server", frozenset({"fastapi", "pydantic", "worlds.core", f"worlds.{family.replace('-', '_')}"}))
 
 
@@ -92,7 +92,7 @@ SOLUTION = Role("solution", frozenset({"httpx", "reading", "solve", "timing", "v
 
 
 def lint_source(path: Path, role: Role | None = None) -> list[Finding]:
-    """The findings of one Python file; without a role only clock and chance are looked at."""
+    """Return the findings of one Python file. Without a role only clock and randomness are checked."""
     return list(_linted(path, path.read_bytes(), role))
 
 
@@ -114,7 +114,7 @@ def _at(path: Path, node: ast.AST, rule: str, message: str) -> Finding:
 
 
 def _uses(tree: ast.Module) -> Iterator[tuple[ast.AST, str, str]]:
-    """Every use of the clock or of chance, by its dotted name."""
+    """Yield every use of the clock or of randomness, by its dotted name."""
     names = dict(_bound(tree))
     resolve: Callable[[ast.AST], str] = lambda node: _dotted(node, names)  # noqa: E731
     for node in ast.walk(tree):
@@ -153,7 +153,7 @@ def _imports(tree: ast.Module, role: Role) -> Iterator[tuple[ast.AST, str, str]]
 
 
 def _bound(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Local name -> dotted name, for everything that is imported anywhere in the file."""
+    """Yield (local name, dotted name) for everything that is imported anywhere in the file."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -178,13 +178,13 @@ _REWARD_WRITERS = frozenset({"tests/test.sh"})
 
 
 def lint_worlds() -> list[Finding]:
-    """Clock and chance in the code that all worlds share."""
+    """Return the uses of clock and randomness in the code that all worlds share."""
     folder = Path(core.__file__).parents[1]
     return [finding for path in sorted(folder.rglob("*.py")) for finding in lint_source(path)]
 
 
 def lint_task(task: Task) -> list[Finding]:
-    """Every finding of one task folder; its solution is imported, nothing is played."""
+    """Return every finding of one task folder. Its solution is imported, but no episode is played."""
     findings = [finding for path in files_of(task.path) for finding in _form(path)]
     findings += [finding for path, role in _roles(task) for finding in lint_source(path, role)]
     for check in (_instruction, _reward, _seeds, _violations):

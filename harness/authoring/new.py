@@ -1,6 +1,6 @@
-"""Starts a task folder that verifies at once: the family's skeleton, then everything `sync` writes.
+"""Creates task folders that verify at once: the family's skeleton, and everything that `sync` writes.
 
-The skeleton is a small real task. An author changes it into theirs, with `harness verify` saying what no longer holds.
+The skeleton is a small working task. An author changes it, and `harness verify` reports what no longer holds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from harness.authoring.templates import family
 from harness.errors import UsageError
 
 LONGEST_NAME = 31
-"""Harbor cuts the names of its trials after 32 characters."""
+"""Maximum length, since Harbor truncates the names of its trials after 32 characters."""
 
 
 def new_task(root: Path, family_name: str, name: str, style: str = "") -> Path:
@@ -43,7 +43,7 @@ def new_task(root: Path, family_name: str, name: str, style: str = "") -> Path:
 
 
 def checked_name(name: str) -> str:
-    """A task's name as it is; raises UsageError for one that a folder or Harbor could not carry."""
+    """Return a valid task name unchanged. Raises UsageError if a folder or Harbor could not use it."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise UsageError(
             f"a task's name is lower-case letters, digits and single hyphens, and starts with a letter, not {name!r}"
@@ -70,13 +70,13 @@ cpus = 1
 memory_mb = 1024
 workdir = "/workspace"
 """
-"""How such a task is run and judged: the end of its task.toml."""
+"""The end of such a task's task.toml, which sets how it is run and judged."""
 
 
 def write_folder(folder: Path, stated: Mapping[str, str], *, hint: str) -> Path:
-    """Write the files that are stated, by path, and what follows from them; raises UsageError where there is no room.
+    """Write the given files and those that `sync` derives. Raises UsageError if the folder cannot be written.
 
-    A folder that was not there before is not there after an error either.
+    A folder that did not exist before is removed after an error.
     """
     fresh = not folder.exists()
     try:

@@ -1,10 +1,10 @@
-"""Three ways to play a task as its own oracle does, but not with its calm: what a level is harder for shows in who still wins.
+"""Three paces of the oracle. The success of each at a level shows why the level is harder.
 
-`careful`   the oracle as it is: no time to think, no character lost.
-`hasty`     it asks again a second later, however long it was told to wait.
-`careless`  it thinks for one to three seconds before each request, and of the characters of long drawn values that it sends
-            (`LONG` and more, with a digit among them) one in `ONE_IN`, on the average, comes out as another one.
-All draws are from the task and the seed, so that a level changes what is played and nothing of who plays.
+`careful`   the unchanged oracle, without delays or typing errors.
+`hasty`     it retries after one second, regardless of how long it was told to wait.
+`careless`  it waits 1 to 3 seconds before each request, and of the characters of long drawn values that it sends
+            (`LONG` and more, with a digit among them) on average one in `ONE_IN` is replaced.
+All draws depend on the task and the seed, so a level changes the task and not the player.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from worlds.core.models import Strict
 from worlds.core.wire import Transport, WireRequest, WireResponse
 
 HASTE_S = 1
-"""The longest wait of who is in a hurry, in virtual seconds."""
+"""Maximum wait of the hasty pace, in virtual seconds."""
 
 THINKING_S = (1, 3)
-"""The least and the most seconds that thought takes before a request."""
+"""Minimum and maximum seconds before a request of the careless pace."""
 
 LONG, ONE_IN = 16, 10_000
 
@@ -37,12 +37,12 @@ Altered = Callable[[Transport], Transport]
 
 
 def careful(_: Chance) -> Altered:
-    """A path that changes nothing."""
+    """Return a transport wrapper that changes nothing."""
     return lambda inner: inner
 
 
 def hasty(_: Chance) -> Altered:
-    """A path on which no wait is longer than a second."""
+    """Return a transport wrapper that shortens waits to one second."""
 
     def hurried(request: WireRequest) -> WireRequest:
         if request.path != _WAIT:
@@ -54,7 +54,7 @@ def hasty(_: Chance) -> Altered:
 
 
 def careless(draw: Chance) -> Altered:
-    """A path on which each request comes late, and long values not always whole."""
+    """Return a transport wrapper that delays each request and puts errors into long values."""
     thinking, copying = draw("careless: thinking"), _Copying(draw("careless: copying"))
 
     def send(inner: Transport, request: WireRequest) -> WireResponse:
@@ -67,23 +67,23 @@ def careless(draw: Chance) -> Altered:
 
 
 PACES: Mapping[str, Callable[[Chance], Altered]] = {"careful": careful, "hasty": hasty, "careless": careless}
-"""By name, in the order in which they are told."""
+"""Paces by name, in the order of reports."""
 
 
 def at_pace(name: str, task_id: str, seed: int) -> Altered:
-    """The path on which somebody plays a task at this pace."""
+    """Return the transport wrapper of a pace for a task and seed."""
     return PACES[name](Chance(PUBLISHED_KEY, task_id, seed))
 
 
 class _Copying:
-    """Somebody who copies by hand: between two mistakes there are 1 to 2 * ONE_IN - 1 characters, each number as likely."""
+    """A copyist that makes errors, with uniformly distributed distances of 1 to 2 * ONE_IN - 1 characters between them."""
 
     def __init__(self, draw: Stream) -> None:
         self._draw = draw
         self._left = self._next()
 
     def request(self, sent: WireRequest) -> WireRequest:
-        """The request as it is written down."""
+        """Return the request with copying errors."""
         headers = tuple((name, self._text(value.encode("latin-1")).decode("latin-1")) for name, value in sent.headers)
         return sent._replace(target=self._text(sent.target), headers=headers, body=self._text(sent.body))
 
@@ -91,7 +91,7 @@ class _Copying:
         return _VALUE.sub(lambda match: self._value(match[0]), text)
 
     def _value(self, value: bytes) -> bytes:
-        """A value with its mistakes; words are none to copy."""
+        """Return a value with copying errors. Words without a digit are unchanged."""
         if not _DIGIT.search(value):
             return value
         written, place = bytearray(value), self._left - 1
@@ -107,7 +107,7 @@ class _Copying:
 
 
 def _mistaken(character: int) -> int:
-    """A letter in its other case, the next digit, a dash for any other sign."""
+    """Return another character: a letter in its other case, the next digit, or a dash for any other sign."""
     text = chr(character)
     if text.isdigit():
         return ord("0") + (int(text) + 1) % 10
@@ -115,11 +115,11 @@ def _mistaken(character: int) -> int:
 
 
 SEEDS = (0, 1, 2, 3, 4)
-"""The seeds of a curve that names none."""
+"""Default seeds of a curve."""
 
 
 class CurvePoint(Strict):
-    """One client on one task at one level: how many of its episodes it won."""
+    """Number of episodes that a client won on a task at a level."""
 
     task_id: str
     level: int
@@ -129,7 +129,7 @@ class CurvePoint(Strict):
 
 
 def curve(tasks: Sequence[Task], seeds: Sequence[int], progress: Callable[[str], object]) -> list[CurvePoint]:
-    """The points of each task, level by level and client by client; games with seats have no one client, and no points."""
+    """Return the points of each task by level and client. Games have no single client, and so no points."""
     points = []
     for task in tasks:
         if task.parley is None or task.is_seated:

@@ -1,6 +1,6 @@
-"""Plays a task's own clients in this process and keeps all there is to know: log, verdict, and every byte exchanged.
+"""Plays a task's own clients in this process and keeps log, verdict and every byte exchanged.
 
-One task's episodes are judged in one pytest session, so that a hundred verdicts cost as much as a few.
+The episodes of one task are judged in one pytest session, so 100 verdicts cost as much as a few.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from worlds.core.manifest import OptionValue
 from worlds.core.wire import Transport, WireRequest, WireResponse
 
 LIMIT_S = 30.0
-"""Seconds of processor time for one episode; the longest of ours takes less than two."""
+"""Timeout of one episode in seconds of processor time; the longest of ours takes less than 2."""
 
 
 class Endless(TaskInvalid):
-    """Code of a task did not come to an end; the message begins with the line that was running.
+    """Code of a task did not terminate; the message begins with the line that was running.
 
-    It is raised where the loop is. Worlds and clients that catch it do not hide it: it is raised again at the end of the block,
-    so one loop costs its limit once and not in each episode. Only the main thread of a process can be interrupted like that.
+    It is raised inside the loop. If a world or client catches it, it is raised again at the end of the block, so one loop costs
+    its limit once and not in each episode. Only the main thread of a process can be interrupted like this.
     """
 
 
 @contextmanager
 def ending(folder: Path, episodes: int = 1) -> Iterator[None]:
-    """Raise Endless where a task's code runs for longer than so many episodes may."""
+    """Raise Endless if a task's code runs for longer than this number of episodes may."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -75,7 +75,7 @@ def ending(folder: Path, episodes: int = 1) -> Iterator[None]:
 
 
 def _place(frame: FrameType | None, folder: Path) -> str:
-    """`path:line` of the folder's code that is running, or has called what is."""
+    """Return `path:line` of the folder's code that is running or has called the running code."""
     while frame is not None and folder not in Path(frame.f_code.co_filename).parents:
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else f"{folder / 'task.toml'}:1"
@@ -84,11 +84,11 @@ def _place(frame: FrameType | None, folder: Path) -> str:
 SOLVE, NOP = "solve", "nop"
 
 MOST_REQUESTS = 5_000
-"""A client that asks more often than any budget allows will not stop by itself."""
+"""Maximum number of requests; a client that exceeds it is beyond any budget and does not stop by itself."""
 
 
 class Exchange(NamedTuple):
-    """One request and its answer."""
+    """A request and its answer."""
 
     request: WireRequest
     response: WireResponse
@@ -96,7 +96,7 @@ class Exchange(NamedTuple):
 
 @dataclass
 class Play:
-    """One episode."""
+    """A played episode: its log, verdict and exchanges."""
 
     player: str
     seed: int
@@ -105,28 +105,28 @@ class Play:
     exchanges: list[Exchange] = field(default_factory=list)
     raised: str | None = None
     failure: Exception | None = None
-    """What the world raised, where it failed by itself."""
+    """The exception that the world raised, if it failed by itself."""
 
     log: bytes = b""
     trace_hash: str = ""
     chance: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """The streams of chance that were begun, by purpose: equal names are equal bytes."""
+    """Random streams that were started, by purpose; equal names mean equal bytes."""
 
     verdict: Verdict | None = None
 
     @property
     def outcome(self) -> Verdict:
-        """The verdict of an episode that was judged."""
+        """The verdict of a judged episode."""
         assert self.verdict is not None
         return self.verdict
 
     @cached_property
     def events(self) -> Sequence[Event]:
-        """The log, read."""
+        """The parsed log."""
         return read_log(self.log)
 
     def judged(self) -> Iterator[tuple[Requested, Exchange]]:
-        """Each logged request with the exchange that it stands for; what the world does not log is passed over."""
+        """Yield each logged request with its exchange, skipping exchanges that the world does not log."""
         events = [event for event in self.events if isinstance(event, Requested)]
         for exchange in self.exchanges:
             if events and _is_event_of(events[0], exchange):
@@ -140,9 +140,9 @@ def play(
     overrides: Mapping[str, OptionValue] | None = None,
     altered: Callable[[Transport], Transport] | None = None,
 ) -> Play:
-    """Play one episode; what the client raises is noted, what the world raises is raised.
+    """Play one episode. Exceptions of the client are recorded; exceptions of the world propagate.
 
-    What a client sends goes through `altered` before it is noted. Raises Endless for what never ends.
+    `altered` transforms requests before they are recorded. Raises Endless if the episode does not terminate.
     """
     played = Play(player, seed, overrides or {})
     recorded = _recorder(played.exchanges)
@@ -161,7 +161,7 @@ def play(
 
 
 def judge(task: Task, plays: Sequence[Play]) -> None:
-    """Give every play its verdict, in one session; raises VerifierFailure where one gets none, and Endless."""
+    """Give every play its verdict, in one session. Raises VerifierFailure if one gets none, and Endless."""
     with ending(task.path, len(plays)):
         judgements = judge_in_process(task, [played.log for played in plays])
     for played, judgement in zip(plays, judgements, strict=True):
@@ -191,38 +191,38 @@ def _is_event_of(event: Requested, exchange: Exchange) -> bool:
 
 @dataclass(frozen=True)
 class TaskEvidence:
-    """One task and everything that was played of it."""
+    """A task and all its plays."""
 
     task: Task
     plays: Sequence[Play]
     made: Sequence[Play] = ()
-    """What was made of the oracle's first episode: altered requests that were played, and altered logs that were not."""
+    """Plays derived from the oracle's first episode: altered requests, which were played, and altered logs, which were not."""
 
     def of(self, player: str) -> list[Play]:
-        """A player's episodes at default options, by seed."""
+        """Return a player's episodes at default options, by seed."""
         return [played for played in self.plays if played.player == player and not played.overrides]
 
     def at(self, level: int) -> TaskEvidence:
-        """What was played at a level, as the evidence of the task that it makes."""
+        """Return the plays at a level, as evidence of the task at that level."""
         there = [replace(played, overrides={}) for played in self.plays if played.overrides.get(LEVEL) == level]
         return TaskEvidence(self.task.at(level), there)
 
     def made_as(self, kind: str) -> list[Play]:
-        """Of what was made of the oracle's episode, that of one kind: what its name starts with."""
+        """Return the derived plays of one kind, which is the prefix of their names."""
         return [played for played in self.made if played.player.partition(":")[0] == kind]
 
     @property
     def violations(self) -> list[str]:
-        """The names of the wrong clients."""
+        """Names of the wrong clients."""
         return [name for name in players(self.task) if name != SOLVE]
 
     @cached_property
     def lines(self) -> Mapping[str, Place]:
-        """Where each wrong client is named."""
+        """Place of each wrong client's name."""
         return violation_lines(self.task)
 
     def place(self, player: str) -> Place:
-        """Where a client is written."""
+        """Return where a client is defined."""
         if not (self.task.path / OWN).exists():
             return Place(self.task.path / PLAN, 1)
         if player == SOLVE:
@@ -232,46 +232,46 @@ class TaskEvidence:
 
     @property
     def tests(self) -> Place:
-        """The hidden tests."""
+        """Place of the hidden tests."""
         return Place(self.task.path / "tests" / "test_outcome.py", 1)
 
     @property
     def server(self) -> Place:
-        """Where the world draws its instance."""
+        """The place where the world draws its instance."""
         return definition(self.task.world_folder / "server.py", "prepare")
 
     def setting(self, *keys: str) -> Place:
-        """Where task.toml sets something of [metadata.parley]."""
+        """Return where task.toml sets a key of [metadata.parley]."""
         path = self.task.path / "task.toml"
         return Place(path, line_of(path.read_text(encoding="utf-8"), ("metadata", "parley", *keys)))
 
 
 SPREAD = 10
-"""Of tasks that are data alone, how many of a family a sample plays in a sandbox."""
+"""Number of data-only tasks per family that a sample plays in a sandbox."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Which episodes of a task belong to its proof."""
+    """The episodes that belong to a task's proof."""
 
     task: Task
     seeds: Sequence[int]
     thorough: bool = False
-    """Whether every client is played twice, and at each level on every seed."""
+    """True if every client is played twice, and at each level on every seed."""
 
     sample: bool = False
-    """Whether a sandbox plays only the oracle, nop and one violation, on the first seed."""
+    """True if a sandbox plays only the oracle, nop and one violation, on the first seed."""
 
     sandboxed: bool = True
-    """Whether a sandbox, where one is asked for, plays this task at all."""
+    """True if a requested sandbox plays this task at all."""
 
     @property
     def sandbox_seeds(self) -> Sequence[int]:
-        """Of the seeds, those that a sandbox plays."""
+        """The seeds that a sandbox plays."""
         return self.seeds[:1] if self.sample else self.seeds
 
     def in_sandbox(self, clients: Sequence[ProvedClient]) -> list[ProvedClient]:
-        """Of the clients that were proved, those that a sandbox plays as well."""
+        """Return the proved clients that a sandbox plays as well."""
         if not self.sample:
             return list(clients)
         wrong = list(dict.fromkeys(client.player for client in clients if client.player not in (SOLVE, NOP)))
@@ -279,13 +279,14 @@ class Scope:
         return [client for client in clients if client.player in chosen and client.seed in self.sandbox_seeds]
 
     def clients(self) -> list[tuple[str, int]]:
-        """Every client on every seed; the folder's code is imported."""
+        """Return every client on every seed. Imports the folder's code."""
         return [(player, seed) for seed in self.seeds for player in (*players(self.task), NOP)]
 
     def leveled(self) -> list[tuple[int, str, int]]:
-        """Clients at levels above the first, each with its seed: thorough, every one at each level on every seed.
+        """Return clients at levels above the first, with their seeds; if thorough, all clients at each level on every seed.
 
-        Else, on the first seed, the oracle at each level and every other client at one of them, in turn from the highest down.
+        Otherwise, on the first seed, the oracle at each level and every other client at one of them, in turn from the highest
+        down.
         """
         levels = tuple(self.task.parley.levels)[::-1] if self.task.parley else ()
         others = [name for name in (*players(self.task), NOP) if name != SOLVE]
@@ -296,7 +297,7 @@ class Scope:
         return [(level, player, self.seeds[0]) for level, player in chosen]
 
     def replayed(self) -> list[tuple[str, int]]:
-        """What is played twice: the oracle on every seed, every other client on two of them in turn; thorough, all."""
+        """Return the clients to play twice: the oracle on every seed, the others on two each. If thorough, all clients."""
         others = [name for name in (*players(self.task), NOP) if name != SOLVE]
         count = len(self.seeds)
         chosen = {(name, self.seeds[(turn + step) % count]) for turn, name in enumerate(others) for step in (0, 1)}
@@ -304,7 +305,7 @@ class Scope:
 
 
 def spread(tasks: Sequence[Task]) -> set[str]:
-    """The tasks that a sample plays in a sandbox: all that have code of their own, and a spread of the others."""
+    """Return the tasks that a sample plays in a sandbox: all with their own code, and a spread of the others."""
     chosen = {task.task_id for task in tasks if not is_data(task)}
     for family_name in {task.family for task in tasks}:
         data = [task.task_id for task in tasks if is_data(task) and task.family == family_name]
@@ -313,12 +314,12 @@ def spread(tasks: Sequence[Task]) -> set[str]:
 
 
 def is_data(task: Task) -> bool:
-    """Whether a task's folder holds a scenario for its family's world, and no rules of its own."""
+    """Return True if a task's folder holds a scenario for its family's world, and no rules of its own."""
     return (task.world_folder / SCENARIO).is_file() and not (task.world_folder / "server.py").exists()
 
 
 def seeds_of(task: Task, seeds: Sequence[int] | None) -> list[int]:
-    """The seeds to prove a task on: its own, of `seeds` those that it has, and 0 where that leaves none."""
+    """Return the seeds to prove a task on: its own, limited to `seeds` if given, or 0 if that leaves none."""
     if task.parley is None:
         return list(seeds or [0])
     try:

@@ -1,14 +1,14 @@
-"""`harness verify`: everything that must hold of a task before its numbers mean something.
+"""`harness verify`: everything that must hold for a task before its results mean anything.
 
-For each task: lint, drift, the oracle succeeds, nop earns nothing, each violation earns exactly its label, nothing
-leaks, seeds differ, budgets and knob ends suffice, equal play gives equal traces, and whatever its family asks besides: a
-certificate check by check, the cells of Proposition 1.
-1. A task that may run here (`harness.trust`) is proved in this process; all its episodes are judged in one pytest session.
-2. With several workers it is proved in one process and replayed in another one, whose PYTHONHASHSEED differs; this process is
-   the first worker. With one worker all happens here, in order.
-3. Any other is proved by the same functions in a sandbox. Its code ran beside them there, so it could have told them anything:
-   what counts are oracle, nop and a violation played in pods, each room apart, which always follow.
-4. Given sandboxed runtimes, the same clients then play in each, and must leave the same traces.
+For each task: lint, drift, the oracle succeeds, nop earns nothing, each violation earns exactly its label, no secrets leak,
+seeds differ, budgets and both ends of knobs suffice, equal plays give equal traces, and the checks of its family: a certificate
+check by check, the cells of Proposition 1.
+1. A task that may run here (`harness.trust`) is proved in this process. All its episodes are judged in one pytest session.
+2. With several workers it is proved in one process and replayed in another with a different PYTHONHASHSEED; this process is the
+   first worker. With one worker everything runs here, in order.
+3. Any other task is proved by the same functions in a sandbox. Its code ran beside them and could have forged their results, so
+   the evidence is the oracle, nop and a violation played in pods, with each room isolated. These plays always follow.
+4. Given sandboxed runtimes, the same clients then play in each and must leave the same traces.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NAMES = {SOLVE: "oracle", NOP: "nop"}
 
 
 class Expected(NamedTuple):
-    """What a client must earn, and the trace it left in process."""
+    """The label that a client must earn, and the trace it left in process."""
 
     label: str
     trace_hash: str
@@ -50,7 +50,7 @@ class Expected(NamedTuple):
 def prove_in(
     runtime: Runtime, task: Task, seeds: Sequence[int], expected: Mapping[tuple[str, int], Expected], workers: int
 ) -> Iterator[ProofCheck]:
-    """The checks of one task in a runtime; a foreign task, without expectations, has its oracle and nop."""
+    """Yield the checks of a task in a runtime. A foreign task, without expectations, has its oracle and nop played."""
     if why := runtime.refuses(task):
         yield failed(f"{runtime.name}:runs", None, *placed(why, Place(task.path / "task.toml", 1)))
         return
@@ -98,7 +98,7 @@ def _check(runtime: str, task: Task, player: str, seed: int, expected: Expected,
 
 
 def _wrong(player: str, expected: Expected, result: Result) -> str | None:
-    """Return why an episode is not what it was in process, or None."""
+    """Return how an episode differs from its result in process, or None."""
     if result.status != "graded":
         return f"ungraded, because of the {result.cause}"
     must_win = player == SOLVE or (player != NOP and expected.label == SUCCESS)
@@ -126,14 +126,14 @@ def verify(
     sample: bool = False,
     progress: Progress = lambda proved: None,
 ) -> ProofReport:
-    """Prove tasks, on their own seeds, or on those of `seeds` that they have; `runtimes` add the same clients in sandboxes.
+    """Prove tasks on their own seeds, limited to `seeds` if given. `runtimes` play the same clients in sandboxes.
 
     With `thorough` every client plays twice, and at each level on every seed. With `sample` the clients in sandboxes are only
-    oracle, nop and one violation of each task, on its first seed; of tasks that are data alone, and so share all their code,
-    only an even spread of ten of each family.
-    Tasks that may not run here are proved in `sandbox`; raises UsageError where there are such and no sandbox. Foreign tasks
-    play in `docker` where no runtimes are given.
-    `progress` hears of each task when it is finished, in this thread. Findings never raise; an interrupt does.
+    oracle, nop and one violation of each task, on its first seed; of data-only tasks, which share all their code, only an even
+    spread of 10 per family.
+    Tasks that may not run here are proved in `sandbox`. Raises UsageError if there are such tasks and no sandbox. Foreign tasks
+    play in `docker` if no runtimes are given.
+    `progress` is called in this thread for each finished task. Findings are returned; only interrupts are raised.
     """
     started = time.perf_counter()
     # A sandbox mounts a task by its path, whatever the working directory.
@@ -153,7 +153,7 @@ def verify(
 def _proofs(
     scopes: Sequence[Scope], sandbox: SandboxedRuntime | None, runtimes: Sequence[Runtime], docker: Runtime | None, workers: int
 ) -> Iterator[TaskProof]:
-    """The proof of each task as soon as it is finished; those that run here come first."""
+    """Yield the proof of each task as soon as it is finished, starting with tasks that may run here."""
     outside = [scope for scope in scopes if scope.task.parley is not None and not runs_here(scope.task)]
     if outside and sandbox is None:
         path = outside[0].task.path
@@ -166,7 +166,7 @@ def _proofs(
 
 
 def _in_process(scopes: Sequence[Scope], workers: int) -> Iterator[tuple[Scope, Proved]]:
-    """Each task proved and replayed, as soon as both are done; those with most clients are begun first."""
+    """Yield each task when it is proved and replayed; tasks with the most clients start first."""
     order = sorted(range(len(scopes)), key=lambda number: -len(violation_names(scopes[number].task)))
     pairs = [(number, (prove, (scopes[number],)), (replay, (scopes[number],))) for number in order]
     with WorkerPool(workers) as pool:
@@ -175,7 +175,7 @@ def _in_process(scopes: Sequence[Scope], workers: int) -> Iterator[tuple[Scope, 
 
 
 def _apart(scope: Scope, sandbox: SandboxedRuntime, runtimes: Sequence[Runtime], workers: int) -> TaskProof:
-    """A task from elsewhere: proved in the sandbox, and played in pods whatever was asked for."""
+    """Prove an untrusted task in the sandbox and play it in pods, even if no runtimes were requested."""
     scope = replace(scope, sandboxed=True) if runtimes else replace(scope, sandboxed=True, sample=True)
     return _finished(scope, proved_apart(sandbox, scope), runtimes or [sandbox], workers)
 

@@ -1,10 +1,10 @@
-"""The prover's room: `python3 -m harness.authoring.prover` takes a task folder as data on stdin and proves it here.
+"""The prover in a sandbox: `python3 -m harness.authoring.prover` reads a task folder as data on stdin and proves it.
 
-It runs inside a sandbox without network and without any file of a host, so here the folder's code may be imported.
-1. stdin is one `ProverJob`; stdout is its answer as JSON, a `Proved` or an `Instruction`. The folder's code gets neither:
-   while it runs, file 0 is /dev/null and file 1 is what file 2 is.
-2. The proof is what `harness verify` does, in two processes. The folder's code runs beside it and can make it say anything:
-   who reads the answer believes none of it before pods have played the same clients.
+It runs in a sandbox without network and without files of a host, so it may import the folder's code.
+1. stdin is a `ProverJob`; stdout is the answer as JSON, a `Proved` or an `Instruction`. The folder's code has access to
+   neither: while it runs, file descriptor 0 is /dev/null and 1 is a copy of 2.
+2. The proof is that of `harness verify`, in two processes. The folder's code runs beside it and can forge its output, so the
+   answer must not be trusted before pods have played the same clients.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MODULE = "harness.authoring.prover"
 
 
 class Carried(Strict):
-    """A file of a task folder on its way into the room."""
+    """A file of a task folder, as data for the prover."""
 
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
@@ -40,7 +40,7 @@ class Carried(Strict):
 
 
 class ProverJob(Strict):
-    """What to do with which folder."""
+    """The action and the folder."""
 
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
@@ -52,14 +52,14 @@ class ProverJob(Strict):
 
 
 class Instruction(Strict):
-    """A world's own rendering for seed 0, or why there is none."""
+    """The world's rendering for seed 0, or the reason why there is none."""
 
     text: str = ""
     error: str = ""
 
 
 def answer(job: ProverJob, root: Path) -> str:
-    """Do one job with a copy of the folder below `root`; its answer as JSON."""
+    """Run a job on a copy of the folder below `root`, and return the answer as JSON."""
     folder = _unpacked(job, root)
     # places in findings are told from where one is, so from here they begin with the folder's name
     os.chdir(root)
@@ -90,7 +90,7 @@ def _unpacked(job: ProverJob, root: Path) -> Path:
 
 
 def main() -> None:
-    """One job."""
+    """Run one job from stdin."""
     job = ProverJob.model_validate_json(sys.stdin.buffer.read())
     said = os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)

@@ -1,7 +1,7 @@
-"""All claims about one task, proved in this process: its code is imported, its clients play, its hidden tests judge.
+"""All claims about one task, proved in this process: it imports the task's code, plays its clients and runs its hidden tests.
 
-`prove` and `replay` are the two halves; they want two processes whose PYTHONHASHSEED differs. `settled` puts them together.
-A task that may not run here is proved the same way by the same functions, in a sandbox (`harness.authoring.prover`).
+`prove` and `replay` are the two halves, for two processes with different PYTHONHASHSEED. `settled` combines them.
+A task that may not run here is proved by the same functions, in a sandbox (`harness.authoring.prover`).
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ from worlds.core.levels import LEVEL
 from worlds.core.manifest import STANDARD, OptionValue
 
 DERIVED = frozenset({"submission", "twice", "left-out", "recased", "padded", "spaced", "truncated", "older", "spent"})
-"""Kinds of clients that are made of the oracle for every task; a quotation may name them as its proof."""
+"""Kinds of clients that are derived from the oracle for every task; a quotation may name them as its proof."""
 
 _BINDING = re.compile(
     r"\b(must|only|not|no|never|none|nothing|once|exactly|unchanged|until|before|within|every byte|at most|at least)\b",
     re.IGNORECASE,
 )
-"""Words of a rule that somebody can break: a quotation with one of them needs a client that does."""
+"""Words that mark a rule a client can break. A quotation with one of them needs a client that breaks it."""
 
 _BLANK = re.compile(r"\{%.*?%\}|\{#.*?#\}|\{\{.*?\}\}|^ *(?:\d+\.|-|```)", re.DOTALL | re.MULTILINE)
-"""What of a template is no statement: what Jinja fills in, and the marks of lists and fences."""
+"""Parts of a template that are not statements: Jinja expressions, and the marks of lists and fences."""
 
 
 def rule_checks(task: Task) -> Iterator[ProofCheck]:
-    """Check that every word of the instruction's template has its proof, and every wrong client a rule that it breaks.
+    """Yield checks that every word of the instruction's template has a proof, and every wrong client breaks a rule.
 
-    solution/rules.toml quotes the template word for word, and beside each quotation stand the clients that prove it: wrong ones
-    that break it, or `solve` where it describes the way that the oracle takes. What the server sets comes from its `facts()`.
+    solution/rules.toml quotes the template verbatim. Each quotation lists the clients that prove it: wrong ones that break it,
+    or `solve` if it describes the oracle's path. Values that the server sets come from its `facts()`.
     """
     path = task.world_folder / TEMPLATE
     if task.is_seated or not path.is_file():
@@ -87,7 +87,7 @@ def rule_checks(task: Task) -> Iterator[ProofCheck]:
 
 
 def _unstated(task: Task, rules: list[StatedRule], template: str, labels: Mapping[str, str]) -> Iterator[tuple[Place, str]]:
-    """Yield quotations that the template does not have, and wrong clients that no quotation names."""
+    """Yield quotations that the template does not contain, and wrong clients that no quotation names."""
     for rule in rules:
         if not rule.spans(template):
             told = (
@@ -102,7 +102,7 @@ def _unstated(task: Task, rules: list[StatedRule], template: str, labels: Mappin
 
 
 def _unproved(task: Task, rules: list[StatedRule], labels: Mapping[str, str]) -> Iterator[tuple[Place, str]]:
-    """Yield quotations that name a client which there is not, or that bind and have no client to break them."""
+    """Yield quotations that name an unknown client, or that are binding and have no client that breaks them."""
     known = {SOLVE, *labels, *DERIVED}
     for rule in rules:
         if unknown := [name for name in rule.proofs if name not in known]:
@@ -125,13 +125,13 @@ def _unquoted(rules: list[StatedRule], template: str, path: Path) -> Iterator[tu
 
 
 def oracle_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """`solve` succeeds on every seed."""
+    """Yield checks that `solve` succeeds on every seed."""
     for played in evidence.of(SOLVE):
         yield _success("oracle", played, evidence, evidence.place(SOLVE))
 
 
 def nop_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """Who does nothing earns nothing."""
+    """Yield checks that a client that does nothing earns nothing."""
     for played in evidence.of(NOP):
         reward = played.outcome.reward
         at = Place(evidence.task.path / "tests" / "test_outcome.py", 1)
@@ -143,7 +143,7 @@ def nop_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def violation_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """Each wrong client earns exactly its label."""
+    """Yield checks that each wrong client earns exactly its label."""
     for name, (label, _) in players(evidence.task).items():
         for played in evidence.of(name) if name != SOLVE else ():
             earned = played.outcome.failure_label
@@ -156,7 +156,7 @@ def violation_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def leak_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """No refusal tells what a correct client would have sent, and no answer what it has to derive."""
+    """Yield checks that no error reveals what a correct client would send, and no answer what it has to derive."""
     if evidence.task.is_seated:
         # what a seat may be told is the view's to decide, and a test of the family's own
         return
@@ -179,7 +179,7 @@ def leak_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def budget_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """The oracle stays within what an agent gets."""
+    """Yield the check that the oracle stays within an agent's budget."""
     assert evidence.task.parley is not None
     budgets = evidence.task.parley.budgets
     verdicts = [played.outcome for played in evidence.of(SOLVE)]
@@ -193,7 +193,7 @@ def budget_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def knob_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """The oracle succeeds at both ends of every knob, and under every value of an option."""
+    """Yield checks that the oracle succeeds at both ends of every knob, and under every value of an option."""
     ours = evidence.task.parley
     for played in evidence.plays:
         for name, value in played.overrides.items():
@@ -205,7 +205,7 @@ def knob_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def _success(name: str, played: Play, evidence: TaskEvidence, at: Place) -> ProofCheck:
-    """Whether an episode succeeded; where it did not, at the line that failed, or else at `at`."""
+    """Return the check that an episode succeeded. A failure is placed at the failing line, or else at `at`."""
     verdict = played.outcome
     if verdict.success and verdict.reward == 1.0:
         return passed(name, played.seed, f"{verdict.steps} steps, {verdict.virtual_time_elapsed:g} s")
@@ -228,7 +228,7 @@ def _told(played: Play) -> str:
 
 
 def _fault(task: Task, played: Play) -> Place | None:
-    """The line that failed, where one did; the handler of the request where it is not in server.py."""
+    """Return the line that failed, or the handler of the request if it is not in server.py. None without a failure."""
     if played.failure is not None and (line := raised_in(played.failure, task.world_folder / "server.py")).line > 1:
         return line
     for event, exchange in played.judged():
@@ -238,14 +238,14 @@ def _fault(task: Task, played: Play) -> Place | None:
 
 
 _SETTINGS = (oracle_checks, nop_checks, budget_checks)
-"""Claims that a level breaks by what it changes; it is the place to go to."""
+"""Claims that a level breaks by its settings; the finding is placed at the level."""
 
 _CLIENTS = (violation_checks, families.checks)
-"""Claims that a client breaks which counts on a value of the first level."""
+"""Claims that fail if a client depends on a value of the first level."""
 
 
 def level_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """The claims about each level."""
+    """Yield the checks of each level."""
     for level in evidence.task.parley.levels if evidence.task.parley else ():
         there, table = evidence.at(level), evidence.setting("levels", str(level))
         if there.plays:
@@ -254,7 +254,7 @@ def level_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def _of(level: int, check: ProofCheck, at: Place | None) -> ProofCheck:
-    """A check that says at which level it was made, found at `at` where that is the place to go to."""
+    """Return a check that names its level, with its findings placed at `at` if given."""
     name = f"level:{level}:{check.name}"
     where = f"at level {level}" + (f", seed {check.seed}" if check.seed is not None else "")
     findings = tuple(_moved(finding, at).model_copy(update={"rule": name}) for finding in check.findings)
@@ -267,7 +267,7 @@ def _moved(finding: Finding, at: Place | None) -> Finding:
 
 
 Traces = dict[tuple[str, int], str]
-"""(player, seed) -> trace hash."""
+"""Trace hash by (player, seed)."""
 
 _CLAIMS = (
     oracle_checks, nop_checks, violation_checks, families.checks, leak_checks,
@@ -280,7 +280,7 @@ _CLAIMS = (
 
 @dataclass(frozen=True)
 class Claimed:
-    """What the first half found out."""
+    """Result of the first half."""
 
     checks: list[ProofCheck]
     traces: Traces
@@ -288,7 +288,7 @@ class Claimed:
 
 
 def prove(scope: Scope) -> Claimed:
-    """All claims about one task but that it plays alike twice."""
+    """Return the checks of all claims about a task except determinism."""
     started, task = time.perf_counter(), scope.task
     if task.parley is None:
         return Claimed([], {}, 0.0)
@@ -312,7 +312,7 @@ def prove(scope: Scope) -> Claimed:
 
 
 def replay(scope: Scope) -> Traces:
-    """The traces of the same clients on the same seeds, once more."""
+    """Return the traces of the same clients on the same seeds, played again."""
     try:
         return {client: play(scope.task, *client).trace_hash for client in scope.replayed()} if scope.task.parley else {}
     except (Exception, SystemExit):  # noqa: BLE001 - what raises here and not in the proof shows as a trace that differs
@@ -320,7 +320,7 @@ def replay(scope: Scope) -> Traces:
 
 
 def settled(scope: Scope, claimed: Claimed, replayed: Traces) -> Proved:
-    """Both halves together: every check, and what each client earned and left."""
+    """Combine both halves: every check, and the label and trace of each client."""
     checks = (*claimed.checks, *_determinism(scope, claimed.traces, replayed))
     labels = {NOP: "OTHER", **{n: label for n, (label, _) in players(scope.task).items()}} if claimed.traces else {}
     clients = (ProvedClient(player=p, seed=s, label=labels[p], trace_hash=trace) for (p, s), trace in claimed.traces.items())
@@ -328,14 +328,14 @@ def settled(scope: Scope, claimed: Claimed, replayed: Traces) -> Proved:
 
 
 def all_claims(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """Every claim over episodes that were played and judged."""
+    """Yield the checks of every claim over episodes that were played and judged."""
     yield from (check for claim in _CLAIMS for check in claim(evidence))
 
 
 def made_of(task: Task, plays: Sequence[Play], known: Sequence[Play] = ()) -> list[Play]:
-    """Return what is made of the oracle's first episode, altered requests and altered logs, each with its verdict.
+    """Return plays derived from the oracle's first episode, with altered requests or altered logs, each with its verdict.
 
-    A log that is among `known` under its name has the verdict that it has there.
+    A log that is among `known` under its name keeps its verdict from there.
     """
     if task.is_seated:
         return []
@@ -354,7 +354,7 @@ def _judge_others(task: Task, made: Sequence[Play], verdicts: Mapping[tuple[str,
 
 
 def episodes(scope: Scope) -> list[tuple[str, int, Mapping[str, OptionValue]]]:
-    """All that is played for a proof: player, seed, and what differs from the task's defaults.
+    """Return all episodes of a proof: player, seed, and the settings that differ from the task's defaults.
 
     The last are the oracle on seed 0 with one knob at one end, or one option at another of its values, and all at each level.
     """
@@ -375,7 +375,7 @@ def episodes(scope: Scope) -> list[tuple[str, int, Mapping[str, OptionValue]]]:
 
 
 def _determinism(scope: Scope, traces: Traces, replayed: Traces) -> Iterator[ProofCheck]:
-    """Equal play gives equal traces: one check a seed."""
+    """Yield one check per seed that equal plays give equal traces."""
     if not traces:
         return
     at = TaskEvidence(scope.task, []).server
@@ -405,7 +405,7 @@ def _drift(task: Task) -> ProofCheck:
 
 
 def _unplayable(task: Task, error: BaseException) -> ProofCheck:
-    """A world or a solution that cannot even be loaded."""
+    """Return the failed check for a world or a solution that cannot be loaded."""
     what = str(error) if isinstance(error, ParleyError) else f"{type(error).__name__}: {error}"
     otherwise = Place(task.path / "task.toml", 1) if isinstance(error, ManifestError) else blamed(error, task.world_folder)
     at, what = placed(what, otherwise)

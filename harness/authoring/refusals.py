@@ -1,7 +1,7 @@
-"""What every task must refuse, made from its own oracle: who gives up, who recovers, a wrong result, a log that is not true.
+"""Checks of what every task must reject, derived from its oracle: giving up, recovering, wrong results, forged logs.
 
-Nobody writes these clients and logs, so no folder can lack them. All is made of the oracle's first episode; where that fails
-there is nothing to make it of, which the oracle's own check tells.
+These clients and logs are generated, so no folder can lack them. They are derived from the oracle's first episode. If that
+fails there are none, which the oracle's own check reports.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LOGS = (tampering.CUT, tampering.SPENT, tampering.FORGED)
 
 
 def made_of(task: Task, plays: Sequence[Play]) -> list[Play]:
-    """Every altered client and log of the oracle's first episode, for the session that judges it."""
+    """Return every altered client and log of the oracle's first episode, to be judged in one session."""
     oracles = [played for played in plays if played.player == SOLVE and not played.overrides]
     if not oracles or b'"kind":"goal"' not in oracles[0].log:
         return []
@@ -40,7 +40,7 @@ def made_of(task: Task, plays: Sequence[Play]) -> list[Play]:
 
 
 def _artifacts_taken(task: Task, oracle: Play, other: Play) -> Iterator[Play]:
-    """Yield the clients that sent a variant of an issued value and may have succeeded by it: the world read it, and took it."""
+    """Yield the clients that sent a variant of an issued value and may have succeeded: the world read it and accepted it."""
     for artifact in altered.artifacts(oracle, other):
         variants = [name for name in altered.VARIANTS if name != altered.UNREAD]
         made = [altered.with_variant(task, oracle, artifact, variant) for variant in variants]
@@ -52,7 +52,7 @@ def _artifacts_taken(task: Task, oracle: Play, other: Play) -> Iterator[Play]:
 
 
 def disturbed_checks(task: Task, plays: Sequence[Play]) -> Iterator[ProofCheck]:
-    """Whatever of the oracle's requests is sent twice, left out or sent late, the world answers and does not fail."""
+    """Yield checks that the world does not fail if one of the oracle's requests is duplicated, omitted or sent late."""
     oracle = next((played for played in plays if played.player == SOLVE and not played.overrides), None)
     if oracle is None or task.is_seated:
         return
@@ -72,7 +72,7 @@ def disturbed_checks(task: Task, plays: Sequence[Play]) -> Iterator[ProofCheck]:
 
 
 def controls(task: Task, plays: Sequence[Play], made: Sequence[Play]) -> list[Play]:
-    """For what was not refused, the client that tells whether the world minds at all."""
+    """Return control clients for alterations that were accepted, which test whether the world reads that field at all."""
     taken = [played.player for played in made if played.outcome.reward]
     if not taken:
         return []
@@ -87,7 +87,7 @@ def controls(task: Task, plays: Sequence[Play], made: Sequence[Play]) -> list[Pl
 
 
 def gives_up_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """The oracle that stops after any of its requests earns nothing, and is no more than OTHER."""
+    """Yield checks that an oracle that stops after any of its requests earns nothing, and the label OTHER."""
     cut = evidence.made_as(tampering.CUT)
     for played in cut:
         verdict = played.outcome
@@ -100,7 +100,7 @@ def gives_up_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def recovers_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """A goal after a broken rule earns that rule's label and nothing, and is said to be recovered."""
+    """Yield checks that a goal after a broken rule earns that rule's label and no reward, and is marked as recovered."""
     for played in evidence.made_as(tampering.BROKEN):
         verdict, label = played.outcome, _after(played)
         if (verdict.failure_label, verdict.reward, verdict.recovered) == (label, 0, True):
@@ -111,7 +111,7 @@ def recovers_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def submission_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """Each wrong result is refused as a broken rule, with a label."""
+    """Yield checks that each wrong result is rejected as a broken rule, with a label."""
     for played in evidence.made_as(altered.SUBMITTED):
         verdict = played.outcome
         if verdict.reward or not verdict.violations or verdict.failure_label not in families.labels_of(evidence.task.family):
@@ -123,7 +123,7 @@ def submission_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def artifact_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """An issued value counts byte for byte; an older one counts where the instruction says so, and a rule names it."""
+    """Yield checks that issued values are compared byte for byte. An older one may count only if a rule names it."""
     named = {name for rule in stated_rules(evidence.task.path) for name in rule.proofs}
     kinds = [kind for kind in (*altered.VARIANTS, altered.OLDER) if kind not in named or kind != altered.OLDER]
     taken = [(kind, played) for kind in kinds for played in evidence.made_as(kind) if played.outcome.reward]
@@ -137,7 +137,7 @@ def artifact_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def twice_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """A field that the world reads may not be said twice, rightly and wrongly."""
+    """Yield checks that a field that the world reads is rejected if it is sent twice, with a right and a wrong value."""
     unread = {_after(played) for played in evidence.made_as(altered.OTHERWISE) if played.outcome.reward}
     doubled = evidence.made_as(altered.TWICE)
     wrong = [played for played in doubled if played.outcome.reward and _after(played).partition(",")[0] not in unread]
@@ -149,7 +149,7 @@ def twice_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def tampered_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """The hidden tests take no log that this world cannot have written."""
+    """Yield checks that the hidden tests reject logs that this world cannot have written."""
     logs = [played for kind in _LOGS for played in evidence.made_as(kind)]
     taken = [played for played in logs if played.outcome.reward]
     for played in taken:
@@ -159,7 +159,7 @@ def tampered_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def left_out_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """The hidden tests take no log that lacks a step which the world demands."""
+    """Yield checks that the hidden tests reject logs without a step that the world requires."""
     free = {_after(played) for played in evidence.made_as(altered.LEFT_OUT) if played.outcome.reward}
     logs = evidence.made_as(tampering.DROPPED)
     taken = [played for played in logs if played.outcome.reward and _after(played) not in free]
@@ -171,7 +171,7 @@ def left_out_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def hidden_test_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """Each hidden test has failed on something, and those of the family are among them."""
+    """Yield checks that each hidden test has failed at least once, and that those of the family are included."""
     # of a log that cannot be read no test has seen anything
     judged = [one for one in (*evidence.plays, *evidence.made) if one.outcome.failure_detail.get("reason") != "unreadable"]
     ran = {check.name for played in evidence.of(SOLVE) for check in played.outcome.checks}
@@ -189,7 +189,7 @@ def hidden_test_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def _a_violation(plays: Sequence[Play]) -> tuple[str, dict[str, Any]]:
-    """Label and detail of the first rule that any client of the task has broken."""
+    """Return label and detail of the first rule that any client of the task has broken."""
     for played in plays:
         for event, _ in played.judged():
             if event.kind == "violation" and event.label:
@@ -198,7 +198,7 @@ def _a_violation(plays: Sequence[Play]) -> tuple[str, dict[str, Any]]:
 
 
 def _may_succeed(played: Play) -> bool:
-    """Whether a log has the goal and no violation, so that only the hidden tests can tell."""
+    """Return True if a log has the goal and no violation, so that only the hidden tests can reject it."""
     return b'"kind":"goal"' in played.log and b'"kind":"violation"' not in played.log
 
 

@@ -1,10 +1,10 @@
-"""Writes what an author should not have to: a task folder's boilerplate, and the files that follow from the others.
+"""Writes the generated files of a task folder: boilerplate, and files that follow from the others.
 
-1. Boilerplate comes from the family's templates, world.json from task.toml, instruction.md from the world's own rendering for
-   seed 0; certificate and plan, where a family has them, from its `derived`. Only the rendering runs code of the folder, so who
-   calls says where.
-2. A file with the stamp of an earlier template, which no template makes any more, goes.
-3. `sync` writes what differs and nothing else, so that a second run changes nothing; `drift` says what it would change.
+1. Boilerplate comes from the family's templates, world.json from task.toml, instruction.md from the world's rendering for seed
+   0, certificate and plan from the family's `derived`, if any. Only the rendering runs code of the folder, so the caller
+   decides where.
+2. A file with the stamp of an earlier template is removed if no template creates it any more.
+3. `sync` writes only files that differ, so a second run changes nothing. `drift` reports what it would change.
 """
 
 from __future__ import annotations
@@ -28,15 +28,18 @@ from worlds.core.world import WorldSetup
 
 EXECUTABLE, PLAIN = 0o755, 0o644
 Instruct = Callable[[Path], bytes]
-"""Has a folder's world render its instruction for seed 0: `instructed` here, `harness.authoring.apart` in a sandbox."""
+"""Function that renders a folder's instruction for seed 0: `instructed` here, `harness.authoring.apart` in a sandbox."""
 
 _AGAIN = "run: harness sync"
 _STAMPED_WITHIN = 512
-"""Bytes from the start of a file in which its stamp stands: the first line, or the end of a docstring."""
+"""Bytes from the start of a file that may contain its stamp: the first line, or the end of a docstring."""
 
 
 def task_folders(root: Path, names: Sequence[str] = ()) -> list[Path]:
-    """The folders that ids, globs, families or paths mean (all without any), also where boilerplate is still missing."""
+    """Return the folders that match the ids, globs, families or paths, including folders without boilerplate.
+
+    Without names, return all folders. Raises UnknownTask.
+    """
     known = sorted(path.parent for path in root.glob("*/*/task.toml"))
     if not names:
         return known
@@ -52,9 +55,9 @@ def task_folders(root: Path, names: Sequence[str] = ()) -> list[Path]:
 
 
 def instructed(folder: Path, *, admitted: bool = False) -> bytes:
-    """The instruction as the folder's own world renders it for seed 0, in this process.
+    """Return the instruction that the folder's own world renders for seed 0, in this process.
 
-    Raises UsageError where its code may not run here, TaskInvalid at the line of server.py, or at the template, that fails.
+    Raises UsageError if its code may not run here, TaskInvalid at the line of server.py, or at the template, that fails.
     """
     require_folder(folder, admitted=admitted)
     manifest, api = read_taskfile(folder / "task.toml").manifest(), folder / "environment" / "api"
@@ -70,11 +73,11 @@ def instructed(folder: Path, *, admitted: bool = False) -> bytes:
 
 
 vouched: Instruct = partial(instructed, admitted=True)
-"""For a folder whose every file was just written by us, or whose code a person vouches for."""
+"""For a folder whose files were all generated, or whose code a person vouches for."""
 
 
 def sync(folder: Path, instruct: Instruct = instructed) -> list[Path]:
-    """Write what is missing or differs and return those paths; raises TaskInvalid for a folder that is not ours or broken."""
+    """Write files that are missing or differ, and return their paths. Raises TaskInvalid for a foreign or broken folder."""
     fixed = dict(_fixed(folder, read_taskfile(folder / "task.toml")))
     changed = [path for path, content in fixed.items() if _write(folder, path, content)]
     # the world is built with what was just written
@@ -86,7 +89,7 @@ def sync(folder: Path, instruct: Instruct = instructed) -> list[Path]:
 
 
 def drift(folder: Path, instruct: Instruct = instructed) -> list[Finding]:
-    """Return what `sync` would change, each at the first line that differs; raises TaskInvalid where `sync` does."""
+    """Return what `sync` would change, each at the first line that differs. Raises TaskInvalid if `sync` does."""
     expected = {**dict(_fixed(folder, read_taskfile(folder / "task.toml"))), "instruction.md": instruct(folder)}
     differing = [finding for path, content in expected.items() if (finding := _differs(folder / path, content))]
     outdated = [Place(path, 1).finding("drift", f"is of an earlier template; {_AGAIN}") for path in _outdated(folder, expected)]
@@ -94,7 +97,7 @@ def drift(folder: Path, instruct: Instruct = instructed) -> list[Finding]:
 
 
 def _fixed(folder: Path, file: TaskFile) -> Iterator[tuple[str, bytes]]:
-    """Yield what follows from task.toml and the templates alone."""
+    """Yield the files that follow from task.toml and the templates alone."""
     manifest = file.manifest()
     if manifest is None:
         raise TaskInvalid(f"{folder / 'task.toml'}:1: a task without [task] and [metadata.parley] has no boilerplate of ours")
@@ -104,7 +107,7 @@ def _fixed(folder: Path, file: TaskFile) -> Iterator[tuple[str, bytes]]:
 
 
 def _outdated(folder: Path, expected: Container[str]) -> Iterator[Path]:
-    """Files that carry the stamp, and that no template makes."""
+    """Yield files that carry the stamp and that no template creates."""
     for path in files_of(folder):
         relative = path.relative_to(folder).as_posix()
         if relative not in expected and STAMP.encode() in path.read_bytes()[:_STAMPED_WITHIN]:
@@ -112,7 +115,7 @@ def _outdated(folder: Path, expected: Container[str]) -> Iterator[Path]:
 
 
 def blamed(error: BaseException, api: Path) -> Place:
-    """The file of a world that its error names (`path: what`), else server.py, at the line that raised it."""
+    """Return the file of a world that its error names (`path: message`), else server.py, at the line that raised it."""
     name = str(error).partition(": ")[0]
     return raised_in(error, Path(name) if name.startswith(str(api)) else api / "server.py")
 

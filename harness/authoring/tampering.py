@@ -1,8 +1,8 @@
-"""Logs that no honest episode of a task leaves, made from the one that its oracle left: what its hidden tests must refuse.
+"""Logs that no honest episode of a task leaves, derived from its oracle's log, which the hidden tests must reject.
 
-1. Forged logs are sealed again, so that nothing but a claim about their content can refuse them; one is altered and is not.
-2. A log that ends after a request is what a client leaves that starts and gives up: nothing is written when it does.
-3. A log in which a request broke a rule and the goal followed is of a client that recovered, which is no success.
+1. Forged logs are sealed again, so that only a claim about their content can reject them; one is altered without sealing.
+2. A log that ends after a request is that of a client that gives up, since nothing is written when it does.
+3. A log in which a request broke a rule and the goal followed is that of a client that recovered, which is no success.
 """
 
 from __future__ import annotations
@@ -13,17 +13,20 @@ from typing import Any
 from worlds.core.events import Closed, Event, EventLog, Requested, read_log
 
 Tampered = tuple[str, bytes]
-"""What was done to a log, and the log."""
+"""The modification of a log, and the log."""
 
 CUT, SPENT, DROPPED, BROKEN, FORGED = "cut", "spent", "dropped", "broken", "forged"
-"""What names start with: of a log that ends early, of one that a budget ended early, of one that lacks requests, of one in
-which a request broke a rule, of one that no world writes."""
+"""Name prefixes of altered logs.
+
+A log that ends early, one that a budget ended early, one that lacks requests, one in which a request broke a rule, and one that
+no world writes.
+"""
 
 _UNKNOWN = "perhaps"
 
 
 def sealed(events: Sequence[Event]) -> bytes:
-    """A log of these events at their times, numbered and chained anew."""
+    """Return a log of these events at their times, with new numbers and a new hash chain."""
     log = EventLog()
     for event in events:
         log.append(event, event.vt)
@@ -31,7 +34,7 @@ def sealed(events: Sequence[Event]) -> bytes:
 
 
 def cut(log: bytes) -> Iterator[Tampered]:
-    """The log up to each of its requests, from none of them to all but the last."""
+    """Yield the log up to each of its requests, from none of them to all but the last."""
     lines = log.splitlines(keepends=True)
     asked = [place for place, event in enumerate(read_log(log)) if isinstance(event, Requested)]
     for number, place in enumerate(asked):
@@ -39,7 +42,7 @@ def cut(log: bytes) -> Iterator[Tampered]:
 
 
 def spent(log: bytes) -> Iterator[Tampered]:
-    """The log up to each of its requests but the first, where the budget of virtual time then ended it."""
+    """Yield the log up to each of its requests but the first, ended there by the budget of virtual time."""
     events = read_log(log)
     asked = [place for place, event in enumerate(events) if isinstance(event, Requested)]
     beyond = events[0].__dict__["budgets"]["virtual_ms"] + 1
@@ -48,7 +51,7 @@ def spent(log: bytes) -> Iterator[Tampered]:
 
 
 def dropped(log: bytes) -> Iterator[Tampered]:
-    """The log without all requests of one method and path, for each that was asked but the last."""
+    """Yield the log without all requests of one method and path, for each such pair except the last request."""
     events = read_log(log)
     asked = [event for event in events if isinstance(event, Requested)]
     for method, path in dict.fromkeys((event.method, event.path) for event in asked[:-1]):
@@ -59,13 +62,13 @@ def dropped(log: bytes) -> Iterator[Tampered]:
 
 
 def broken(log: bytes, label: str, detail: dict[str, Any]) -> Tampered:
-    """The log with its first request as one that broke a rule, and all that followed as it was."""
+    """Return the log with its first request changed to a broken rule, and the rest unchanged."""
     forged = {"kind": "violation", "label": label, "rule": "forged", "status": 403, "detail": detail, "issued": (), "used": ()}
     return f"{BROKEN}:{label}", sealed(_changed(read_log(log), 0, forged))
 
 
 def forged(log: bytes) -> Iterator[Tampered]:
-    """What no world writes: one goal alone, or two, an unknown kind, other answers, more than the budgets, a late use."""
+    """Yield logs that no world writes: a goal alone, two goals, an unknown kind, other answers, exceeded budgets, late use."""
     events = read_log(log)
     requests = [event for event in events if isinstance(event, Requested)]
     last = len(requests) - 1
@@ -83,7 +86,7 @@ def forged(log: bytes) -> Iterator[Tampered]:
 
 
 def late(events: Sequence[Event]) -> Iterator[Tampered]:
-    """For each artifact, the log in which it was used when its window had just ended, all that followed as much later."""
+    """Yield for each artifact a log in which it is used just after its window, with all later events delayed as much."""
     ends: dict[str, int] = {}
     done: set[str] = set()
     for place, event in enumerate(events):
@@ -96,7 +99,7 @@ def late(events: Sequence[Event]) -> Iterator[Tampered]:
 
 
 def _later(events: Sequence[Event], by_ms: int) -> list[Event]:
-    """The events so much later, and what they issued too."""
+    """Return the events with their times, and those of issued artifacts, moved later."""
     moved = []
     for event in events:
         change: dict[str, Any] = {"vt": event.vt + by_ms}
@@ -110,6 +113,6 @@ def _later(events: Sequence[Event], by_ms: int) -> list[Event]:
 
 
 def _changed(events: Sequence[Event], number: int, change: dict[str, Any]) -> list[Event]:
-    """The events with the request of this number, from 0, changed."""
+    """Return the events with request `number` (from 0) changed."""
     asked = [event for event in events if isinstance(event, Requested)]
     return [event.model_copy(update=change) if event is asked[number] else event for event in events]

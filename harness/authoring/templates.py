@@ -1,14 +1,15 @@
-"""One template set per family: the boilerplate of every task folder, and the skeleton that a new one starts from.
+"""Template sets, one per family: the boilerplate of every task folder, and the skeleton of a new one.
 
 harness/families/<family>/templates/
-  family.toml   its version, and how many wrong clients a task must have
+  family.toml   its version, and the minimum number of wrong clients of a task
   boilerplate/  files that are the same in every folder of the family
   skeleton/     the author's files of a small task that verifies at once
-  skeleton-X/   what differs in that task written in the style X, e.g. as a FastAPI app
-harness/authoring/templates/shared/boilerplate/  files that are the same in every folder of every family, but for the stamp
-A family is a folder with templates; nothing lists them. Every file ends in `.j2` and is rendered with `<< >>` as delimiters,
-which mean nothing in TOML, shell, YAML, Python or in the tasks' own `{{ }}` templates. `<< player >>` is the text of the
-family's player.py, where it has one: the oracle is written, typed and tested once, and each folder carries a copy that runs.
+  skeleton-X/   files that differ if that task is written in the style X, e.g. as a FastAPI app
+harness/authoring/templates/shared/boilerplate/  files that are the same in every folder of every family, except the stamp
+A family is a folder with templates; there is no list of families. Every file ends in `.j2` and is rendered with `<< >>` as
+delimiters, which have no meaning in TOML, shell, YAML, Python or in the tasks' own `{{ }}` templates. `<< player >>` is the
+text of the family's player.py, if it has one: the oracle is written, typed and tested once, and each folder has a copy that
+runs.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ from worlds.core.models import Strict
 
 SHARED = Path(__file__).parent / "templates" / "shared"
 FAMILIES = Path(__file__).parents[1] / "families"
-"""The folder of a room that is never imported from here: what lies in it is read as files."""
+"""Folder of the families, whose files are read and never imported from here."""
 STAMP = "written by `harness sync`: edits here are lost."
-"""How the line of a file ends that `sync` writes, and takes away once no template makes it."""
+"""End of the stamp line in files that `sync` writes, and removes once no template creates them."""
 
 _SUFFIX = ".j2"
 
 Files = Mapping[str, bytes]
-"""Relative path -> content."""
+"""Mapping from relative path to content."""
 
 
 class Family(Strict):
-    """What a template set says of its family."""
+    """The settings of a family's template set."""
 
     name: str
     version: int
@@ -49,17 +50,17 @@ class Family(Strict):
 
     @property
     def folder(self) -> Path:
-        """What the host knows of the family."""
+        """The family's folder in the harness."""
         return FAMILIES / self.name.replace("-", "_")
 
     def boilerplate(self) -> Files:
-        """The files that are the same in every folder."""
+        """Return the files that are the same in every folder of the family."""
         player = self.folder / "player.py"
         values = {"stamp": self.stamp, **({"player": player.read_text(encoding="utf-8")} if player.exists() else {})}
         return {**_rendered(SHARED / "boilerplate", values), **_rendered(self.folder / "templates" / "boilerplate", values)}
 
     def skeleton(self, task: str, style: str = "") -> Files:
-        """The author's files of a new task; raises UsageError for a style that the family has no files for."""
+        """Return the author's files of a new task. Raises UsageError if the family has no files for the style."""
         values = {"name": task, "class_name": "".join(word.capitalize() for word in task.split("-"))}
         files = _rendered(self.folder / "templates" / "skeleton", values)
         if not style:
@@ -70,13 +71,13 @@ class Family(Strict):
 
 
 def families() -> list[str]:
-    """Every family that has templates."""
+    """Return every family that has templates."""
     return sorted(file.parent.parent.name.replace("_", "-") for file in FAMILIES.glob("*/templates/family.toml"))
 
 
 @cache
 def family(name: str) -> Family:
-    """One family's templates; raises UsageError, naming the known ones, for an unknown family."""
+    """Return one family's templates. Raises UsageError with the list of known families for an unknown one."""
     if name not in families():
         raise UsageError(f"no family is called {name!r}; there are {', '.join(families())}")
     stated = FAMILIES / name.replace("-", "_") / "templates" / "family.toml"
@@ -84,7 +85,7 @@ def family(name: str) -> Family:
 
 
 def is_executable(relative: str) -> bool:
-    """Whether a file of a task folder must be executable: shell scripts, and nothing else."""
+    """Return True if a file of a task folder must be executable, which only shell scripts are."""
     return relative.endswith(".sh")
 
 

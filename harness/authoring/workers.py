@@ -1,10 +1,10 @@
-"""A few processes that share pairs of calls among them; the caller's process is the first of them.
+"""A small pool of processes that run pairs of calls; the caller's process is the first worker.
 
-1. Whoever is free takes the next pair and makes its first call; the second belongs to the worker after it, and is made before
-   that one takes another pair. So neither waits for the other, and no two workers run out of work far apart.
-2. A worker that is a process of its own starts afresh (no fork of whatever threads the caller has) with a PYTHONHASHSEED of its
-   own, so that an order which hangs on string hashes shows as a difference between two workers.
-3. Workers ignore interrupts, which the caller handles; they are killed when the pool is left by an exception.
+1. An idle worker takes the next pair and makes its first call. The second call belongs to the next worker, which makes it
+   before it takes another pair. So neither waits for the other, and all workers run out of work at about the same time.
+2. Other workers are new processes (not forked, because the caller may have threads) with their own PYTHONHASHSEED, so that an
+   order that depends on string hashes shows as a difference between two workers.
+3. Workers ignore interrupts, which the caller handles. They are killed if an exception leaves the pool.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 """A function and its arguments."""
 
 Pair = tuple[Key, Call, Call]
-"""A key, and the two calls that are made in different workers where there is more than one."""
+"""A key, and two calls that are made in different workers if there is more than one."""
 
 
 class WorkerPool:
-    """The workers of one proof; leaving it stops those that are processes."""
+    """The workers of one proof. Leaving the context stops the processes."""
 
     def __init__(self, workers: int) -> None:
         self._size, self._collecting = max(1, workers), False
@@ -39,10 +39,10 @@ class WorkerPool:
         self._lock = Lock()
         self._pairs: deque[Pair[Any]] = deque()
         self._seconds: dict[int, deque[tuple[Any, int, Call]]] = {number: deque() for number in range(self._size)}
-        """By worker, the second calls of pairs that the worker before it has taken."""
+        """By worker, the second calls of pairs that the previous worker has taken."""
 
         self._done: SimpleQueue[tuple[Any, int, Any, BaseException | None]] = SimpleQueue()
-        """Key, which of its calls (0 or 1), what that returned, and what it raised."""
+        """Key, index of the call (0 or 1), its return value, and its exception."""
 
     def __enter__(self) -> Self:
         # as in a worker: garbage is collected between jobs only, and what exists by now is in use
@@ -67,7 +67,7 @@ class WorkerPool:
             worker.close()
 
     def run(self, pairs: Sequence[Pair[Key]]) -> Iterator[tuple[Key, Any, Any]]:
-        """Make both calls of each pair and give out what they returned as it is ready; raises what a call raises."""
+        """Make both calls of each pair and yield their results when ready. Raises the exception of a call."""
         self._pairs.extend(pairs)
         taken = self._take(0)
         for number in range(1, min(self._size, 2 * len(pairs))):
@@ -91,7 +91,7 @@ class WorkerPool:
             taken = self._take(0)
 
     def _take(self, worker: int) -> tuple[Any, int, Call] | None:
-        """The next call of a worker; None where there is no more for it."""
+        """Return the next call of a worker, or None if there is none."""
         with self._lock:
             if self._seconds[worker]:
                 return self._seconds[worker].popleft()
@@ -102,7 +102,7 @@ class WorkerPool:
             return key, 0, first
 
     def _work(self, number: int) -> None:
-        """Have the calls of one process made, one after the other."""
+        """Make the calls of one worker process, in sequence."""
         while (taken := self._take(number)) is not None:
             key, which, (act, given) = taken
             try:
@@ -114,7 +114,7 @@ class WorkerPool:
 
 @contextmanager
 def _inherited(worker: int) -> Iterator[None]:
-    """What a new process takes over from this one: a PYTHONHASHSEED."""
+    """Set the PYTHONHASHSEED that a new process inherits."""
     hash_seed = os.environ.get("PYTHONHASHSEED")
     os.environ["PYTHONHASHSEED"] = str(worker)
     try:

@@ -1,10 +1,10 @@
-"""One episode that somebody else drives, turn by turn, in this process: for training loops, and for other harnesses.
+"""An in-process environment that a training loop or another harness drives turn by turn.
 
 episode = Episode()
 turns = episode.reset("presigned-url-download", seed=3)
 while not episode.done:
-message = ask(turns[0].messages, turns[0].tools)
-turns = episode.submit(turns[0].id, message["content"], message.get("tool_calls") or ())
+    message = ask(turns[0].messages, turns[0].tools)
+    turns = episode.submit(turns[0].id, message["content"], message.get("tool_calls") or ())
 print(episode.verdict().reward)
 """
 

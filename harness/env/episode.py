@@ -1,13 +1,13 @@
-"""An episode as an environment: `reset` opens it, `submit` plays it turn by turn, `verdict` is that of the hidden tests.
+"""An episode as an environment: `reset` opens it, `submit` plays it turn by turn, `verdict` returns the hidden tests' verdict.
 
-1. Nothing waits and nothing runs by itself, so one thread holds thousands of episodes open at once. One object is one episode
-   at a time, and is not to be shared by threads.
-2. The world, the texts that a model reads, the log, its hash and its judgement are those of `harness run` for these answers.
-   The task's budgets are the world's; of the harness's own there is the number of a seat's turns, and no real time.
-3. What an answer breaks is its own failure and is graded. A world that fails ends the episode, and it is graded 0, as in a run.
-   What a run would leave ungraded raises: `reset` where a world does not open, `verdict` where there is no judgement.
-4. A judgement is a session of pytest, in which one more log costs a tenth of the first: `judged` shares it. So do threads that
-   ask for a `verdict` at the same time.
+1. Nothing blocks and no background work runs, so one thread can hold thousands of open episodes. An object plays one episode at
+   a time and must not be shared between threads.
+2. The world, prompts, event log, hash and judgement are the same as in `harness run` for the same answers. The task's budgets
+   are enforced by the world. Of the harness's budgets only the turns of each seat apply; there is no wall-clock limit.
+3. A failure caused by an answer is graded as the agent's failure. A world failure ends the episode with grade 0, as in a run.
+   Cases that a run would leave ungraded raise: `reset` if the world cannot be opened, `verdict` if there is no judgement.
+4. Judging starts a pytest session; each further log in the same session costs a tenth of the first. `judged` shares a session,
+   and so do threads that call `verdict` at the same time.
 """
 
 from __future__ import annotations
@@ -50,40 +50,43 @@ from worlds.core.turns import NO_REPLY_CAUSES, OpenTurn
 
 @dataclass(frozen=True)
 class SeatTurn:
-    """One seat is asked; turns that are open together may be answered in any order."""
+    """A request for one seat's answer. Turns that are open together may be answered in any order."""
 
     id: str
     seat: int
-    """From 0; a task of one agent has seat 0 alone."""
+    """Seat number, from 0. A single-agent task has only seat 0."""
 
     text: str
-    """What is new since this seat's last turn."""
+    """The text that is new since this seat's last turn."""
 
     messages: Sequence[dict[str, Any]]
-    """Everything that the seat's model reads, this turn included, as chat messages of OpenAI's shape."""
+    """The whole prompt of the seat's model, including this turn, as chat messages in OpenAI's format."""
 
     tools: Sequence[dict[str, Any]] = ()
-    """What its model may call, in OpenAI's schema; none in games, which are talk."""
+    """The tools that the model may call, in OpenAI's schema. Empty in games, which are text only."""
 
     phase: str = "act"
-    """Which part of a game asks; `act` where a task is no game."""
+    """The phase of the game; `act` for tasks that are not games."""
 
     round: int = 0
     attempt: int = 1
-    """From 2 on where the answer before was refused, and the text says why."""
+    """2 or more if the previous answer was rejected; the text gives the reason."""
 
     ephemeral: bool = False
-    """Whether the turn only measures: no later turn of this seat has it, or its answer, in `messages`."""
+    """True if the turn is a measurement only: neither it nor its answer appears in the `messages` of later turns."""
 
 
 def tasks_named(*names: str) -> list[Task]:
-    """The tasks that ids, globs, families or paths mean, in order; all of them where nothing is named. Raises UnknownTask."""
+    """Return the tasks that match the ids, globs, families or paths, in order, or all tasks if no name is given.
+
+    Raises UnknownTask.
+    """
     known = _known(tasks_root())
     return select(known.tasks, names, known.refused)
 
 
 def task_named(name: str) -> Task:
-    """The one task of that id or path, else the first that the name means; raises UnknownTask."""
+    """Return the task with this id or path, or the first task that matches the name. Raises UnknownTask."""
     return tasks_named(name)[0]
 
 
@@ -93,35 +96,35 @@ def _known(root: Path) -> Survey:
 
 
 NAME = "episode"
-"""What the player of a driven episode is called in its record."""
+"""Name of the driven episode's player in its record."""
 
 
 class Driven(Protocol):
-    """An episode that is played from outside."""
+    """Interface of an episode that is driven from outside."""
 
     seats: int
     turns: tuple[SeatTurn, ...]
-    """What is open; none once the episode is over."""
+    """The open turns; empty once the episode is over."""
 
     def submit(self, turn: str, said: Completion) -> None:
-        """Hand in the answer to an open turn."""
+        """Submit the answer to an open turn."""
         ...
 
     def forfeit(self, turn: str, cause: str) -> None:
-        """Give an open turn up; raises UsageError where turns cannot be given up, or not for this cause."""
+        """Forfeit an open turn. Raises UsageError if turns cannot be forfeited, or not for this cause."""
         ...
 
     def stop(self, cause: str) -> None:
-        """End the episode where it stands."""
+        """End the episode in its current state."""
         ...
 
     def save(self) -> None:
-        """Put what happened in the report."""
+        """Save the trajectory and the seats in the report."""
         ...
 
 
 class DrivenConversation:
-    """A task of one agent, by tool calls."""
+    """A single-agent task, driven by tool calls."""
 
     seats = 1
 
@@ -139,26 +142,26 @@ class DrivenConversation:
         self.turns = self._next()
 
     def submit(self, turn: str, said: Completion) -> None:
-        """Carry out what the model asks for."""
+        """Execute the model's tool calls and open the next turn."""
         self._told = len(self._talk.messages) + 1
         over = self._talk.hear(said)
         self.turns = () if over else self._next()
 
     def forfeit(self, turn: str, cause: str) -> None:
-        """There is nobody else to play on."""
+        """Raise UsageError, since a single-agent task has no other seat that could play on."""
         raise UsageError("only turns of games can be given up", hint=f"episode.stop({cause!r})")
 
     def stop(self, cause: str) -> None:
-        """A budget that the driver counts is used up."""
+        """End the conversation because a budget that the driver counts is exhausted."""
         self._talk.stop(cause)
         self.turns = ()
 
     def save(self) -> None:
-        """The trajectory."""
+        """Save the trajectory in the report."""
         self._talk.save()
 
     def _next(self) -> tuple[SeatTurn, ...]:
-        """The next query, or none where a budget forbids it."""
+        """Return the next turn, or an empty tuple if a budget is exhausted."""
         cause = self._talk.used_up(NAME, lambda line: None)
         if cause is not None:
             self._talk.stop(cause)
@@ -169,10 +172,10 @@ class DrivenConversation:
 
 
 class DrivenTable:
-    """A game, with a conversation at every seat that no policy holds."""
+    """A game with a driven conversation at every seat that no policy plays."""
 
     def __init__(self, task: Task, pod: Pod, budget: Budget, report: Report, policies: Mapping[int, str]) -> None:
-        """`policies`: by seat, the family's player that holds it."""
+        """Start the game. `policies` maps seats to the names of the family's players for them."""
         self._report, self._instruction = report, pod.instruction
         report.interface = "seats"
         self._game = SeatedGame(pod, budget, report)
@@ -189,22 +192,22 @@ class DrivenTable:
         self._offer()
 
     def submit(self, turn: str, said: Completion) -> None:
-        """Hand in what a seat says."""
+        """Submit a seat's answer."""
         self._answer(turn, SeatReply(said.text, said))
 
     def forfeit(self, turn: str, cause: str) -> None:
-        """The seat says nothing, and the game goes on."""
+        """Forfeit the seat's turn; the game continues."""
         if cause not in NO_REPLY_CAUSES:
             raise UsageError(f"a turn is given up as {', '.join(sorted(NO_REPLY_CAUSES))}, not as {cause!r}")
         self._answer(turn, Forfeit(cause, "by whoever drives the episode"))
 
     def stop(self, cause: str) -> None:
-        """A budget that the driver counts is used up."""
+        """End the game because a budget that the driver counts is exhausted."""
         self._game.stop(cause)
         self.turns = ()
 
     def save(self) -> None:
-        """Who sat where."""
+        """Save the seats and the trajectory in the report."""
         self._report.seats = [seat.result() for seat in self._game.seats.values()]
         did = f"{self.seats} seats, {self._report.tool_calls} turns"
         self._report.trajectory = scripted_trajectory(NAME, self._instruction, did)
@@ -216,7 +219,7 @@ class DrivenTable:
             self._offer()
 
     def _offer(self) -> None:
-        """Ask what is open together, as the loop of `harness run` does: its budgets are looked at before each such round."""
+        """Offer the turns that are open together, checking budgets before each round like the loop of `harness run`."""
         while not self.turns and self._left and not self._game.is_stopped(self._left):
             asked = []
             for turn in self._left:
@@ -230,7 +233,7 @@ class DrivenTable:
 
 
 class SubmittedSeat:
-    """A seat whose answers are handed in."""
+    """A seat whose answers are submitted by the driver."""
 
     client = None
     beside = False
@@ -241,31 +244,31 @@ class SubmittedSeat:
 
     @property
     def trajectory(self) -> Trajectory | None:
-        """None: who drives an episode has the conversation already."""
+        """None, because the driver already has the conversation."""
         return self._talk.trajectory
 
     def asked(self, turn: OpenTurn) -> SeatTurn:
-        """A turn with the conversation before it."""
+        """Return the turn together with the conversation before it."""
         return SeatTurn(
             turn.id, self._seat, turn.text, self._talk.before(turn), (), turn.phase, turn.round, turn.attempt, turn.ephemeral
         )
 
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
-        """Nobody asks it: answers come by themselves."""
+        """Raise AssertionError, since answers to this seat are submitted, never requested."""
         raise AssertionError("a driven game has no loop that asks")
 
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
-        """Remember what was handed in."""
+        """Add the submitted answer to the conversation."""
         assert reply.completion is not None, "what is handed in is a whole message"
         self._talk.keep(turn, reply.completion)
 
     def result(self) -> SeatResult:
-        """Nobody by name."""
+        """Return the record of this seat, as a policy named `episode`."""
         return SeatResult(seat=self._seat, kind="policy", name=NAME)
 
 
 def check_policies(task: Task, policies: Mapping[int, str]) -> None:
-    """Raise UsageError for a policy that the task's family does not have, or a seat that the task does not have."""
+    """Raise UsageError for an unknown policy of the task's family or an unknown seat of the task."""
     known, seats = seat_players(task.family), task.parley.seats if task.is_seated and task.parley else 0
     for seat, name in policies.items():
         if not 0 <= seat < seats:
@@ -277,11 +280,11 @@ def check_policies(task: Task, policies: Mapping[int, str]) -> None:
 
 
 TURNS = Budget().turns
-"""Answers that one seat may give, as in `harness run`."""
+"""Maximum number of answers for one seat, as in `harness run`."""
 
 
 class DrivenEpisode:
-    """One episode at a time, driven from outside."""
+    """An environment that plays one episode at a time."""
 
     def __init__(
         self,
@@ -292,12 +295,13 @@ class DrivenEpisode:
         protocol: Literal["tools", "text"] = "tools",
         key: str = PUBLISHED_KEY,
     ) -> None:
-        """`options`: of the world, as behind `--set`. `policies`: of games, who holds the seats that are not driven.
+        """Configure the episodes.
 
-        `turns`: answers that one seat may give.
+        `options` are the world's options, as for `--set`. `policies` maps the seats of a game that are not driven to the
+        players that hold them. `turns` is the maximum number of answers for one seat.
 
-        `protocol`: how a task of one agent is acted on: by tool calls, or by fenced JSON in the text of an answer.
-        `key`: of the edition.
+        `protocol` is how a single-agent task is played: by tool calls, or by fenced JSON in the text of an answer. `key` is the
+        key of the edition.
         """
         self._options, self._budget = dict(options or {}), Budget(wall_s=math.inf, turns=turns)
         self._policies = dict(policies or {})
@@ -312,28 +316,29 @@ class DrivenEpisode:
 
     @property
     def task(self) -> Task:
-        """What is played."""
+        """The task being played."""
         return self._known().task
 
     @property
     def turns(self) -> tuple[SeatTurn, ...]:
-        """The turns that are open."""
+        """The open turns."""
         return self._driven.turns if self._driven else ()
 
     @property
     def done(self) -> bool:
-        """Whether the episode is over, so that it has a verdict."""
+        """True if the episode is over and so has a verdict."""
         return self._spec is not None and self._driven is None
 
     @property
     def seats(self) -> int:
-        """How many seats the episode has."""
+        """Number of seats in the episode."""
         return self._seats
 
     def reset(self, task: Task | str, seed: int = 0) -> tuple[SeatTurn, ...]:
-        """Open an episode, whatever became of the one before; returns the turns that are open.
+        """Open an episode, discarding the previous one, and return the open turns.
 
-        Raises UnknownTask, UsageError for a task or an option that cannot be played here, and whatever keeps a world closed.
+        Raises UnknownTask, UsageError for a task or an option that cannot be played in this process, and the error of a world
+        that cannot be opened.
         """
         task = task_named(task) if isinstance(task, str) else task
         if why := InProcessRuntime().refuses(task):
@@ -361,10 +366,10 @@ class DrivenEpisode:
     def submit(
         self, turn: str, text: str | None = "", tool_calls: Sequence[Mapping[str, Any]] = (), *, finish_reason: str = "stop"
     ) -> tuple[SeatTurn, ...]:
-        """Hand in a model's answer to an open turn, as it was said; returns the turns that are open then.
+        """Submit a model's answer to an open turn, verbatim, and return the turns that are open afterwards.
 
-        `tool_calls`: as a chat completion has them, or {"name", "arguments"}; games take none. `finish_reason`: `length` for an
-        answer that was cut off. Raises UsageError for a turn that is not open.
+        `tool_calls` have the format of a chat completion, or {"name", "arguments"}; games accept none. Set `finish_reason` to
+        `length` for a truncated answer. Raises UsageError if the turn is not open.
         """
         driven, self._answers = self._open(turn), self._answers + 1
         said = read_message({"content": text or "", "tool_calls": [_call(one) for one in tool_calls]}, self._answers)
@@ -373,23 +378,23 @@ class DrivenEpisode:
         return self.turns
 
     def forfeit(self, turn: str, cause: str = "declined") -> tuple[SeatTurn, ...]:
-        """Give an open turn of a game up; raises UsageError where that cannot be."""
+        """Forfeit an open turn of a game. Raises UsageError if that is not possible."""
         driven = self._open(turn)
         with self._moving():
             driven.forfeit(turn, cause)
         return self.turns
 
     def stop(self, cause: str = "tokens") -> None:
-        """End the episode where it stands, as a budget does that runs out: wall, tokens, cost, turns, context."""
+        """End the episode as an exhausted budget would: wall, tokens, cost, turns or context."""
         if self._driven is None:
             raise UsageError("no episode is open", hint="episode.reset(task, seed)")
         with self._moving():
             self._driven.stop(cause)
 
     def verdict(self) -> EpisodeVerdict:
-        """Return what the episode earned, judged once.
+        """Return the verdict of the episode, which is judged once.
 
-        Raises UsageError before it is over, and BoundaryError where `harness run` would leave it ungraded.
+        Raises UsageError before the episode is over, and BoundaryError if `harness run` would leave it ungraded.
         """
         if (case := self.unjudged) is not None:
             try:
@@ -403,18 +408,18 @@ class DrivenEpisode:
         return self._verdict
 
     def outcome(self) -> Outcome:
-        """The result and the files of this episode, as a run's folder holds them; raises as `verdict` does."""
+        """Return the episode's result and files as a run's folder stores them. Raises the same errors as `verdict`."""
         self.verdict()
         assert self._outcome is not None, "an episode with a verdict has an outcome"
         return self._outcome
 
     @property
     def unjudged(self) -> tuple[Task, bytes] | None:
-        """What there is to judge: the task and the log of an episode that is over; None where there is nothing."""
+        """The task and the event log of a finished episode that is not judged yet, or None."""
         return (self.task, self._playing.log) if self.done and self._outcome is None else None
 
     def settle(self, judgement: Judgement | VerifierFailure | None) -> None:
-        """Take the judgement of `unjudged`, and with it the verdict; None where a world's failure left nothing to judge."""
+        """Store the judgement of `unjudged` and derive the verdict; None if a world failure left nothing to judge."""
         playing, spec = self._playing, self._known()
         if isinstance(judgement, Judgement):
             playing.judgement = judgement
@@ -448,7 +453,7 @@ class DrivenEpisode:
 
     @contextmanager
     def _moving(self) -> Iterator[None]:
-        """The episode moves on, and perhaps to its end: what goes wrong on the way is attributed, and is part of its record."""
+        """Attribute and record failures while the episode advances, and finish it if it is over."""
         playing = self._playing
         with playing.guarded(interrupts=False), playing.own_failure():
             yield
@@ -456,7 +461,7 @@ class DrivenEpisode:
             self._finish()
 
     def _finish(self) -> None:
-        """Take the log, and let go of the world."""
+        """Save the report, take the event log and release the world."""
         playing, pod, driven = self._playing, self._pod, self._driven
         self._pod = self._driven = None
         playing.seconds |= {"agent": time.perf_counter() - self._began}
@@ -470,7 +475,10 @@ class DrivenEpisode:
 
 
 def judged(episodes: Iterable[DrivenEpisode]) -> list[EpisodeVerdict]:
-    """The verdicts of episodes that are over, judged together as far as their tests are the same; raises as `verdict` does."""
+    """Return the verdicts of finished episodes. Episodes with the same tests are judged together.
+
+    Raises the same errors as `verdict`.
+    """
     everyone = list(episodes)
     waiting = [(one, case) for one in everyone if (case := one.unjudged) is not None]
     for (one, _), judgement in zip(waiting, judge_all([case for _, case in waiting]), strict=True):
@@ -479,7 +487,7 @@ def judged(episodes: Iterable[DrivenEpisode]) -> list[EpisodeVerdict]:
 
 
 def _call(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool call in OpenAI's shape."""
+    """Return a tool call in OpenAI's format."""
     function = asked.get("function", asked)
     arguments = function.get("arguments") or "{}"
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)

@@ -1,7 +1,7 @@
-"""What an episode earned, for the team and seat by seat.
+"""Verdict of an episode: rewards of the team and of each seat.
 
-A family says what each seat earned in `harness.families.<family>.seat_rewards`: `seat_rewards(judged)`, one number from 0
-to 1 for each seat. Where it does not, or the hidden tests have something against the log, each seat earns what the team does.
+A family defines seat rewards in `harness.families.<family>.seat_rewards`: `seat_rewards(judged)` returns a number from 0 to 1
+for each seat. Without that function, or if the hidden tests reject the log, each seat gets the team's reward.
 """
 
 from __future__ import annotations
@@ -17,40 +17,40 @@ from validators.verdict import Verdict
 
 @dataclass(frozen=True)
 class JudgedLog:
-    """What a family makes the rewards of its seats from."""
+    """Input for a family's seat rewards."""
 
     task: Task
     verdict: Verdict
     log: bytes
-    """The event log, whole."""
+    """The complete event log."""
 
 
 @dataclass(frozen=True)
 class EpisodeVerdict:
-    """The verdict of the task's hidden tests."""
+    """Verdict of the task's hidden tests."""
 
     reward: float
-    """From 0 to 1."""
+    """Reward from 0 to 1."""
 
     success: bool
     label: str
-    """SUCCESS, or how it failed."""
+    """SUCCESS, or the failure label."""
 
     severity: float
-    """From -1 to 1: 1 on success, and less the worse a failure is."""
+    """Severity from -1 to 1: 1 on success, lower for worse failures."""
 
     seat_rewards: tuple[float, ...]
-    """By seat, from 0 to 1."""
+    """Reward of each seat, from 0 to 1."""
 
     trace_hash: str | None
-    """Stands for the whole log; None where a world failed before it could be judged."""
+    """Hash of the whole event log; None if a world failed before the episode could be judged."""
 
     result: Result = field(repr=False)
-    """All that `harness run` would record."""
+    """The complete result that `harness run` would record."""
 
 
 def verdict_of(task: Task, outcome: Outcome, seats: int) -> EpisodeVerdict:
-    """The verdict of a graded episode with so many seats."""
+    """Return the verdict of a graded episode with this number of seats."""
     result = outcome.result
     return EpisodeVerdict(
         reward=result.reward or 0.0,

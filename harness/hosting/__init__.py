@@ -1,3 +1,3 @@
-"""Groups of people who play over small web pages of this host: who they are, what they see, and the one route they write to."""
+"""Games for groups of people, played in web pages that this host serves."""
 
 __all__ = ["forms", "group", "server", "watch"]

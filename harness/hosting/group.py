@@ -1,16 +1,16 @@
-"""A group of people at a game: a desk for the seats, a room for the chat, and the doors through which pages come in.
+"""A group of people in a hosted game: their seats, the chat, and the actions of their pages.
 
-1. Threads of the game wait here (`ask`, `heard`) for what pages hand in (`answer`, `speak`, `leave`); one lock guards it all.
-2. A turn is answered once and by its own seat. One that nobody answers within the patience is forfeited as `timeout`; until
-   that person is seen again, later turns are forfeited at once: one who went home costs the others one wait, not twenty.
-3. A message of the chat says how many its sender had sent before, so one that is posted twice is taken once.
-4. The chat takes what arrives before its time is up, by this host's clock. What was taken is shown once the game has it.
+1. The game's threads wait here (`ask`, `heard`) for input from pages (`answer`, `speak`, `leave`). One lock guards all state.
+2. A turn is answered once, by its own seat. A turn without an answer within the patience is forfeited as `timeout`. Later turns
+   of that person are forfeited immediately until they are seen again, so an absent person costs one wait.
+3. A chat message carries the number of its sender's previous messages, so a duplicate is accepted once.
+4. The chat accepts messages until its deadline, by this host's clock. A message is shown once the game has received it.
 
-A turn as a form: a family may offer choices to click where a model has to write JSON.
+A family may offer forms with choices where a model has to write JSON.
 
-A family's part `people` has `form(turn)`, which gives a `Form` or None for a turn that is answered in words, and `HOSTED`, the
-options that a hosted session has unless somebody sets them. What a person clicks becomes the text that a model would have
-written, so the world reads, refuses and logs both alike.
+The module `people` of a family has `form(turn)`, which returns a `Form`, or None for a turn answered in free text, and
+`HOSTED`, the default options of a hosted session. A choice becomes the text that a model would have written, so the world
+parses, rejects and logs both in the same way.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ from worlds.core.turns import OpenTurn
 
 @dataclass(frozen=True)
 class Form:
-    """One question with choices and a line of reasons."""
+    """A question with choices and a line of reasons."""
 
     text: str
-    """What is asked, without how a program would have to write it."""
+    """The question, without the format that a program would have to write."""
 
     choices: tuple[tuple[str, str], ...]
-    """What is sent, and what is shown."""
+    """Pairs of the value that is sent and the text that is shown."""
 
     why: str
-    """What the reasons are called."""
+    """Label of the field for reasons."""
 
     reply: Callable[[str, str], str]
-    """The reply that a choice and its reasons mean."""
+    """Function that turns a choice and its reasons into a reply."""
 
 
 def form_of(family: str, turn: OpenTurn) -> Form | None:
-    """The form that a family has for a turn."""
+    """Return the family's form for a turn, or None."""
     part = family_part_or_none(family, "people")
     form: Form | None = part.form(turn) if part else None
     return form
 
 
 def hosted_options(family: str) -> Mapping[str, str]:
-    """The options that a family's hosted sessions have unless somebody sets them."""
+    """Return the default options of a family's hosted sessions."""
     part = family_part_or_none(family, "people")
     options: Mapping[str, str] = part.HOSTED if part else {}
     return options
@@ -65,7 +65,7 @@ Stage = Literal["lobby", "waiting", "turn", "chat", "over"]
 
 
 class NotTaken(Exception):
-    """What somebody sent cannot be taken; the message is theirs to read."""
+    """Input from a page that is rejected. The message is shown to its sender."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -74,7 +74,7 @@ class NotTaken(Exception):
 
 @dataclass
 class PagePlace:
-    """A seat for one person, opened by a token that only their link has."""
+    """A seat for one person, opened by the token in that person's link."""
 
     seat: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(16), repr=False)
@@ -82,46 +82,46 @@ class PagePlace:
     rules: str = ""
     joined: bool = False
     left: bool = False
-    """Gone for good."""
+    """True if the person has left for good."""
 
     away: bool = False
-    """Whether they let a turn go by and were not seen since."""
+    """True if the person missed a turn and was not seen since."""
 
     over: bool = False
     saw_the_end: bool = False
     turn: OpenTurn | None = None
     reply: str | None = None
     done: set[str] = field(default_factory=set)
-    """Ids of turns that this place has had, answered or not."""
+    """Ids of the turns that this place has had, answered or not."""
 
     said: int = 0
-    """Messages that they sent to the chat."""
+    """Number of messages that the person has sent to the chat."""
 
     left_chat: bool = False
 
     @property
     def identity(self) -> str:
-        """What the record calls them: the name that they gave, or an id of which nobody can tell who it was."""
+        """The person's name in the record: the name that they entered, or an anonymous id."""
         return self.name or f"anon-{hashlib.sha256(self.token.encode()).hexdigest()[:6]}"
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What one person is to see."""
+    """The content of one person's page."""
 
     stage: Stage
     version: str
-    """Changes whenever their page has to be another one; a new message in the chat does not change it."""
+    """Changes whenever the page must be rendered again; new chat messages do not change it."""
 
     seat: int
     name: str
     rules: str
     turn: OpenTurn | None
     messages: tuple[tuple[int, str], ...]
-    """Seat and text of everything that was said in the chat."""
+    """Seat and text of every chat message."""
 
     left_s: int
-    """Seconds for which the chat is still open."""
+    """Seconds until the chat closes."""
 
     said: int
     left_chat: bool
@@ -130,14 +130,14 @@ class Shown:
 
 
 LONGEST_NAME, LONGEST_MESSAGE, LONGEST_REPLY = 40, 4_000, 50_000
-"""Characters."""
+"""Limits in characters."""
 
 _LOOK_S = 0.1
-"""Real seconds after which the clock is looked at again where nothing happens."""
+"""Real seconds between checks of the clock while nothing happens."""
 
 
 class PageGroup:
-    """Everybody who plays by a page."""
+    """All people who play through a page."""
 
     beside = True
 
@@ -149,7 +149,7 @@ class PageGroup:
         say: Callable[[str], None] = print,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clock` tells seconds, by which the chat closes and patience ends."""
+        """Create the places. `clock` returns seconds and determines when the chat closes and patience ends."""
         self.places = [PagePlace(seat) for seat in seats]
         self.patience_s, self._clock, self._say = patience_s, clock, say
         self._by_seat = {place.seat: place for place in self.places}
@@ -161,28 +161,28 @@ class PageGroup:
 
     @property
     def chat(self) -> PageGroup:
-        """They talk here."""
+        """The group itself, since people chat here."""
         return self
 
     # what the game asks
 
     def check(self) -> None:
-        """People come by their links."""
+        """Do nothing, since people come by their links."""
 
     def gather(self) -> None:
-        """Wait until everybody sat down."""
+        """Wait until every person has joined."""
         with self._changed:
             while not all(place.joined for place in self.places):
                 self._changed.wait(_LOOK_S)
 
     def sit(self, sitter: Sitter) -> None:
-        """Keep a person's rules for their page, and give the game the name they chose."""
+        """Store a person's rules for their page, and give the game their chosen name."""
         with self._changed:
             place = self._by_seat[sitter.seat]
             place.rules, sitter.name = sitter.rules, place.identity
 
     def ask(self, sitter: Sitter, turn: OpenTurn) -> str | None:
-        """What their page hands in; None where they left. Raises Late."""
+        """Return the reply of the person's page, or None if they left. Raises Late."""
         place = self._by_seat[sitter.seat]
         with self._changed:
             place.turn, place.reply = turn, None
@@ -199,12 +199,12 @@ class PageGroup:
             raise Late(f"no answer within {self.patience_s:g} s")
 
     def done(self, sitter: Sitter) -> None:
-        """Show them that it is over."""
+        """Show the person that the game is over."""
         with self._changed:
             self._by_seat[sitter.seat].over = True
 
     def open(self, minutes: float) -> None:
-        """Let everybody write, for so many minutes."""
+        """Open the chat for this number of minutes."""
         with self._changed:
             self._closes_at = self._clock() + minutes * 60
             for place in self.places:
@@ -214,7 +214,7 @@ class PageGroup:
         self._say(f"the chat is open for {minutes:g} minutes")
 
     def heard(self, wait_s: float) -> tuple[int, str | None] | None:
-        """The next word of somebody."""
+        """Return the next chat message, waiting up to `wait_s` seconds, or None."""
         with self._changed:
             if not self._words:
                 self._changed.wait(wait_s)
@@ -222,32 +222,32 @@ class PageGroup:
 
     @property
     def closed(self) -> bool:
-        """Whether the time is up and all words were taken."""
+        """True if the chat's time is up and all messages were read."""
         with self._changed:
             return not self._is_open() and not self._words
 
     def show(self, seat: int, text: str, *, is_last: bool) -> None:
-        """Put a message where everybody reads it; after their last one a person's page takes no more."""
+        """Show a message to the whole group. After a person's last message, their page accepts no more."""
         with self._changed:
             self._messages.append((seat, text))
             if is_last and seat in self._by_seat:
                 self._by_seat[seat].left_chat = True
 
     def close(self) -> None:
-        """Nobody can write any more."""
+        """Close the chat."""
         with self._changed:
             self._closes_at = None
             self._words.clear()
 
     def everybody_saw_the_end(self) -> bool:
-        """Whether no page is left that still waits for something."""
+        """Return True if no page is still waiting for the end."""
         with self._changed:
             return all(place.saw_the_end or place.away or place.left for place in self.places)
 
     # what pages hand in
 
     def place(self, token: str) -> PagePlace:
-        """Whose link this is; raises NotTaken."""
+        """Return the place of a token and mark its person as present. Raises NotTaken for an unknown token."""
         place = self._by_token.get(token)
         if place is None:
             raise NotTaken(404, "There is nothing here. The link must be typed whole.")
@@ -256,7 +256,7 @@ class PageGroup:
         return place
 
     def join(self, place: PagePlace, name: str) -> None:
-        """Sit down, with a name or without; raises NotTaken for a name that is too long or taken."""
+        """Join with or without a name. Raises NotTaken for a name that is too long or already in use."""
         called = printable(" ".join(name.split()))
         with self._changed:
             if place.joined:
@@ -271,7 +271,7 @@ class PageGroup:
         self._say(f"seat {place.seat} is taken by {place.identity} ({there} of {len(self.places)})")
 
     def answer(self, place: PagePlace, turn: str, text: str) -> None:
-        """Answer the turn that is open for a place; raises NotTaken."""
+        """Answer the open turn of a place. Raises NotTaken."""
         with self._changed:
             if place.turn is None or place.turn.id != turn or place.reply is not None:
                 raise _not_open(place, turn)
@@ -281,7 +281,7 @@ class PageGroup:
             self._changed.notify_all()
 
     def speak(self, place: PagePlace, said: str, text: str) -> None:
-        """Say something in the chat; `said`: how many messages they had sent when they wrote this. Raises NotTaken."""
+        """Send a chat message; `said` is the number of messages sent before it. Raises NotTaken."""
         with self._changed:
             if not self._is_open() or place.left_chat or place.left:
                 raise NotTaken(409, "Too late: the chat is over for you.")
@@ -296,7 +296,7 @@ class PageGroup:
             self._changed.notify_all()
 
     def leave_chat(self, place: PagePlace) -> None:
-        """Say that one has nothing more to say; raises NotTaken where there is no chat."""
+        """Declare that the person has nothing more to say. Raises NotTaken if the chat is closed."""
         with self._changed:
             if not self._is_open() or place.left_chat:
                 raise NotTaken(409, "Too late: the chat is over for you.")
@@ -315,7 +315,7 @@ class PageGroup:
         self._say(f"seat {place.seat}, {place.identity}, left")
 
     def shown(self, place: PagePlace) -> Shown:
-        """What their page shows now."""
+        """Return the current content of the person's page."""
         with self._changed:
             stage = self._stage(place)
             place.saw_the_end |= stage == "over"
@@ -344,7 +344,7 @@ class PageGroup:
 
 
 def _not_open(place: PagePlace, turn: str) -> NotTaken:
-    """Why a turn cannot be answered."""
+    """Return the error that says why a turn cannot be answered."""
     if turn not in place.done:
         return NotTaken(403, "That is not a turn of yours.")
     return NotTaken(409, "Too late: that turn was answered already, or its time was up.")

@@ -1,4 +1,4 @@
-"""The address of one hosted game: loopback, unless a person typed another one; a thread serves it while the game is played."""
+"""HTTP server of one hosted game, on loopback unless another address is given; it runs in a thread during the game."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ HEADERS = {
 
 
 def page(title: str, shown: Shown, form: Form | None, *, wrong: str = "", typed: str = "") -> str:
-    """A person's page; `wrong` is what was refused just now, `typed` what they had typed then."""
+    """Render a person's page. `wrong` is the error of the last form, `typed` the text entered in it."""
     return _template("page.html.j2").render(
         title=title, shown=shown, form=form, wrong=wrong, typed=typed, rules=_shown(shown.rules), clock=_clock(shown.left_s)
     )
 
 
 def refused(why: str, back: str = "") -> str:
-    """A page that says only what is wrong."""
+    """Render a page that shows only an error."""
     return _template("refused.html.j2").render(title="Not taken", why=why, back=back)
 
 
 def static(name: str) -> bytes:
-    """A file that pages ask for."""
+    """Return a static file that pages load."""
     return (FOLDER / name).read_bytes()
 
 
@@ -84,7 +84,7 @@ def _markdown() -> MarkdownIt:
 
 
 def _shown(rules: str) -> Markup:
-    """Rules as HTML, escaped; every heading stands below the page's own."""
+    """Render rules as escaped HTML. All headings become h3, below the page's own."""
     tokens = _markdown().parse(rules)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
@@ -100,7 +100,7 @@ Fields = Mapping[str, str]
 
 
 class Actions:
-    """Carries out the forms of one group."""
+    """Handlers for the forms of one group."""
 
     def __init__(self, group: PageGroup, family: str) -> None:
         self._group, self._family = group, family
@@ -114,7 +114,7 @@ class Actions:
         }
 
     def do(self, place: PagePlace, fields: Fields) -> None:
-        """What a form asks for; raises NotTaken, with status 422 for what its person can mend."""
+        """Execute the action of a form. Raises NotTaken, with status 422 for input that the person can correct."""
         what = fields.get("do", "")
         if what == "join":
             self._group.join(place, fields.get("name", ""))
@@ -131,7 +131,7 @@ class Actions:
         self._group.answer(place, fields.get("turn", ""), fields["text"])
 
     def _choose(self, place: PagePlace, fields: Fields) -> None:
-        """Answer with what a click means."""
+        """Answer the turn with the reply that a choice stands for."""
         turn, choice, asked = fields.get("turn", ""), fields.get("choice", ""), place.turn
         form = form_of(self._family, asked) if asked is not None and asked.id == turn else None
         if form is None:
@@ -144,21 +144,21 @@ class Actions:
 
 
 LONGEST_BODY = 400_000
-"""Bytes of a form: a reply of 50,000 characters, most of them escaped."""
+"""Maximum bytes of a form: a reply of 50,000 characters, most of them escaped."""
 
 _Handler = Callable[[Request], Awaitable[Response]]
 
 
 class PageRoutes:
-    """Answers the requests of one group's browsers."""
+    """HTTP routes for the browsers of one group."""
 
     def __init__(self, group: PageGroup, title: str, family: str, hosts: frozenset[str]) -> None:
-        """`hosts`: what the Host of a request may be."""
+        """Set up the actions; `hosts` are the accepted values of the Host header."""
         self._group, self._title, self._family, self._hosts = group, title, family, hosts
         self._actions = Actions(group, family)
 
     def app(self) -> Starlette:
-        """All of them."""
+        """Return the application with all routes."""
         return Starlette(
             routes=[
                 Route("/t/{token}", self._guarded(self._read), methods=["GET"]),
@@ -224,7 +224,7 @@ def _html(status: int, text: str) -> Response:
 
 
 async def _body(request: Request) -> bytes:
-    """The body of a request; raises NotTaken for one that is too long."""
+    """Read the body of a request. Raises NotTaken if it is too long."""
     body = b""
     async for piece in request.stream():
         body += piece
@@ -234,7 +234,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _fields(body: bytes) -> Mapping[str, str]:
-    """The fields of a form, each once, with lines ended as everywhere else; raises NotTaken for what is no form."""
+    """Parse the fields of a form, one value each, with normalized line endings. Raises NotTaken if it is not a form."""
     try:
         fields = parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=20, encoding="utf-8", errors="replace")
     except ValueError:
@@ -247,10 +247,10 @@ _EVERYWHERE = {"0.0.0.0", "::", ""}
 
 
 class PageHost:
-    """Serves a group its pages."""
+    """A server for the pages of a group."""
 
     def __init__(self, group: PageGroup, title: str, family: str, *, address: str = "127.0.0.1", port: int = 0) -> None:
-        """Takes the port (0: any that is free); raises UsageError for an address or a port that cannot be had."""
+        """Bind the port (0: any free one). Raises UsageError for an unusable address or port."""
         if address in _EVERYWHERE:
             raise UsageError(f"--bind {address} names no address that people could type", hint="--bind 192.168.1.20")
         is_long = ":" in address
@@ -265,12 +265,12 @@ class PageHost:
         self._routes = PageRoutes(group, title, family, frozenset(f"{name}:{self.port}" for name in names))
 
     def link(self, place: PagePlace) -> str:
-        """Return what one person types."""
+        """Return the link of one person."""
         return f"{self.url}/t/{place.token}"
 
     @contextmanager
     def serving(self) -> Iterator[None]:
-        """Answer requests for the time of the context; raises RuntimeFailure where that does not end."""
+        """Serve requests within the context. Raises RuntimeFailure if the server does not stop."""
         server = guarded_server(self._routes.app())
         thread = threading.Thread(target=server.run, kwargs={"sockets": [self._socket]}, name="pages", daemon=True)
         thread.start()
@@ -285,11 +285,11 @@ class PageHost:
 
 
 LINGER_S = 5.0
-"""Real seconds for which pages are served after the game, so that they can say that it is over."""
+"""Real seconds for which pages are served after the game, so that they can show that it is over."""
 
 
 def people_at(spec: AgentSpec, task: Task, options: Mapping[str, str]) -> list[int]:
-    """The seats of a task, under these options, that people hold; raises UsageError for a task without any."""
+    """Return the seats of a task, under these options, that people hold. Raises UsageError if there are none."""
     if not task.is_seated or task.parley is None:
         raise UsageError(f"{task.task_id} has no seats for a group", hint=f"harness run {task.task_id} --agent human")
     known = family_part_or_none(task.family, "lineups")
@@ -301,7 +301,7 @@ def people_at(spec: AgentSpec, task: Task, options: Mapping[str, str]) -> list[i
 
 
 def maker(group: PageGroup, pace_s: float = PACE_S) -> Make:
-    """Makes agents whose people sit at the pages of a group."""
+    """Return a factory of agents whose people play through the pages of a group."""
 
     def make(spec: AgentSpec, options: Options, say: Say, meter: Meter | None = None) -> Agent:
         config, talk = LlmConfig.of(spec, meter=meter), str(options.get("talk", ""))
@@ -311,7 +311,7 @@ def maker(group: PageGroup, pace_s: float = PACE_S) -> Make:
 
 
 def hold(host: PageHost, session: RunSession, say: Callable[[str], None], *, linger_s: float = LINGER_S) -> list[Result]:
-    """Serve, gather, play; the results. Raises what playing raises, and Cancelled on an interrupt."""
+    """Serve the pages, wait for the people, play, and return the results. Raises as `play` does, and Cancelled on interrupt."""
     with host.serving():
         for place in host.group.places:
             say(f"seat {place.seat}: {host.link(place)}")

@@ -1,3 +1,3 @@
-"""Our runs and our seats inside other programs: what their viewers open, and an agent of ours that their runner starts."""
+"""Interoperability with other programs: exports for their viewers, and an agent that their runners can start."""
 
 __all__ = ["atif", "harbor_job", "inspect_log", "scout"]

@@ -1,10 +1,11 @@
-"""A recorded episode as one ATIF document that tells everything alone: what it is of, what it was worth, and who said what.
+"""Self-contained ATIF document of a recorded episode: the task, the outcome and the conversations.
 
-1. `extra` names task, family, seed, attempt, agent, model, reward, label and success, as Harbor's and other readers find them.
-2. What was recorded stays as it is. Of a game, each seat is a trajectory of its own inside, also where protocols played it: one
-   that was not recorded is made from the world's log, which has every seat, whoever held it.
-3. Viewers show the outermost steps alone, so those of a game are the instruction and then each reply, in the order of the log.
-   Tokens and cost stand with the steps of the seats; the game has their sum.
+1. `extra` holds task, family, seed, attempt, agent, model, reward, label and success, where Harbor's and other readers look for
+   them.
+2. Recorded steps are unchanged. Each seat of a game is a nested trajectory, even if a protocol played it: a seat without a
+   recorded trajectory gets one from the world's log, which has every seat.
+3. Viewers show only the outermost steps, so those of a game are the instruction and then each reply in log order. Tokens and
+   cost are in the steps of the seats; the game has their sum.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from harness.records import Result
 
 
 def whole_trajectory(episode: RecordedEpisode, recorded: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The document of an episode; `recorded` is its trajectory.json as an object, None where it has none."""
+    """Return the ATIF document of an episode. `recorded` is the object in its trajectory.json, or None."""
     result, given = episode.result, dict(recorded or {})
     name = f"{result.run}/{result.key.name}"
     agent = {"version": AGENT_VERSION, **given.get("agent", {}), "name": result.agent}
@@ -41,7 +42,7 @@ def whole_trajectory(episode: RecordedEpisode, recorded: Mapping[str, Any] | Non
 
 
 def facts(result: Result) -> dict[str, Any]:
-    """What an episode is of and was worth; a reward, a label and success only where it was graded."""
+    """Return the episode's task, agent, model and outcome. Reward, label and success are None unless it was graded."""
     graded = result.status == "graded"
     return {
         **result.key.model_dump(),
@@ -55,12 +56,12 @@ def facts(result: Result) -> dict[str, Any]:
 
 
 def endings(result: Result) -> dict[str, Any]:
-    """Return what ended and disturbed an episode and which turns were forfeited, by the names of a record."""
+    """Return what ended and disturbed an episode and which turns were forfeited, with a record's field names."""
     return result.model_dump(mode="json", include={"ended_by", "disturbed", "forfeits"})
 
 
 def _game(instruction: dict[str, Any], seats: list[Conversation]) -> list[dict[str, Any]]:
-    """The instruction, then what each seat said, by its place in the log."""
+    """Return the instruction and then every reply of the seats, in log order."""
     said = [(one, two) for one in seats for two in one.utterances if two.speaker == "agent"]
     said.sort(key=lambda pair: pair[1].moment.seq if pair[1].moment else 0)
     steps = [instruction]
@@ -72,7 +73,7 @@ def _game(instruction: dict[str, Any], seats: list[Conversation]) -> list[dict[s
 
 
 def _seats(name: str, given: Mapping[str, Any], seats: list[Conversation]) -> Iterator[dict[str, Any]]:
-    """The trajectory of each seat: as it was recorded, else as the log has it."""
+    """Yield the trajectory of each seat: the recorded one, or one built from the log."""
     recorded = {str(one["agent"]["name"]): one for one in given.get("subagent_trajectories", ())}
     for talk in seats:
         own = f"seat {talk.seat}"
@@ -93,7 +94,7 @@ def _uttered(number: int, said: Utterance) -> dict[str, Any]:
 
 
 def _moment(said: Utterance) -> dict[str, Any]:
-    """Where in its game an utterance stands."""
+    """Return the position of an utterance in its game."""
     return said.moment.model_dump() if said.moment else {}
 
 

@@ -1,15 +1,15 @@
-"""An agent for Harbor that plays a game of several seats, each with a model conversation of its own.
+"""Harbor agent that plays a game of several seats with a separate model conversation for each seat.
 
     harbor run -p TASK --agent harness.interop.harbor:SeatsAgent --model openai/gpt-5
 
-1. Any other agent of Harbor's holds all seats in one conversation, and so knows what no seat may know. This one asks each seat
-   with its own rules and its own turns, by the loop that `harness run` has (`harness.agents.seating`).
-2. The loop waits for models, so it runs on a thread, and hands what it asks of the container to Harbor's own event loop. When
-   Harbor's time is up the thread ends at its next request, and what was said by then is recorded.
-3. What fails beside the model has no valid reward: a provider is an `ApiError` of Harbor's, a world that does not answer, or
-   that has no seats, a `HealthcheckError`.
+1. Harbor's other agents play all seats in one conversation, which leaks each seat's private information to the others. This one
+   gives each seat its own rules and turns, with the loop of `harness run` (`harness.agents.seating`).
+2. The loop waits for models, so it runs on a thread and passes its container commands to Harbor's event loop. When Harbor's
+   timeout expires, the thread ends at its next request and the replies until then are recorded.
+3. Failures other than the model's have no valid reward: a provider failure raises Harbor's `ApiError`; a world that does not
+   answer or has no seats raises `HealthcheckError`.
 
-Harbor is no dependency of ours: this module can be imported where it is installed, with Python 3.12.
+Harbor is not a dependency. This module can be imported where Harbor is installed, with Python 3.12.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _ApiError: Any = import_module("harbor.agents.installed.base").ApiError
 _HealthcheckError: Any = import_module("harbor.environments.base").HealthcheckError
 
 _REQUEST_S = 150
-"""Real seconds of one request to the world, which answers in milliseconds; the command that carries it gives up at 120."""
+"""Timeout of one request to the world, in real seconds. The world answers in milliseconds; the command times out at 120."""
 
 
 class SeatsAgent(_BaseAgent):  # type: ignore[misc] # Any where types are checked, since Harbor is not installed there
-    """One model at every seat, in as many conversations as there are seats."""
+    """A model that plays every seat, in one conversation per seat."""
 
     capabilities = _Capabilities(atif=True)
 
@@ -50,7 +50,7 @@ class SeatsAgent(_BaseAgent):  # type: ignore[misc] # Any where types are checke
         turns: int = 120,
         **named: Any,
     ) -> None:
-        """Behind --ak: `api_base` of an OpenAI-compatible server, `temperature`, tokens of one reply, turns of one seat."""
+        """Configure the agent from --ak: `api_base` (OpenAI-compatible), `temperature`, tokens per reply, turns per seat."""
         super().__init__(*positional, **named)
         if not self.model_name:
             raise UsageError("SeatsAgent needs a model", hint="harbor run ... --model openai/gpt-5")
@@ -59,20 +59,20 @@ class SeatsAgent(_BaseAgent):  # type: ignore[misc] # Any where types are checke
 
     @staticmethod
     def name() -> str:
-        """What Harbor calls it."""
+        """Return the agent's name in Harbor."""
         return "parley-seats"
 
     def version(self) -> str:
-        """That of all our agents."""
+        """Return the version that all agents of the harness share."""
         return AGENT_VERSION
 
     async def setup(self, environment: Any) -> None:
-        """Nothing is installed; what would fail every turn is said before the first: a model, a key, an address."""
+        """Check the model, key and address before the first turn. Nothing is installed."""
         del environment
         await asyncio.wrap_future(begun(lambda client: client.check(), self._client))
 
     async def run(self, instruction: str, environment: Any, context: Any) -> None:
-        """Play the game; then, however it ended, write trajectory.json and tell Harbor what it cost."""
+        """Play the game. However it ends, write trajectory.json and report the cost to Harbor."""
         host = ContainerGame(self._commands(environment))
         session = str(self.session_id or self.name())
         table = ModelTable(self._client, host, self._budget, instruction, self.name(), session)
@@ -90,7 +90,7 @@ class SeatsAgent(_BaseAgent):  # type: ignore[misc] # Any where types are checke
             self._tell(table, context)
 
     def _commands(self, environment: Any) -> Run:
-        """Runs commands in `main` from the thread of the game, until that is to end."""
+        """Return a function that runs commands in `main` from the game's thread, until the agent is stopped."""
         loop = asyncio.get_running_loop()
 
         def run(command: str, variables: Mapping[str, str]) -> str:

@@ -1,15 +1,15 @@
-"""A run as a job of Harbor, which `harbor view` lists: a folder with config.json and result.json, and one folder a trial.
+"""Export of a run as a Harbor job for `harbor view`: a folder with config.json, result.json and one folder per trial.
 
-<trial>/config.json result.json            what was played, and what came of it
-<trial>/agent/trajectory.json agent.log    ATIF (harness.interop.atif), and our own log of the agent
+<trial>/config.json result.json            what was played, and the outcome
+<trial>/agent/trajectory.json agent.log    ATIF (harness.interop.atif), and the harness's own log of the agent
 <trial>/verifier/reward.json test-stdout.txt
 
-1. Trials are written one after the other as their episodes are read. Of each, only its name, its reward and its task are kept
-   until the job's own result.json, which is written last, has the statistics that Harbor makes of them.
-2. A task is called as `harness export harbor` calls it, and a data set `parley-<family>`, so that such a job stands beside one
-   that Harbor played. What was not graded is a trial with an exception and without a reward, and is in no mean.
-3. Phases have the times of the record, one after the other from when the episode began; ids are made of names, so that the
-   export of a run is the same each time.
+1. Trials are written one by one as their episodes are read. Only the name, reward and task of each trial stay in memory, for
+   the statistics in the job's result.json, which is written last.
+2. Tasks are named as in `harness export harbor` and data sets `parley-<family>`, so the job can be compared with one that
+   Harbor played. An ungraded episode is a trial with an exception and without a reward, and is excluded from means.
+3. Phase times come from the record, in sequence from the start of the episode. Ids are derived from names, so repeated exports
+   of a run are identical.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from harness.writing import make_folder, write_file
 
 Document = Mapping[str, Any]
 _TRIES = (2, 4, 5, 8, 10, 15, 16, 20, 25, 30, 32, 35, 40, 45, 50, 64)
-"""For which k Harbor tells pass@k, as far as a run has so many attempts: powers of two, and multiples of five."""
+"""The k for which Harbor reports pass@k, up to a run's number of attempts: powers of two and multiples of five."""
 
 
 @dataclass
 class _Eval:
-    """What Harbor tells of one agent on one data set."""
+    """Harbor's statistics of one agent on one data set."""
 
     rewards: defaultdict[float, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """The names of the trials that had a reward."""
+    """Names of the trials, by reward."""
 
     exceptions: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     wins: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    """By task, the rewards of its trials."""
+    """Rewards of the trials, by task."""
 
     def told(self) -> dict[str, Any]:
-        """As `AgentDatasetStats` has it."""
+        """Return the statistics in the format of `AgentDatasetStats`."""
         count = sum(map(len, self.rewards.values()))
         mean = sum(reward * len(names) for reward, names in self.rewards.items()) / max(count, 1)
         return {
@@ -60,7 +60,7 @@ class _Eval:
         }
 
     def _pass_at_k(self) -> dict[str, float]:
-        """Harbor tells it where every reward is 0 or 1."""
+        """Return pass@k for each k, or an empty dictionary unless every reward is 0 or 1."""
         if not self.rewards.keys() <= {0.0, 1.0}:
             return {}
         least = min(map(len, self.wins.values()), default=0)
@@ -72,10 +72,10 @@ class _Eval:
 
 
 class HarborJob:
-    """The folder of one job, filled trial by trial."""
+    """Folder of a job, to which trials are added one by one."""
 
     def __init__(self, folder: Path, run: str, began: datetime, digests: Mapping[str, str]) -> None:
-        """`run` is what the run is called, `began` when it was begun, `digests` those of its tasks by id."""
+        """Create the folder. `run` is the run's name, `began` its start, `digests` its task digests by task id."""
         self._folder, self._began, self._ended, self._digests = folder, began, began, digests
         self._id = uuid5(NAMESPACE_URL, f"parley:{run}")
         self._evals: defaultdict[str, _Eval] = defaultdict(_Eval)
@@ -86,7 +86,7 @@ class HarborJob:
         make_folder(folder)
 
     def add(self, episode: RecordedEpisode, trajectory: Document, verifier: bytes) -> None:
-        """Write the trial of one episode; `verifier` is what its hidden tests printed."""
+        """Write the trial of one episode; `verifier` is the output of its hidden tests."""
         result, name = episode.result, trial_name(episode.result)
         folder = self._folder / name
         began = _began(trajectory) or self._began
@@ -103,7 +103,7 @@ class HarborJob:
         self._count(result, name, began)
 
     def close(self) -> None:
-        """Write what the job has of all its trials."""
+        """Write the job's config.json and result.json."""
         agents = [{"name": name, "model_name": model} for name, model in self._agents]
         config = {
             "job_name": self._folder.name,
@@ -141,12 +141,12 @@ class HarborJob:
 
 
 def trial_name(result: Result) -> str:
-    """What the trial of an episode is called; ids of tasks are unique in a run."""
+    """Return the name of an episode's trial. Task ids are unique in a run."""
     return f"{result.task_id}__s{result.seed}-a{result.attempt}"
 
 
 def _trial(result: Result, job: UUID, began: datetime) -> dict[str, Any]:
-    """As `TrialResult` has it, but for the task's digest."""
+    """Return the trial in the format of `TrialResult`, without the task's digest."""
     task = {"path": f"tasks/{result.task_id}", "source": f"parley-{result.family}"}
     model = _model(result)
     graded = result.status == "graded"
@@ -172,7 +172,7 @@ def _trial(result: Result, job: UUID, began: datetime) -> dict[str, Any]:
 
 
 def _phases(result: Result, began: datetime) -> dict[str, Any]:
-    """When each phase began and ended."""
+    """Return the start and end of each phase."""
     spent, at = result.timings, began
     phases: dict[str, Any] = {"started_at": began, "finished_at": began + timedelta(seconds=spent.total)}
     lasted = {"environment_setup": spent.open, "agent_execution": spent.agent, "verifier": spent.finish + spent.judge}
@@ -189,12 +189,12 @@ def _failure(result: Result, began: datetime) -> dict[str, Any]:
 
 
 def _exception(result: Result) -> str:
-    """A name as of a class, `ProviderFailure`."""
+    """Return the failure as a class name, for example `ProviderFailure`."""
     return f"{(result.cause or 'unknown').capitalize()}Failure"
 
 
 def _model(result: Result) -> dict[str, Any]:
-    """A model's name and provider, as Harbor cuts `openai/gpt-5`; nothing where no model played."""
+    """Split a model such as `openai/gpt-5` into name and provider, as Harbor does. Empty if no model played."""
     if not result.model:
         return {}
     provider, slash, name = result.model.partition("/")
@@ -208,7 +208,7 @@ def _spent(result: Result) -> dict[str, Any]:
 
 
 def _began(trajectory: Document) -> datetime | None:
-    """When its first step was written down; None where no trajectory was recorded."""
+    """Return the time of the trajectory's first step, or None if no trajectory was recorded."""
     nested = (inner for inner in trajectory.get("subagent_trajectories", ()))
     steps = (step for one in (trajectory, *nested) for step in one.get("steps", ()))
     stamps = (_time(step.get("timestamp")) for step in steps)
@@ -216,7 +216,7 @@ def _began(trajectory: Document) -> datetime | None:
 
 
 def _time(stamp: object) -> datetime | None:
-    """An ISO time of whoever wrote it, in UTC where it says no zone; None for anything else."""
+    """Parse an ISO timestamp, as UTC if it has no time zone. Return None for anything else."""
     try:
         told = datetime.fromisoformat(str(stamp))
     except ValueError:
@@ -225,7 +225,7 @@ def _time(stamp: object) -> datetime | None:
 
 
 def _passes(tries: int, wins: int, k: int) -> float:
-    """The chance that of k tries drawn from these at least one won."""
+    """Return the probability that at least one of k attempts, drawn from these, succeeded."""
     return 1.0 - prod((tries - wins - i) / (tries - i) for i in range(k))
 
 

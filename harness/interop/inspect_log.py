@@ -1,11 +1,11 @@
-"""A recorded run as a log of Inspect, which its viewer and Scout read: a zip of JSON, in which each sample is a file.
+"""Export of a run as an Inspect log for its viewer and Scout: a zip of JSON files, one per sample.
 
-1. A sample is known as `family/task/sN`, its epoch is the attempt. `success` is C or I with the label as its answer, `reward` a
-   number beside it; metadata has task, seed, family, severity, what the episode cost, and the hash of its log.
-2. Each conversation is a span: one seat's branch, in which each answer is a model call, or of a policy a call of that policy.
-3. What was never graded is a sample with an error and without scores.
-4. Samples are written one after the other, and so are their summaries, which lists in a viewer are made of, into a file beside.
-Inspect is not needed to write it. Times are those of the record; where it has none, all stands at the log's own time.
+1. A sample's id is `family/task/sN` and its epoch is the attempt. The score `success` is C or I with the label as its answer;
+   the score `reward` is a number. Metadata has task, seed, family, severity, the episode's cost and the hash of its log.
+2. Each conversation is a span, a branch for one seat, in which each answer is a model call, or for a policy a call of it.
+3. An ungraded episode is a sample with an error and without scores.
+4. Samples are written one by one. Their summaries, from which viewers build lists, go to a separate file.
+Inspect is not needed to write the log. Times are those of the record, or the log's own time if the record has none.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from harness.records import Result
 from harness.version import package_version
 
 MODEL = "parley/scripted"
-"""What plays where no model does."""
+"""Name of the model if no model played."""
 
 _SHOWN = 1_000
-"""Characters of an instruction that a list may show."""
+"""Maximum characters of an instruction in a list of samples."""
 
 
 @dataclass
 class LogTally:
-    """What the head of a log says of all its episodes, which are not kept."""
+    """Totals over all episodes for the header of a log, without keeping the episodes."""
 
     models: set[str] = field(default_factory=set)
     samples: set[tuple[str, int]] = field(default_factory=set)
     """Tasks with their seeds."""
 
     rewards: array[float] = field(default_factory=lambda: array("d"))
-    """Of the episodes that were graded."""
+    """Rewards of the graded episodes."""
 
     episodes: int = 0
     attempts: int = 1
     caveat: str = ""
-    """That the set-up was at fault in more than 10 % of the episodes."""
+    """Warning if the set-up was at fault in more than 10 % of the episodes."""
 
     @classmethod
     def of(cls, results: Iterable[Result]) -> Self:
-        """Of these results, read one after the other."""
+        """Count these results, reading them one by one."""
         tally = cls()
         for result in results:
             tally.models |= {result.model} if result.model else set()
@@ -65,7 +65,7 @@ class LogTally:
 
 
 def write_log(file: Path, name: str, created: datetime, tally: LogTally, episodes: Iterable[RecordedEpisode]) -> None:
-    """Write one log; `name` is the run's, `created` when it was begun, `tally` that of the same episodes."""
+    """Write a log. `name` is the run's name, `created` its start, and `tally` the totals of the same episodes."""
     at = created.isoformat()
     head = _head(name, at, tally)
     with ZipFile(file, "x") as log, TemporaryFile() as summaries:
@@ -86,14 +86,14 @@ def _write(log: ZipFile, name: str, document: Mapping[str, Any], created: dateti
 
 
 def _entry(name: str, created: datetime) -> ZipInfo:
-    """A file of the zip, with the time of the run, so that the export of a run is the same each time."""
+    """Return a zip entry with the time of the run, so that repeated exports of a run are identical."""
     entry = ZipInfo(name, created.timetuple()[:6])
     entry.compress_type = ZIP_DEFLATED
     return entry
 
 
 def _head(name: str, created: str, tally: LogTally) -> dict[str, Any]:
-    """What a log says of all its samples."""
+    """Return the header of the log, which describes all its samples."""
     return {
         "version": 2,
         "status": "success",
@@ -120,7 +120,7 @@ def _head(name: str, created: str, tally: LogTally) -> dict[str, Any]:
 
 
 def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:
-    """What a list of samples shows of one."""
+    """Return the fields of a sample that a list of samples shows."""
     kept = ("uuid", "id", "epoch", "target", "metadata", "scores", "total_time")
     told = {"completed": True, "message_count": len(sample["messages"]), "input": str(sample["input"])[:_SHOWN]}
     failed = {"error": sample["error"]["message"]} if "error" in sample else {}
@@ -160,17 +160,17 @@ def _sample(episode: RecordedEpisode, created: str) -> dict[str, Any]:
 
 
 def talks_of(episode: RecordedEpisode) -> list[Conversation]:
-    """Its conversations: those of the seats in a game, whose trajectory says besides them one line about them."""
+    """Return the episode's conversations: in a game only the seats', since its own trajectory is a one-line summary."""
     return [one for one in episode.conversations if one.seat is not None] or list(episode.conversations)
 
 
 def messages_of(talks: Sequence[Conversation]) -> list[dict[str, Any]]:
-    """All of them as Inspect's messages, one conversation after the other."""
+    """Return all conversations as Inspect messages, one after the other."""
     return [message for talk in talks for number, said in enumerate(talk.utterances) for message in _said(said, number)]
 
 
 def events_of(talks: Sequence[Conversation], result: Result, created: str) -> list[dict[str, Any]]:
-    """All of them as Inspect's events: a span each, in it a model call for each answer."""
+    """Return all conversations as Inspect events: one span each, with a model call for each answer."""
     return [event for talk in talks for event in _span(talk, result, created)]
 
 
@@ -183,7 +183,7 @@ def _metadata(result: Result) -> dict[str, Any]:
 
 
 def _span(conversation: Conversation, result: Result, created: str) -> Iterator[dict[str, Any]]:
-    """A branch of the transcript: one event an answer, with the words that it answers."""
+    """Yield the events of one branch of the transcript: an event for each answer, with the messages before it as input."""
     key = f"{result.key.name}/{conversation.name}"
     yield {"event": "span_begin", "id": key, "name": conversation.name, "type": "agent", "span_id": key, "timestamp": created}
     heard: list[dict[str, Any]] = []
@@ -209,7 +209,7 @@ def _output(model: str, message: Mapping[str, Any], usage: Mapping[str, Any] | N
 
 
 def _said(said: Utterance, number: int) -> list[dict[str, Any]]:
-    """One entry as Inspect's messages: what was said, then what tools and the harness answered."""
+    """Return an utterance as Inspect messages: the message itself, then the replies of tools and of the harness."""
     if said.speaker != "agent":
         return [{"role": said.speaker, "content": said.text}]
     calls = [

@@ -1,11 +1,13 @@
-"""Runs as a database of transcripts of Inspect Scout: Parquet files, a row an episode, with Scout's own columns filled.
+"""Export of runs as an Inspect Scout transcript database: Parquet files with one row per episode and Scout's columns filled.
 
-Scout can import ATIF too, but takes neither score nor success, task or repeat from there, and no trajectory that is nested in
-another. Its own format has a column for each, and a game's seats as spans with every word they were told and said.
-1. Rows gather until they fill a file (`_ROWS`, `_BYTES`), so memory is that of one file however many episodes there are.
-2. Beside each file lies its index, the same columns without the talk, in `_index/`: Scout lists and filters by these alone.
-3. What Scout has no column for stands in columns of its own: seed, family, label, severity, steps, virtual time, trace hash,
-   the row of the table of causes that ended the episode, and forfeited turns.
+Scout can import ATIF too, but ignores its score, success, task, repeat and nested trajectories. Its own format has a column for
+each, and stores the seats of a game as spans with complete conversations.
+1. Rows are buffered until they fill a file (`_ROWS`, `_BYTES`), so memory is bounded by one file, however many episodes there
+   are.
+2. Each file has an index in `_index/`, with the same columns except the conversations. Scout lists and filters with the index
+   alone.
+3. Data without a Scout column is stored in extra columns: seed, family, label, severity, steps, virtual time, trace hash, the
+   row of the table of causes that ended the episode, and forfeited turns.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from harness.reading import RecordedEpisode
 from harness.writing import make_folder
 
 _ROWS, _BYTES = 1_000, 16 << 20
-"""How many rows, and about how many characters of talk, one file has at most."""
+"""Maximum number of rows, and approximate maximum of conversation characters, in one file."""
 
 _TEXTS, _WHOLE, _REAL = "VARCHAR", "BIGINT", "DOUBLE"
 _COLUMNS = {
@@ -34,14 +36,14 @@ _COLUMNS = {
     "family": _TEXTS, "seed": _WHOLE, "label": _TEXTS, "severity": _REAL, "cost_usd": _REAL, "steps": _WHOLE,
     "virtual_time": _REAL, "trace_hash": _TEXTS, "ended_by": _TEXTS, "forfeits": _TEXTS,
 }  # fmt: skip
-"""Scout's columns, then ours."""
+"""Scout's columns, then the extra ones."""
 
 _INSERT = "INSERT INTO transcripts VALUES (?{marks})"
 _COPY = "COPY (SELECT {columns} FROM transcripts ORDER BY number) TO '{file}' (FORMAT parquet, COMPRESSION zstd)"
 
 
 class ScoutDatabase:
-    """A folder of transcripts, filled episode by episode."""
+    """Folder of transcripts, to which episodes are added one by one."""
 
     def __init__(self, folder: Path) -> None:
         duckdb = report_library("duckdb")
@@ -53,7 +55,7 @@ class ScoutDatabase:
         self._insert = _INSERT.format(marks=", ?" * len(_COLUMNS))
 
     def add(self, episode: RecordedEpisode, run: str, began: datetime) -> None:
-        """One episode; `run` names its run among those of this database, `began` is when that was begun."""
+        """Add one episode; `run` is the name of its run in this database and `began` the start of that run."""
         row = _row(episode, run, began)
         self._database.execute(self._insert, [self._rows, *(row.get(name) for name in _COLUMNS)])
         self._rows += 1
@@ -62,13 +64,13 @@ class ScoutDatabase:
             self._write(began)
 
     def close(self, began: datetime) -> None:
-        """Write what is left; `began` is when the last run was."""
+        """Write the remaining rows; `began` is the start of the last run."""
         if self._rows:
             self._write(began)
         self._database.close()
 
     def _write(self, began: datetime) -> None:
-        """One file and its index, by the names that Scout gives them."""
+        """Write one file and its index, with Scout's file names."""
         name = f"{began:%Y%m%dT%H%M%S}_{self._files:06d}"
         every = ", ".join(f'"{column}"' for column in _COLUMNS)
         told = ", ".join(f'"{column}"' for column in _COLUMNS if column not in {"messages", "events"})
@@ -80,7 +82,7 @@ class ScoutDatabase:
         self._rows, self._bytes, self._files = 0, 0, self._files + 1
 
     def _begin(self) -> None:
-        """An empty table, made anew: rows that were only deleted would keep their memory."""
+        """Create an empty table. It replaces the old one because deleting rows would not release their memory."""
         columns = ", ".join(f'"{name}" {kind}' for name, kind in _COLUMNS.items())
         self._database.execute(f"CREATE OR REPLACE TABLE transcripts (number BIGINT, {columns})")
 
@@ -90,7 +92,7 @@ class ScoutDatabase:
 
 
 def _row(episode: RecordedEpisode, run: str, began: datetime) -> dict[str, Any]:
-    """The columns of an episode, by name."""
+    """Return the columns of an episode, by name."""
     result, talks = episode.result, talks_of(episode)
     messages, graded = messages_of(talks), result.status == "graded"
     tokens = result.tokens.prompt + result.tokens.completion

@@ -1,12 +1,12 @@
-"""A table of one model: a conversation of its own at each seat of a game, and one record of all they said.
+"""Games inside another runner's container, with the same model at every seat and a record of the whole game.
 
-What somebody else's runner needs of a game, without its runner: `harness.interop.harbor` is the one for Harbor.
+The part of a game agent that does not depend on the runner. `harness.interop.harbor` is the agent for Harbor.
 
-A game that is reached through commands in another program's container: each request is one short program there.
+The game is reached through commands in the container: each request runs one short program there.
 
-1. Somebody else's runner gives an agent nothing but commands in `main`. There every seat is open, as the instruction says.
-2. A request travels in environment variables, in pieces that a system takes as one argument, and its answer as one line of the
-   output behind a mark, so that nothing else that is printed there can be taken for it.
+1. Another runner gives an agent only commands in `main`, where every seat is open, as the instruction says.
+2. A request is passed in environment variables, split to fit the system's limit for one argument. The answer is one line of the
+   output that starts with a marker, so it cannot be confused with other output.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from worlds.core.wire import API_HOST, WireRequest, WireResponse
 
 _MARK = "parley-answer"
 _PIECE = 96 << 10
-"""Characters of one variable; Linux takes 131,071 bytes as one argument of a command."""
+"""Characters per variable; Linux allows 131,071 bytes in one argument of a command."""
 
 _PROGRAM = f"""
 import base64, http.client, os
@@ -41,22 +41,22 @@ print("{_MARK}", answer.status, base64.b64encode(answer.read()).decode())
 """
 
 COMMAND = f"python3 -I -c {shlex.quote(_PROGRAM)}"
-"""What is run in the container, the same for every request."""
+"""The command that is run in the container, the same for every request."""
 
 Run = Callable[[str, Mapping[str, str]], str]
-"""Runs a command with these variables in the container; its output."""
+"""Function that runs a command with these variables in the container and returns its output."""
 
 
 class ContainerGame:
-    """A game behind a container."""
+    """A game that is reached through a container."""
 
     def __init__(self, run: Run, world: str = API_HOST) -> None:
         self._run, self._world = run, world
         self.stopped: str | None = None
-        """The budget because of which the game was left where it stands: there is no host who could end it."""
+        """The exhausted budget for which the game was abandoned, since there is no host that could end it."""
 
     def call_as_host(self, request: WireRequest) -> WireResponse:
-        """Send one request; raises WorldFailure where no answer comes back."""
+        """Send one request. Raises WorldFailure if no answer comes back."""
         body = base64.b64encode(request.body).decode()
         pieces = [body[place : place + _PIECE] for place in range(0, len(body), _PIECE)]
         variables = {
@@ -75,17 +75,17 @@ class ContainerGame:
         return WireResponse(int(status), body=base64.b64decode(answer))
 
     def stop(self, cause: str) -> None:
-        """Only a host can end a game: here nobody answers any more, and it is judged as far as it got."""
+        """Record the cause. Only a host can end a game; without one the seats stop answering, and it is judged so far."""
         self.stopped = cause
 
 
 class ModelTable:
-    """One game, with a model at every seat."""
+    """A game with a model at every seat."""
 
     def __init__(
         self, client: ModelClient, host: ContainerGame, budget: Budget, instruction: str, name: str, session: str
     ) -> None:
-        """`name` is what the agent is called in its record, `session` what the episode is."""
+        """Prepare the game; `name` is the agent's name in its record and `session` the id of the episode."""
         self.report = Report(agent=name, model=client.name)
         self._client, self._host, self._session = client, host, session
         self._game = SeatedGame(host, budget, self.report)
@@ -94,11 +94,11 @@ class ModelTable:
 
     @property
     def has_begun(self) -> bool:
-        """Whether anybody sits here."""
+        """True if the seats are filled."""
         return bool(self._game.seats)
 
     def play(self) -> None:
-        """Until the game is over or a budget is used up; raises ProviderFailure, WorldFailure and Cancelled."""
+        """Play until the game is over or a budget is exhausted. Raises ProviderFailure, WorldFailure and Cancelled."""
         for row in self._game.session()["seats"]:
             number, rules = int(row["seat"]), str(row["system"])
             trajectory = self._begun(f"seat {number}")
@@ -108,11 +108,11 @@ class ModelTable:
         self._game.play()
 
     def record(self) -> dict[str, Any]:
-        """The game as ATIF, as far as it got: each reply in order, and each seat's conversation as a trajectory inside."""
+        """Return the game so far as ATIF: each reply in order, and each seat's conversation as a nested trajectory."""
         return self._whole.to_dict(extra={"provider_wait_s": round(self._game.waited_s, 3)})
 
     def told(self) -> dict[str, Any]:
-        """What else there is to say of the game: who sat where, at what cost, and why it was left, if it was."""
+        """Return further data about the game: its seats with their cost, and the budget that stopped it, if any."""
         seats = [
             seat.result().model_dump(include={"seat", "tokens", "cost_usd", "latency_s"}) for seat in self._game.seats.values()
         ]
@@ -126,14 +126,14 @@ class ModelTable:
 
 
 class _RecordedSeat(ModelSeat):
-    """A model at a seat whose replies stand in the record of the whole game too."""
+    """A model at a seat whose replies are also added to the record of the whole game."""
 
     def __init__(self, *seat: Any, whole: Trajectory) -> None:
         super().__init__(*seat)
         self._whole = whole
 
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
-        """Write it down in both; its tokens stand with the seat."""
+        """Add the reply to both records. Tokens are recorded for the seat."""
         super().keep(turn, reply)
         told = {"seat": turn.seat, "turn": turn.id, "phase": turn.phase, "round": turn.round}
         self._whole.agent(f"seat {turn.seat}: {shortened(reply.text)}", llm_call_count=1, extra=told)

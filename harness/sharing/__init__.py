@@ -1,3 +1,3 @@
-"""Our tasks as others take them: a folder in Harbor's format that builds on our images, on pinned ones, or on none of ours."""
+"""Export of tasks in Harbor's format, based on local images, pinned images or a plain Python image."""
 
 __all__ = ["bases", "catalogue", "folder", "standalone"]

@@ -1,13 +1,13 @@
-"""What exported tasks build on: our base images by the names they have here, or the same ones pinned on a registry.
+"""Base images of exported tasks: local image names, or images pinned by digest on a registry.
 
-`StandaloneBases` is the third kind. Each makes the files of an exported copy of a task, in which instruction, world,
-hidden tests and oracle are the same bytes.
+`StandaloneBases` is a third kind. Every kind produces the files of an exported task; instruction, world, hidden tests and
+oracle are unchanged.
 
-Tasks that need none of our images: each carries what our base images are made of, and builds on a plain Python image.
+Standalone tasks need none of these images: each contains the sources of the base images and builds on a plain Python image.
 
-1. The recipes are those of docker/<room>/Dockerfile, read when the export is made. What they COPY lies beside them in the
-   exported folder: environment/agent, environment/world, tests/verifier.
-2. Of `worlds` and `validators` a task carries the shared part and its own family's. Packages are installed by hash.
+1. The recipes are those of docker/<room>/Dockerfile, read during the export. The files that they COPY are in the exported
+   folder: environment/agent, environment/world, tests/verifier.
+2. Of `worlds` and `validators` a task contains the shared part and its own family's. Packages are installed by hash.
 3. All tasks of a family have the same layers up to their own files, so an engine builds those once.
 """
 
@@ -28,10 +28,10 @@ from harness.pod import ROOMS, TESTS_ROOM
 from harness.registry import Task, contents_of
 
 Files = Mapping[str, Content]
-"""Relative path -> content, of one exported task."""
+"""Mapping from relative path to content, for one exported task."""
 
 TESTS_VARIABLE = "PARLEY_TESTS"
-"""Names the tests to run, in that image; docker/tests/test.sh reads it."""
+"""Variable of that image that names the tests to run; docker/tests/test.sh reads it."""
 
 _BASE = re.compile(rf"\bparley/({'|'.join(ROOMS)}):1(?![\w.-])")
 _REFERENCE = re.compile(rf"(?P<where>[a-z0-9][a-z0-9._:/-]*)/(?P<room>{'|'.join((*ROOMS, TESTS_ROOM))})@sha256:[0-9a-f]{{64}}")
@@ -39,38 +39,38 @@ _NAMES_IMAGES = ("task.toml", "Dockerfile", "docker-compose.yaml")
 
 
 class Bases(Protocol):
-    """A kind of foundation for exported tasks."""
+    """Interface of a kind of base images for exported tasks."""
 
     @property
     def told(self) -> str:
-        """One clause for people: what the tasks build on."""
+        """A clause for people that says what the tasks build on."""
 
     @property
     def needed(self) -> str:
-        """What somebody has to do before a build, as a sentence for the card; "" for nothing."""
+        """A sentence for the card about what must be done before a build, or "" if nothing."""
 
     def files(self, task: Task) -> Files:
-        """The exported copy of a task; raises TaskInvalid where the folder does not allow it."""
+        """Return the files of the exported task. Raises TaskInvalid if the folder does not allow the export."""
 
 
 class LocalBases:
-    """The names that `harness images` gives: for hosts on which it has run."""
+    """The image names that `harness images` creates, for hosts on which it has run."""
 
     told = "on parley/agent:1, parley/world:1 and parley/verifier:1"
     needed = "Build the base images once on each machine: `make images` in a checkout of Parley."
 
     def files(self, task: Task) -> Files:
-        """The folder as it stands."""
+        """Return the files of the task's folder unchanged."""
         return contents_of(task.path)
 
 
 class PinnedBases:
-    """Images on a registry, each by its digest."""
+    """Images on a registry, pinned by digest."""
 
     needed = ""
 
     def __init__(self, references: Sequence[str]) -> None:
-        """Raises UsageError unless agent, world and verifier are each named once, by digest; `tests` may be named too."""
+        """Raise UsageError unless agent, world and verifier are each named once, by digest; `tests` may be named too."""
         self._references = {room: reference for reference in references for room in [_room(reference)]}
         if len(self._references) < len(references):
             raise UsageError("--images names an image twice", hint="harness images --push PREFIX prints what to name")
@@ -80,7 +80,7 @@ class PinnedBases:
         self.told = f"on images at {', '.join(places)}, each by its digest"
 
     def files(self, task: Task) -> Files:
-        """The folder with every image of ours under its digest, and the tests' image as the verifier where there is one."""
+        """Return the folder with pinned images; the verifier is the tests' image, if given."""
         given = contents_of(task.path)
         files = {name: self._pinned(content) if _names_images(name) else content for name, content in given.items()}
         if TESTS_ROOM in self._references:
@@ -94,7 +94,7 @@ class PinnedBases:
 
 
 def name_of_tests(task: Task) -> str:
-    """Under which name the image with everybody's tests holds those of a task: another version of them has another name."""
+    """Return the name of a task's tests in the shared tests image. Each version of the tests has its own name."""
     return f"{task.task_id}-{task.digest[:16]}"
 
 
@@ -126,10 +126,10 @@ def _with_verifier(task: Task, toml: Content, image: str) -> Content:
 PLAIN_BASE = "python:3.12-slim"
 
 FOLDERS = {"agent": "environment/agent", "world": "environment/world", "verifier": "tests/verifier"}
-"""Where a task carries what each of its machines is made of."""
+"""Folder of a task with the sources of each of its machines."""
 
 CONTEXTS = {"agent": "environment", "world": "environment", "verifier": "tests"}
-"""The build context of each machine."""
+"""Build context of each machine."""
 
 _COPY = re.compile(r"^COPY (?P<sources>.+) (?P<target>\S+)$", re.MULTILINE)
 _HEAD = re.compile(r"\A(?:#.*\n)*ARG BASE=\S+\nFROM \$\{BASE\}\n")
@@ -146,19 +146,19 @@ _BUILT_WORLD = "      context: .\n      dockerfile: world/Dockerfile\n"
 
 
 class StandaloneBases:
-    """Nothing of ours: any Debian with a python3 (3.11 or later) that has pip and venv."""
+    """A plain base image: any Debian with python3 (3.11 or later), pip and venv."""
 
     needed = ""
 
     def __init__(self, base: str = PLAIN_BASE, root: Path = ROOT) -> None:
-        """Raises UsageError where the recipes are not there."""
+        """Read the recipes' location. Raise UsageError if the recipes are missing."""
         if not recipes(root).is_dir():
             raise UsageError(f"--standalone is made from the recipes in {recipes(root)}, which are missing")
         self._base, self._root = base, root
         self.told = f"on {base} alone"
 
     def files(self, task: Task) -> Files:
-        """The folder, with what its machines are made of and recipes that use it."""
+        """Return the task's folder with the sources of its machines and Dockerfiles that use them."""
         own = dict(contents_of(task.path))
         for name in ("environment/Dockerfile", "environment/api/Dockerfile"):
             if name in own:
@@ -177,7 +177,7 @@ class StandaloneBases:
         return {**own, **carried, **{name: Content(text.encode(), executable=False) for name, text in texts.items()}}
 
     def _recipe(self, room: str, *more: str) -> str:
-        """The recipe of a base image, on the plain base, with its parts where a task carries them."""
+        """Return the Dockerfile of a base image, based on the plain image, with COPY paths inside the task."""
         text = (recipes(self._root) / room / "Dockerfile").read_text(encoding="utf-8")
         place = FOLDERS[room].removeprefix(CONTEXTS[room] + "/")
 
@@ -193,7 +193,7 @@ class StandaloneBases:
 
 @cache
 def _carried(root: Path, room: str, family: str) -> Files:
-    """What the recipe of a room copies, where a task of this family carries it."""
+    """Return the files that the Dockerfile of a room copies, at their paths in a task of this family."""
     text = (recipes(root) / room / "Dockerfile").read_text(encoding="utf-8")
     sources = [source for copy in _COPY.finditer(text) for source in copy["sources"].split()]
     files: dict[str, Content] = {}
@@ -209,14 +209,14 @@ def _carried(root: Path, room: str, family: str) -> Files:
 
 
 def _is_for(path: str, family: str) -> bool:
-    """Whether a file of `worlds` or `validators` is shared, or this family's own."""
+    """Return True if a file of `worlds` or `validators` is shared or belongs to this family."""
     top = path.partition("/")[0]
     others = {name.replace("-", "_") for name in families() if name != family}
     return top not in others and not top.endswith(".egg-info")
 
 
 def _copied_tests(own: Files) -> Iterator[str]:
-    """The lines that bring the hidden tests, folder by folder: what the verifier is made of lies among them, and stays out."""
+    """Yield COPY lines for the hidden tests, one per folder, without the verifier's sources, which are in the same folder."""
     names: defaultdict[str, list[str]] = defaultdict(list)
     for name in sorted(own):
         top, _, inner = name.partition("/")
@@ -227,7 +227,7 @@ def _copied_tests(own: Files) -> Iterator[str]:
 
 
 def _built(task: Task, compose: str) -> str:
-    """The compose file, with machines that are built from the folder."""
+    """Return the compose file, with machines that are built from the folder."""
     for ours, built in ((_MAIN, _BUILT_MAIN), (_WORLD, _BUILT_WORLD)):
         if compose.count(ours) != 1:
             place = f"{task.path}/environment/docker-compose.yaml:1"

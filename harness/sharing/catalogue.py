@@ -1,6 +1,6 @@
-"""The lists that runners and hubs read beside the tasks: registry.json, dataset.toml, eval.yaml, a JSON line for each task.
+"""Lists that runners and hubs read alongside the tasks: registry.json, dataset.toml, eval.yaml and JSON lines of tasks.
 
-Harbor knows a task by a digest over the digests of its files; `packaged_digest` computes it as Harbor's packager does.
+Harbor identifies a task by a digest over the digests of its files; `packaged_digest` computes it as Harbor's packager does.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.sharing.bases import Bases, Files
 from harness.writing import make_folder, write_file, writing
 
 NAME, VERSION = "parley", "1.0.0"
-"""Of the dataset. The version rises when what a task asks or how it is judged changes; digests tell all else apart."""
+"""Name and version of the dataset. The version rises when a task's prompt or judging changes; digests cover other changes."""
 
 DESCRIPTION = "Containerized tasks that measure whether AI agents can be trusted with delegated work"
 
@@ -32,7 +32,7 @@ _LEFT_OUT = re.compile(r"(.*/)?(__pycache__/.*|.*\.pyc|\.DS_Store|.*\.sw[po]|.*~
 
 
 def registry(tasks: Sequence[Task], path_of: Callable[[Task], str]) -> str:
-    """registry.json: one dataset of all tasks, and one of each family, with the path of each task from the file."""
+    """Return registry.json: a dataset of all tasks and one per family, with task paths relative to the file."""
     sets = {NAME: (DESCRIPTION, list(tasks))}
     for family, own in by_family(tasks).items():
         sets[f"{NAME}-{family}"] = (about(family), own)
@@ -50,7 +50,7 @@ def registry(tasks: Sequence[Task], path_of: Callable[[Task], str]) -> str:
 
 
 def dataset(tasks: Mapping[str, str], metric: bytes) -> str:
-    """dataset.toml: each task's full name with its digest, and the digest of metric.py."""
+    """Return dataset.toml: each task's full name with its digest, and the digest of metric.py."""
     lines = [
         "[dataset]",
         f'name = "{NAME}/{NAME}"',
@@ -65,7 +65,7 @@ def dataset(tasks: Mapping[str, str], metric: bytes) -> str:
 
 
 def evaluation(tasks: Sequence[Task]) -> str:
-    """eval.yaml: one evaluation a family, each with the configuration of the card that lists its tasks."""
+    """Return eval.yaml: one evaluation per family, each with the card's configuration that lists its tasks."""
     lines = [f"name: {NAME.capitalize()}", f"description: {DESCRIPTION}", "evaluation_framework: harbor", "tasks:"]
     for family in by_family(tasks):
         lines += [f"  - id: {family}", f"    config: {family}", f"    split: {SPLIT}"]
@@ -73,28 +73,28 @@ def evaluation(tasks: Sequence[Task]) -> str:
 
 
 def rows(tasks: Sequence[Task], digests: Mapping[str, str]) -> str:
-    """One JSON object a task: what a table of a hub shows."""
+    """Return one JSON object per task, for the table that a hub shows."""
     return "".join(json.dumps(_row(task, digests[full_name(task)]), ensure_ascii=False) + "\n" for task in tasks)
 
 
 def by_family(tasks: Sequence[Task]) -> dict[str, list[Task]]:
-    """The tasks of each family, families sorted."""
+    """Return the tasks by family, with the families sorted."""
     return {family: [task for task in tasks if task.family == family] for family in sorted({task.family for task in tasks})}
 
 
 def about(family: str) -> str:
-    """What a family measures, in a line; its name where it does not say."""
+    """Return one line on what a family measures, or the family's name if it has no such line."""
     part = family_part_or_none(family, "about")
     return str(part.LINE) if part else family
 
 
 def full_name(task: Task) -> str:
-    """The name with its organization, as task.toml has it."""
+    """Return the name with its organization, as in task.toml."""
     return task.file.task.name if task.file.task else task.task_id
 
 
 def packaged_digest(files: Files) -> str:
-    """The digest by which Harbor knows a task that has these files."""
+    """Return Harbor's digest of a task with these files."""
     total = hashlib.sha256()
     for name in sorted(files):
         if _PACKAGED.fullmatch(name) and not _LEFT_OUT.fullmatch(name):
@@ -123,9 +123,9 @@ _UNFILLED = re.compile(rb"^TASKS: int \| None = None$", re.MULTILINE)
 
 
 def write_harbor(out: Path, tasks: Sequence[Task], bases: Bases) -> int:
-    """Write tasks and lists into a new or empty folder; how many bytes they have.
+    """Write tasks and lists into a new or empty folder and return their size in bytes.
 
-    Raises UsageError for a folder that holds something or a task that is not ours, TaskInvalid for one that cannot be exported.
+    Raises UsageError for a folder that is not empty or a task from outside Parley, TaskInvalid for one that cannot be exported.
     """
     if foreign := [task.task_id for task in tasks if task.parley is None or task.file.task is None]:
         raise UsageError(f"{foreign[0]} is not a task of Parley's own, and an export holds those alone", hint="harness list")
@@ -161,7 +161,7 @@ def _write_task(folder: Path, files: Files) -> None:
 
 
 def _beside(tasks: Sequence[Task], bases: Bases, digests: Mapping[str, str]) -> dict[str, bytes]:
-    """Every file beside the tasks."""
+    """Return every file that accompanies the tasks."""
     metric = _UNFILLED.sub(b"TASKS: int | None = %d" % len(tasks), (_HERE / "metric.py").read_bytes())
     texts = {
         "registry.json": registry(tasks, lambda task: f"tasks/{task.task_id}"),

@@ -1,12 +1,12 @@
 # /// script
 # dependencies = []
 # ///
-"""The mean reward with a 95 % interval that counts tasks, not trials: tries at one task say little about the next task.
+"""The mean reward with a 95 % interval that counts tasks, not trials, since trials of one task say little about others.
 
-As a metric of Harbor (`-i rewards.jsonl -o metric.json`) it gets rewards without the tasks that they belong to. The interval is
-as wide as it would be if every try at a task came out the same, given that all tasks of the dataset were played.
-With `--job FOLDER`, the folder of a job, it knows the tasks and clusters by them; say that where `-k` was above 1 on a part of
-the tasks. A trial that ended in an error has no reward; it is counted, and is no zero.
+As a Harbor metric (`-i rewards.jsonl -o metric.json`) it receives rewards without their tasks. The interval is then as wide as
+if all attempts at a task had the same result, assuming that all tasks of the dataset were played.
+With `--job FOLDER`, the folder of a job, it reads the tasks and clusters by them. Use this if `-k` was above 1 on a part of the
+tasks. A trial that ended in an error has no reward; it is counted, but not as zero.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 TASKS: int | None = None
-"""How many tasks the dataset has; `harness export harbor` writes it in."""
+"""Number of tasks in the dataset, filled in by `harness export harbor`."""
 
 _Z = 1.959964
 
 
 def main() -> None:
-    """Read what Harbor hands over, or a job's folder, and write one JSON object."""
+    """Read Harbor's rewards or a job's folder, and write one JSON object."""
     parser = argparse.ArgumentParser(description="The mean reward with a 95 % interval that counts tasks, not trials.")
     given = parser.add_mutually_exclusive_group(required=True)
     given.add_argument("-i", "--input-path", type=Path, help="rewards, one JSON object a line, as Harbor writes them")
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def reward_of(rewards: Mapping[str, float] | None) -> float | None:
-    """The number by which a trial is judged; None for a trial without a verdict."""
+    """Return the reward of a trial, or None for a trial without a verdict."""
     if rewards is None:
         return None
     if "reward" in rewards:
@@ -53,7 +53,7 @@ def reward_of(rewards: Mapping[str, float] | None) -> float | None:
 
 
 def of_job(folder: Path) -> Iterator[tuple[str, list[float | None]]]:
-    """Each task of a job with the rewards of its trials, None for a trial without a verdict."""
+    """Yield each task of a job with the rewards of its trials, None for a trial without a verdict."""
     tasks: defaultdict[str, list[float | None]] = defaultdict(list)
     for path in sorted(folder.glob("*/result.json")):
         trial = json.loads(path.read_text(encoding="utf-8"))
@@ -62,7 +62,7 @@ def of_job(folder: Path) -> Iterator[tuple[str, list[float | None]]]:
 
 
 def unnamed(rewards: Sequence[float | None]) -> dict[str, float]:
-    """What rewards tell whose tasks nobody knows."""
+    """Return the mean and interval of rewards whose tasks are unknown."""
     graded = [reward for reward in rewards if reward is not None]
     tasks = min(len(graded), TASKS or len(graded))
     mean = sum(graded) / len(graded) if graded else 0.0
@@ -70,7 +70,7 @@ def unnamed(rewards: Sequence[float | None]) -> dict[str, float]:
 
 
 def clustered(tasks: Mapping[str, Sequence[float | None]]) -> dict[str, float]:
-    """What rewards tell, task by task."""
+    """Return the mean and interval of rewards clustered by task."""
     graded = {name: [reward for reward in given if reward is not None] for name, given in tasks.items()}
     graded = {name: given for name, given in graded.items() if given}
     every = [reward for given in graded.values() for reward in given]
@@ -91,7 +91,7 @@ def _told(mean: float, trials: float, *, graded: int, of: int) -> dict[str, floa
 
 
 def wilson(rate: float, trials: float) -> tuple[float, float]:
-    """Wilson's 95 % interval of a rate in so many independent trials."""
+    """Return Wilson's 95 % interval of a rate over this number of independent trials."""
     if trials <= 0:
         return 0.0, 1.0
     share = _Z * _Z / trials

@@ -1,1 +1,1 @@
-"""The harness's public test kit: the real seams, played locally, so that nobody needs a mock or a key."""
+"""Public test kit of the harness: the real interfaces, served locally, so that tests need no mocks and no API keys."""

@@ -1,12 +1,12 @@
-"""A local OpenAI-compatible server that plays scripts: the seam at which model clients are tested, through real HTTP.
+"""Local OpenAI-compatible server that plays scripts, for testing model clients over real HTTP.
 
-`with OpenAIServer(scripts) as server:` serves `server.url` from a thread; `python -m harness.testing.openai_server
---script FILE --port 0` prints its URL and serves until it is interrupted; so does `--cassette FILE`.
-1. Faults are real: a 429 carries Retry-After, a stall keeps the socket open, a truncated body closes it half way.
-2. Every request is kept in `server.requests`, headers and all, for assertions. A run's first small call is answered by itself,
-   unless a script matches it, and kept in `server.probes`.
-3. A cassette answers before the scripts do, at any path (docs/cassettes.md), then `weather`, which is what requests meet
-   whatever they say. At addresses of other providers' APIs nothing else answers.
+`with OpenAIServer(scripts) as server:` serves `server.url` from a thread. `python -m harness.testing.openai_server --script
+FILE --port 0` prints its URL and serves until interrupted; `--cassette FILE` does the same for a cassette.
+1. Faults are real: a 429 carries Retry-After, a stall keeps the socket open, a truncated body closes the socket halfway.
+2. Every request is stored in `server.requests`, with its headers, for assertions. The first small call of a run is answered
+   without a script, unless a script matches it, and stored in `server.probes`.
+3. A cassette answers before the scripts do, at any path (docs/cassettes.md). `weather` comes next and injects faults regardless
+   of the request. At the addresses of other providers' APIs only these two answer.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from worlds.core.errors import ManifestError
 
 _START_S = 10.0
 _OF_CONNECTION = frozenset({"content-length", "content-encoding", "transfer-encoding", "connection", "date", "server"})
-"""Headers about a recorded connection, which are not repeated."""
+"""Headers of the recorded connection that are not replayed."""
 
 _CALLED = ScriptedReply(tool_calls=(ScriptedCall(name="ready"),))
 _READY = Script(play=lambda messages: _CALLED if messages == list(TOOL_PROBE) else "ready")
@@ -46,7 +46,7 @@ _READY = Script(play=lambda messages: _CALLED if messages == list(TOOL_PROBE) el
 
 @dataclass(frozen=True)
 class Received:
-    """One request as it arrived; `at` is on the monotonic clock."""
+    """A received request; `at` is on the monotonic clock."""
 
     headers: dict[str, str]
     body: dict[str, Any]
@@ -54,13 +54,13 @@ class Received:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The conversation it carried."""
+        """The conversation in the request."""
         messages: list[dict[str, Any]] = self.body["messages"]
         return messages
 
 
 class _Server(uvicorn.Server):
-    """Ends within milliseconds, without a polite pause: tests start and stop many."""
+    """A uvicorn server that stops within milliseconds, without a grace period, because tests start and stop many."""
 
     async def main_loop(self) -> None:
         while not self.should_exit:  # noqa: ASYNC110 - the flag is set by uvicorn's signal handler and other threads
@@ -74,7 +74,7 @@ class _Server(uvicorn.Server):
 
 
 class OpenAIServer:
-    """Scripts behind an HTTP port on loopback."""
+    """Scripts served on a loopback HTTP port."""
 
     def __init__(
         self, *scripts: Script, port: int = 0, weather: Weather | None = None, cassette: Cassette | None = None
@@ -100,7 +100,7 @@ class OpenAIServer:
 
     @property
     def url(self) -> str:
-        """What to give as --api-base."""
+        """The URL to pass as --api-base."""
         return f"http://127.0.0.1:{self._port}/v1"
 
     def __enter__(self) -> Self:
@@ -123,7 +123,7 @@ class OpenAIServer:
         return _json(200, {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "parley"}]})
 
     async def _elsewhere(self, request: Request) -> Response:
-        """Return what the APIs of other providers are asked: only the cassette and the weather have an answer."""
+        """Answer requests at other providers' APIs, for which only the cassette and the weather have answers."""
         return await self._unscripted(request, await request.json(), {}) or _refused(404, "no such address")
 
     async def _complete(self, request: Request) -> Response:
@@ -157,7 +157,7 @@ class OpenAIServer:
     async def _unscripted(
         self, request: Request, body: dict[str, Any], whole: dict[str, Any], *, is_probe: bool = False
     ) -> Response | None:
-        """Keep a request; the answer of the cassette, or a fault of the weather in the place of a `whole` answer."""
+        """Record a request and return the cassette's answer or a weather fault that replaces `whole`, or None."""
         received = Received(dict(request.headers), body, time.monotonic())
         (self.probes if is_probe else self.requests).append(received)
         if not is_probe and (played := self._played(request.url.path, body)):
@@ -176,7 +176,7 @@ class OpenAIServer:
         return await self._broken(fault, whole, request) if fault else None
 
     def _played(self, path: str, body: Any) -> WireCall | None:
-        """The call of the cassette that answers a request to `path`, None where it has none (left)."""
+        """Return the recorded call that answers a request to `path`, or None if the cassette has none left."""
         said = json.dumps(body, ensure_ascii=False)
         for rule in self.cassette.rules:
             lacks = rule.lacks is None or not re.search(rule.lacks, said)
@@ -190,7 +190,7 @@ class OpenAIServer:
         return None
 
     async def _broken(self, fault: Fault, whole: dict[str, Any], request: Request) -> Response:
-        """The fault, where an answer could have been."""
+        """Return the response of a fault in place of an answer."""
         if fault.kind == "reset":
             return self._reset(request)
         if fault.kind == "stall":
@@ -208,7 +208,7 @@ class OpenAIServer:
         return refused
 
     def _reset(self, request: Request) -> Response:
-        """Break the connection of a request; what is returned is never sent."""
+        """Reset the connection of a request. The returned response is never sent."""
         for connection in list(self._server.server_state.connections):
             if request.client is not None and getattr(connection, "client", None) == tuple(request.client):
                 # a socket that may not linger is reset, not closed
@@ -219,7 +219,7 @@ class OpenAIServer:
 
 
 class _Truncated(Response):
-    """Announces its whole length, sends half of it, and lets the server close the connection."""
+    """A response that announces its full length, sends half of it and lets the server close the connection."""
 
     def __init__(self, content: bytes, status: int = 200, headers: dict[str, str] | None = None) -> None:
         super().__init__(content, status, headers, media_type="application/json")
@@ -227,7 +227,7 @@ class _Truncated(Response):
 
 
 def _ending(path: str) -> str:
-    """The end of a path without its query: `completions`, `messages`, `generateContent`."""
+    """Return the last part of a path without its query: `completions`, `messages`, `generateContent`."""
     return re.split(r"[/:]", path.partition("?")[0])[-1]
 
 
@@ -278,7 +278,7 @@ def _refused(status: int, message: str) -> Response:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve a cassette and scripts from files until interrupted; prints the URL for --api-base."""
+    """Serve a cassette and scripts from files until interrupted, printing the URL for --api-base."""
     parser = argparse.ArgumentParser(prog="python -m harness.testing.openai_server", description="Play scripted completions.")
     parser.add_argument("--script", type=Path, action="append", default=[], help=".py, .json or .toml; repeatable")
     parser.add_argument("--cassette", type=Path, help="recorded or handwritten responses, which come first")

@@ -1,8 +1,8 @@
-"""A scripted model that plays a task's own clients: as careful as `solve`, as careless as one of its violations.
+"""A scripted model that plays a task's own clients: the correct `solve`, or one of its violations.
 
-It keeps nothing: for each request it plays its client again from the start, feeds it the answers that the conversation
-already holds, and says the first request that has no answer yet. Through the shell it types one command: the solution's files,
-then solve.sh. The attempt is counted per task as conversations begin, and stands in the text of the first reply.
+The model is stateless: for each request it replays its client from the start, feeds it the answers in the conversation, and
+returns the first request without an answer. Through the shell it runs one command that unpacks the solution's files and runs
+solve.sh. Attempts are counted per task as conversations begin; the text of the first reply contains the attempt.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harness.testing.scripts import Messages, ScriptedReply, call
 from worlds.core.wire import API_URL
 
 Choose = Callable[[Task, int], str]
-"""(task, attempt from 1) -> `solve` or the name of a violation."""
+"""A function of (task, attempt from 1) that returns `solve` or the name of a violation."""
 
 DONE = "It is handed in."
 _ANSWER = re.compile(r"status (\d+)\n(.*?)\n\n\[(?:no body|body of \d+ bytes, (utf-8|base64))\]\n?(.*)", re.DOTALL)
@@ -31,7 +31,7 @@ _UNSAID = frozenset({"host", "content-length", "connection", "accept-encoding", 
 
 
 class SolutionModel:
-    """A model's `play` function over some tasks, for a `Script`."""
+    """A `play` function for a `Script`, covering several tasks."""
 
     def __init__(self, tasks: Sequence[Task], choose: Choose, interface: str) -> None:
         self._tasks = {heading((task.path / "instruction.md").read_text(encoding="utf-8")): task for task in tasks}
@@ -39,7 +39,7 @@ class SolutionModel:
         self._attempts = {task.task_id: itertools.count(1) for task in tasks}
 
     def __call__(self, messages: Messages) -> ScriptedReply | str:
-        """Return what to say next."""
+        """Return the next reply."""
         instruction = next(str(m["content"]) for m in messages if m["role"] == "user")
         task = self._tasks[heading(instruction)]
         attempts = (re.fullmatch(r"Attempt (\d+)\.", str(message.get("content"))) for message in messages)
@@ -50,12 +50,12 @@ class SolutionModel:
 
 
 def heading(instruction: str) -> str:
-    """The first line, which no two tasks share; its numbers are the seed's."""
+    """Return the first line with its numbers masked, since they depend on the seed. No two tasks share it."""
     return re.sub(r"\d+", "N", instruction.lstrip().partition("\n")[0])
 
 
 class _Next(Exception):
-    """The first thing the client does that has no answer yet."""
+    """The first action of the client that has no answer yet."""
 
     def __init__(self, reply: ScriptedReply) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ def _by_shell(task: Task, player: str, instruction: str, told: Sequence[str]) ->
 
 
 def _asked(request: httpx.Request) -> ScriptedReply:
-    """The tool call that sends this request."""
+    """Return the tool call that sends this request."""
     body, encoding = request.read(), "utf-8"
     try:
         text = body.decode()
@@ -115,7 +115,7 @@ def _asked(request: httpx.Request) -> ScriptedReply:
 
 
 def _response(told: str) -> httpx.Response:
-    """The answer that the tool described; what it says of a request that was not sent is a refusal without headers."""
+    """Parse the response that the tool described; the text for a request that was not sent becomes a 400 without headers."""
     match = _ANSWER.fullmatch(told)
     if match is None:
         return httpx.Response(400, text=told)

@@ -1,8 +1,8 @@
-"""What a scripted model says: completions and faults as data, or a Python function of the conversation.
+"""Scripted model replies: completions and faults as data, or a Python function of the conversation.
 
-A `Script` belongs to the conversations whose messages contain its `match`; the first one that fits wins. Its replies are taken
-by position: the n-th answer goes to the request that holds n-1 assistant messages, so any number of concurrent episodes play
-the same script without meeting. A reply's `faults` come before it, one per request, as often as `times` says.
+A `Script` applies to conversations whose messages contain its `match`; the first matching script wins. Replies are chosen by
+position: the n-th reply answers the request that holds n-1 assistant messages, so concurrent episodes can play the same script
+independently. The `faults` of a reply come before it, one per request, each `times` times.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from worlds.core.models import Strict
 Messages = Sequence[dict[str, Any]]
 
 LAST_WORD = "That is all."
-"""What a script says when it has no reply left: a plain answer, which ends an episode."""
+"""The reply of a script that has no replies left: a plain answer, which ends an episode."""
 
 
 class ScriptedCall(Strict):
-    """One tool call; `arguments` as text goes out as it stands, well-formed or not."""
+    """A tool call. `arguments` given as text are sent verbatim, well-formed or not."""
 
     name: str
     arguments: dict[str, Any] | str = {}
@@ -36,7 +36,7 @@ class ScriptedCall(Strict):
 
 
 class ScriptedUsage(Strict):
-    """A usage report; `prompt` and `completion` include the cached and the reasoning ones."""
+    """Token usage; `prompt` and `completion` include cached and reasoning tokens."""
 
     prompt: int = Field(ge=0)
     completion: int = Field(ge=0)
@@ -45,7 +45,7 @@ class ScriptedUsage(Strict):
 
 
 class Fault(Strict):
-    """Something that goes wrong instead of an answer, `times` requests long; a `status` without a `body` says `message`."""
+    """A fault returned instead of an answer for `times` requests. A `status` without a `body` sends `message`."""
 
     kind: Literal["status", "stall", "garbage", "truncated", "reset"] = "status"
     status: int = 503
@@ -58,9 +58,10 @@ class Fault(Strict):
 
 
 class ScriptedReply(Strict):
-    """One completion; `usage` is counted roughly unless given, and left out where it is "none".
+    """A scripted completion; `usage` is estimated unless given, and omitted if it is "none".
 
-    `tokens`: the text by tokens, each with probabilities of what could stand there, for who asks. `raw`: a whole body instead.
+    `tokens` is the text by token, each with the probabilities of its alternatives, for requests that ask for them. `raw`
+    replaces the whole response body.
     """
 
     text: str | None = None
@@ -73,7 +74,7 @@ class ScriptedReply(Strict):
     faults: tuple[Fault, ...] = ()
 
     def fault(self, attempt: int) -> Fault | None:
-        """The fault that the n-th attempt (from 0) at the same request meets, or None."""
+        """Return the fault for the n-th attempt (from 0) at the same request, or None."""
         for fault in self.faults:
             if attempt < fault.times:
                 return fault
@@ -82,14 +83,14 @@ class ScriptedReply(Strict):
 
 
 Weather = Callable[[int, float], Fault | None]
-"""What a request meets whatever it says: its number (from 0) and the seconds since the first, to a fault or an answer."""
+"""Function of a request's number (from 0) and the seconds since the first request that returns a fault, or None to answer."""
 
 Player = Callable[[Messages], ScriptedReply | str]
-"""A model as a function: the conversation in, what it says out."""
+"""A model as a function from the conversation to its reply."""
 
 
 class Script(Strict):
-    """The replies of one kind of conversation, or of one `model`; requests with a parameter that it `refuses` are refused."""
+    """Replies for one kind of conversation, or for one `model`. Requests with a parameter listed in `refuses` are rejected."""
 
     match: str = ""
     model: str = ""
@@ -98,13 +99,13 @@ class Script(Strict):
     refuses: tuple[str, ...] = ()
 
     def fits(self, messages: Messages, model: str = "") -> bool:
-        """Return whether `match` stands anywhere in the conversation, and it is this script's model that is asked."""
+        """Return True if the conversation contains `match` and the request is for this script's model."""
         if self.model not in {"", model}:
             return False
         return not self.match or any(self.match in json.dumps(m, ensure_ascii=False) for m in messages)
 
     def reply(self, messages: Messages) -> ScriptedReply:
-        """Return what the model says next in this conversation."""
+        """Return the model's next reply in this conversation."""
         if self.play is not None:
             said = self.play(messages)
             return ScriptedReply(text=said) if isinstance(said, str) else said
@@ -113,17 +114,17 @@ class Script(Strict):
 
 
 def script(*said: ScriptedReply | str, match: str = "") -> Script:
-    """A script from replies in order; a string is a plain answer."""
+    """Return a script with these replies in order; a string is a plain answer."""
     return Script(match=match, replies=tuple(ScriptedReply(text=s) if isinstance(s, str) else s for s in said))
 
 
 def call(tool: str, /, **arguments: Any) -> ScriptedReply:
-    """A reply that is one tool call."""
+    """Return a reply that consists of one tool call."""
     return ScriptedReply(tool_calls=(ScriptedCall(name=tool, arguments=arguments),))
 
 
 def read_scripts(path: Path) -> list[Script]:
-    """Scripts from a .py file (SCRIPTS, or a function `play`), or from `script` entries of a .json or .toml file.
+    """Read scripts from a .py file (SCRIPTS, or a function `play`) or from the `script` entries of a .json or .toml file.
 
     Raises ManifestError naming the file and the field.
     """

@@ -1,3 +1,3 @@
-"""`harness verify --mutants`: small changes to servers, hidden tests and shared rules, each of which the proof must notice."""
+"""`harness verify --mutants`: mutation testing of servers, hidden tests and shared rules against the proof."""
 
 __all__ = ["report", "run"]

@@ -1,7 +1,7 @@
-"""Does each job in a copy of this process, several side by side: a fork takes milliseconds, and has everything imported.
+"""Runs jobs in forks of this process, several in parallel. A fork takes milliseconds and has everything imported.
 
-A copy is of use once: it imports what its job changes, and is gone with it. One that uses up the processor time it was given,
-or the real time, is killed, and its job ends without an answer.
+A fork is used once, since a job changes what it imports. A fork that exceeds its processor time or real time is killed, and its
+job has no answer.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Job = TypeVar("Job")
 Answer = TypeVar("Answer")
 
 LIMIT_S = 900.0
-"""Real seconds for one job; what uses up processor time ends sooner, by `allow`."""
+"""Timeout of one job in real seconds; `allow` limits the processor time."""
 
 MEMORY = 3 << 30
-"""Bytes of data that a copy may have: a change that fills memory without end ends by this."""
+"""Maximum bytes of data of a fork, which stops mutants that allocate memory without end."""
 
 
 @dataclass
@@ -41,9 +41,9 @@ class _Away(Generic[Job]):
 def each_in_a_copy(
     jobs: Sequence[Job], work: Callable[[Job], Answer], workers: int, limit_s: float = LIMIT_S
 ) -> Generator[tuple[Job, Answer | None], None, None]:
-    """Each job with its answer as soon as it is done; None where its copy was killed, or died.
+    """Yield each job with its answer as soon as it is done, or None if its fork was killed or died.
 
-    Raises RuntimeFailure where this process cannot be copied.
+    Raises RuntimeFailure if this process cannot be forked.
     """
     if not can_copy():
         raise RuntimeFailure("mutants are tried in copies of this process, which needs Linux and no other threads")
@@ -69,7 +69,7 @@ def each_in_a_copy(
 
 
 def allow(cpu_s: float) -> None:
-    """Let this process use so much more processor time, in seconds; then it is ended."""
+    """Kill this process after it has used this many more seconds of processor time."""
     signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_VIRTUAL, cpu_s)
 

@@ -1,19 +1,19 @@
-"""The small mistakes that are made on purpose: for a node of a syntax tree, what could stand there instead.
+"""Mutation operators: replacements for a node of a syntax tree.
 
 compare-negated, compare-boundary      `==` for `!=`, `<` for `<=`
-condition-negated, not-dropped         a condition turned around
+condition-negated, not-dropped         a negated condition
 bool-swapped, bool-flipped             `and` for `or`, True for False
-raise-dropped, call-dropped            a refusal that is not made, a check or a step that is skipped
-assignment-dropped, assert-dropped     state that is not kept, a claim that is not made
-claim-dropped, argument-dropped        a shared claim or one of several checks left out
+raise-dropped, call-dropped            an omitted error, check or step
+assignment-dropped, assert-dropped     omitted state, omitted assertion
+claim-dropped, argument-dropped        an omitted shared claim or one of several checks
 number-plus, arithmetic-swapped        off by one, plus for minus
-window-widened                         ten times as long as the knob says
-draw-unseeded                          chance that is the same for every seed
+window-widened                         ten times the length of the knob
+draw-unseeded                          the same random value for every seed
 call-swapped                           min for max, any for all
 label-changed                          another label than the rule's
-submission-any, submission-stripped    any result is accepted once there is one, or one with white space around it
+submission-any, submission-stripped    any result is accepted, or one with surrounding white space
 
-What only words a refusal is left alone: the arguments of a raised error but its label, formatted strings, docstrings. So are
+The wording of errors is not mutated: arguments of raised errors except the label, formatted strings, docstrings. Neither are
 numbers that are a world's choice: ranges of draws, and tables of numbers at the top of a module (`ranges`).
 """
 
@@ -26,19 +26,19 @@ from typing import Any, NamedTuple
 
 
 class SourceMutant(NamedTuple):
-    """One change; `start` and `end` are offsets into the UTF-8 bytes of the file."""
+    """A change to a file; `start` and `end` are offsets into the UTF-8 bytes of the file."""
 
     path: str
-    """Relative to the folder that the room and its tasks lie in, with slashes."""
+    """Path with slashes, relative to the folder of the rooms and tasks."""
 
     line: int
     column: int
     operator: str
     within: str
-    """The dotted name of the function or class around it; empty at the top of the module."""
+    """Dotted name of the enclosing function or class; empty at the top of the module."""
 
     text: str
-    """The line as it is written, without the space around it."""
+    """The source line, stripped."""
 
     start: int
     end: int
@@ -46,39 +46,39 @@ class SourceMutant(NamedTuple):
     becomes: str
     first: int
     last: int
-    """The lines of which one has to run for the change to be reached."""
+    """Last line of the range of which one line has to run to reach the change."""
 
     at_import: bool
-    """Whether it stands outside any function, and so is reached whenever the module is imported."""
+    """True if it is outside any function, and so runs on import."""
 
     @property
     def id(self) -> str:
-        """Its name in reports."""
+        """Id in reports."""
         return f"{self.path}:{self.line}:{self.column}:{self.operator}"
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
-        """What tells it from others without the number of its line."""
+        """Identity of the mutant that does not depend on its line number."""
         return self.path, self.within, self.text, self.operator, self.was
 
     @property
     def lot(self) -> bytes:
-        """Its place in a draw, which is the same when its line moves."""
+        """Sort key for draws, which does not depend on the line number."""
         return hashlib.sha256(repr(self.key).encode()).digest()
 
     def applied(self, source: bytes) -> bytes:
-        """The file's text with this change made."""
+        """Return the source with this change applied."""
         return source[: self.start] + self.becomes.encode() + source[self.end :]
 
 
 def drawn(mutants: Sequence[SourceMutant], count: int) -> list[SourceMutant]:
-    """So many of them by the hash of what they are, in their own order: what is drawn does not hang on the others."""
+    """Return `count` mutants selected by hash, in their original order. The selection of one does not depend on the others."""
     wanted = {mutant.id for mutant in sorted(mutants, key=lambda mutant: mutant.lot)[:count]}
     return [mutant for mutant in mutants if mutant.id in wanted]
 
 
 class Change(NamedTuple):
-    """What is put in the place of `node`; after it, where `added` says so."""
+    """A replacement for `node`, or code added after it if `added` is set."""
 
     operator: str
     node: ast.expr | ast.stmt
@@ -99,10 +99,10 @@ _WINDOWS = frozenset({"knob_ms", "drawn_ms"})
 _SEVERAL = (ast.Lambda, ast.Constant)
 
 UNSEEDED = "draw-unseeded"
-"""The operator whose mutants show on two seeds at once."""
+"""The operator whose mutants show only on two seeds together."""
 
 SEEDLESS = "__seedless__"
-"""The name under which a mutated file finds chance that ignores the seed."""
+"""Name under which a mutated file finds randomness that ignores the seed."""
 
 _ANY = """
 
@@ -115,7 +115,7 @@ _ANY = """
 
 
 def changes(node: ast.AST) -> Iterator[Change]:
-    """Every change to a node itself; what is inside it comes by its own nodes."""
+    """Yield every change to a node itself; nested nodes have their own changes."""
     yield from (change for kind, made in _MADE for change in (made(node) if isinstance(node, kind) else ()))
     for test in _conditions(node):
         if not isinstance(test, ast.Compare | ast.BoolOp) and not _is_not(test):
@@ -150,7 +150,7 @@ _SYMBOLS: dict[type[Any], str] = {
 
 
 def _of(table: Mapping[type[Any], str], node: ast.AST) -> str:
-    """What a table has for a node of this kind; nothing where it has none."""
+    """Return the table's word for a node of this type, or an empty string."""
     return next((word for kind, word in table.items() if isinstance(node, kind)), "")
 
 

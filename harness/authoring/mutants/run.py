@@ -1,16 +1,16 @@
-"""Tries every mutant of some tasks against their proof, side by side in copies of one process that has imported no room yet.
+"""Runs every mutant of some tasks against their proof, in parallel forks of a process that has not imported any room yet.
 
-1. Every task is played and judged as it is, once, with a note of which lines run when (`Ground`).
-2. Each mutant goes to a copy of its own, with the tasks whose proof runs its line. What nothing runs has survived.
-3. What survives in a task's own server is tried once more on the other seeds of the task: the first may not draw its case.
-4. Of tasks that are data, and so share all their code, an even spread of ten of each family is played, each on one seed.
+1. Every task is played and judged once without changes, recording which lines run when (`Ground`).
+2. Each mutant is tried in its own fork, with the tasks whose proof runs its line. A mutant whose line never runs survives.
+3. Survivors in a task's own server are tried again on the task's other seeds, since the first may not reach the case.
+4. Tasks that are data share all their code, so an even spread of 10 per family is played, each on one seed.
 
-What a mutant goes through until something notices it, each time in a copy of its own.
+Rounds of a mutant until it is detected, each in a fork of its own:
 
-1. The proof: of a task's own file all of it, of a shared room that of the quickest tasks (`FEW`) on their first seed; in games,
-   whose validators measure more than a verdict says, the right client alone.
+1. The proof: for a task's own file the whole proof; for a shared room the proofs of the quickest tasks (`FEW`) on their first
+   seed; in games, whose validators measure more than the verdict shows, only the oracle.
 2. For a shared room, the unit tests that run the changed line (`units`).
-3. For a shared room, the proof of every task on all seeds: the dearest comes last.
+3. For a shared room, the proof of every task on all seeds, which is the most expensive round.
 """
 
 from __future__ import annotations
@@ -45,22 +45,24 @@ from harness.trust import require
 from worlds.core.models import Strict
 
 Fate = Literal["died", "unit-tests", "hung", "survived", "unreached", "equivalent"]
-"""`died` by the proof; by `unit-tests` what the proof let live, in rooms that tasks share. `hung` is dead too: it used up its
-time. `unreached` survived because nothing runs its line."""
+"""`died`: detected by the proof. `unit-tests`: detected by unit tests after surviving the proof, in shared rooms.
+
+`hung`: exceeded its time, which counts as detected. `unreached`: survived because its line never runs.
+"""
 
 FATES: tuple[Fate, ...] = get_args(Fate)
 DEAD: tuple[Fate, ...] = ("died", "unit-tests", "hung")
 ALIVE: tuple[Fate, ...] = ("survived", "unreached")
 
 LEAST = 0.95
-"""The share of mutants without an entry among the equivalents that must die."""
+"""Minimum share of mutants that must be detected, without those listed as equivalent."""
 
 SURE = 0.999
-"""Of a draw so many may survive as come, with this certainty, from a whole of which the least share dies."""
+"""Confidence level for a draw: allow as many survivors as would occur with this probability at the minimum share."""
 
 
 class TriedMutant(Strict):
-    """One mutant and what became of it."""
+    """A mutant and its fate."""
 
     id: str
     kind: str
@@ -75,52 +77,52 @@ class TriedMutant(Strict):
     becomes: str
     fate: Fate
     by: str = ""
-    """The task and the check, or the unit test, that noticed it; of an equivalent, the reason."""
+    """The task and check, or the unit test, that detected it; for an equivalent, the reason."""
 
 
 class MutantReport(Strict):
-    """All mutants of a run, as `harness verify --mutants --json` prints them."""
+    """All mutants of a run, as printed by `harness verify --mutants --json`."""
 
     mutants: tuple[TriedMutant, ...]
     seconds: float
     drawn: bool = False
-    """Whether these are only some of all, by a draw."""
+    """True if these are a random draw of all mutants."""
 
     def of(self, *fates: Fate) -> list[TriedMutant]:
-        """Those that ended so."""
+        """Return the mutants with one of these fates."""
         return [mutant for mutant in self.mutants if mutant.fate in fates]
 
     @property
     def share(self) -> float:
-        """How many of those that are not equivalent died; 1 where there are none."""
+        """Share of detected mutants among those that are not equivalent; 1 if there are none."""
         dead, alive = len(self.of(*DEAD)), len(self.of(*ALIVE))
         return dead / (dead + alive) if dead + alive else 1.0
 
     @property
     def allowed(self) -> int:
-        """How many may survive."""
+        """Maximum number of survivors."""
         tried = len(self.mutants) - len(self.of("equivalent"))
         return _drawn(tried) if self.drawn else int(tried * (1 - LEAST) + 1e-9)
 
     @property
     def rules_alive(self) -> list[TriedMutant]:
-        """Survivors in a task's server, where its rules are: each must be noticed, or be listed with a reason."""
+        """Survivors in a task's server, which contains its rules. Each must be detected or listed with a reason."""
         return [mutant for mutant in self.of(*ALIVE) if mutant.kind == "server"]
 
     @property
     def ok(self) -> bool:
-        """True if no rule's mutant survived, and enough of the others died."""
+        """True if no rule's mutant survived and enough of the others were detected."""
         return not self.rules_alive and len(self.of(*ALIVE)) <= self.allowed
 
     def rows(self) -> Iterator[tuple[str | int, ...]]:
-        """By kind of file and together: how many mutants, and of each fate."""
+        """Yield, for each kind of file and for all, the number of mutants and the count of each fate."""
         for kind in (*sorted({mutant.kind for mutant in self.mutants}), "all"):
             fates = [mutant.fate for mutant in self.mutants if kind in (mutant.kind, "all")]
             yield kind, len(fates), *(fates.count(fate) for fate in FATES)
 
 
 def _drawn(count: int) -> int:
-    """The most survivors of a draw that do not show that of all too few die."""
+    """Return the most survivors in a draw of this size that are consistent with the minimum share."""
     total, chance = 0.0, 1 - LEAST
     for alive in range(count + 1):
         total += comb(count, alive) * chance**alive * LEAST ** (count - alive)
@@ -132,14 +134,16 @@ def _drawn(count: int) -> int:
 _SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 FEW = 2
-"""How many tasks prove a mutant of a shared room before the unit tests do; what shows in one mostly shows in all, and a proof
-of thirty costs more than the tests."""
+"""Number of tasks whose proof is tried before the unit tests.
+
+Most mutants that one task detects are detected by all, and 30 proofs cost more than the unit tests.
+"""
 
 Progress = Callable[[str], None]
 
 
 class Trying(NamedTuple):
-    """A mutant on its way, with the tasks whose proof runs its line."""
+    """A mutant being tried, with the tasks whose proof runs its line."""
 
     mutant: SourceMutant
     target: MutatedFile
@@ -147,11 +151,11 @@ class Trying(NamedTuple):
 
 
 Told = tuple[Trying, Fate, str]
-"""A mutant, what became of it, and who noticed it."""
+"""A mutant, its fate, and what detected it."""
 
 
 def settle(trying: Sequence[Trying], workers: int, progress: Progress) -> Iterator[Told]:
-    """Each mutant with its fate. Raises TaskInvalid where the unit tests fail without any change."""
+    """Yield each mutant with its fate. Raises TaskInvalid if the unit tests fail without any change."""
     # in the order of a draw, so that what is seen of a run at any time is a fair sample of it
     alive = sorted(trying, key=lambda one: one.mutant.lot)
     with tempfile.TemporaryDirectory(prefix="parley-mutants-", dir=os.environ.get("TMPDIR", _SCRATCH)) as scratch:
@@ -170,7 +174,7 @@ def settle(trying: Sequence[Trying], workers: int, progress: Progress) -> Iterat
 
 
 class _Rounds:
-    """One round after another over what is left."""
+    """Rounds of checks over the mutants that are still alive."""
 
     def __init__(self, scratch: Path, workers: int, progress: Progress) -> None:
         self._scratch, self._workers, self._progress = scratch, workers, progress
@@ -178,7 +182,7 @@ class _Rounds:
     def held(
         self, trying: Sequence[Trying], fate: Fate, work: Callable[[Trying, Path], str], able: Callable[[Trying], bool]
     ) -> Generator[Told, None, list[Trying]]:
-        """Try what this round can say something of; yields what was noticed, and returns the rest."""
+        """Run the checks of this round on each mutant. Yield those that were detected; return the rest."""
         jobs, left = [one for one in trying if able(one)], [one for one in trying if not able(one)]
         done = 0
         with closing(each_in_a_copy(jobs, partial(_in_scratch, self._scratch, work), self._workers)) as copies:
@@ -196,7 +200,7 @@ class _Rounds:
         return left
 
     def surveyed(self, shared: Sequence[Trying]) -> UnitTests:
-        """What unit tests run of these mutants' files, where this is a checkout that has them."""
+        """Return which lines of these files the unit tests run, if this is a checkout with tests."""
         targets = list(dict.fromkeys(one.target for one in shared))
         if not targets or not (ROOT / "tests").is_dir():
             return UnitTests()
@@ -235,12 +239,12 @@ def _by_more(one: Trying, folder: Path) -> str:
 
 
 def first_asked(one: Trying) -> Sequence[Ground]:
-    """The tasks of the first round, the quickest ones."""
+    """Return the quickest tasks, which the first round tries."""
     return one.grounds[:FEW]
 
 
 def _has_more(one: Trying) -> bool:
-    """Whether the last round has a task or a seed that the first had not."""
+    """Return True if the last round has a task or a seed that the first round did not have."""
     several = len(first_asked(one)) < len(one.grounds) or any(len(ground.seeds()) > 1 for ground in one.grounds)
     return several or any(ground.task.is_seated for ground in one.grounds)
 
@@ -253,7 +257,7 @@ LIST = Path(__file__).with_name("equivalents.toml")
 
 
 class Equivalent(Strict):
-    """One entry of the list."""
+    """An entry of the list of equivalent mutants."""
 
     path: str
     within: str = ""
@@ -264,12 +268,12 @@ class Equivalent(Strict):
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
-        """What it says of a mutant (`SourceMutant.key`)."""
+        """The identity of its mutant (`SourceMutant.key`)."""
         return self.path, self.within, self.line, self.operator, self.was
 
 
 def read_equivalents(path: Path = LIST) -> list[Equivalent]:
-    """The entries; raises TaskInvalid for a list that cannot be read, or that says one thing twice."""
+    """Read the list of equivalents. Raises TaskInvalid if it cannot be read or has duplicates."""
     try:
         rows = tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", [])
         listed = [Equivalent.model_validate(row) for row in rows]
@@ -284,7 +288,7 @@ def read_equivalents(path: Path = LIST) -> list[Equivalent]:
 
 
 def matched(listed: Sequence[Equivalent], mutants: Iterable[SourceMutant], files: Iterable[str]) -> dict[str, Equivalent]:
-    """The entry of each mutant that has one, by its id; raises TaskInvalid for an entry of one of `files` that fits none."""
+    """Return the entries of listed mutants, by id. Raises TaskInvalid for an entry of one of `files` that matches no mutant."""
     by_key = {entry.key: entry for entry in listed}
     fitting = {mutant.id: by_key[mutant.key] for mutant in mutants if mutant.key in by_key}
     tried, used = set(files), {entry.key for entry in fitting.values()}
@@ -298,10 +302,10 @@ def matched(listed: Sequence[Equivalent], mutants: Iterable[SourceMutant], files
 
 
 SEEDS = range(3)
-"""On which seeds a mutant has to survive, where a task has them; tasks that are data, on the first."""
+"""Seeds on which a mutant has to survive, if a task has them; tasks that are data use only the first."""
 
 _WARM = (pytest, solutions)
-"""What every copy needs, and imports no room of a family."""
+"""Modules that every fork needs and that import no room of a family."""
 
 
 def try_mutants(
@@ -314,10 +318,10 @@ def try_mutants(
     listed: Sequence[Equivalent] | None = None,
     progress: Progress = lambda line: None,
 ) -> MutantReport:
-    """Return what becomes of the mutants of these tasks, and of what families share whose every task is among them (`whole`).
+    """Run the mutants of these tasks, and of files shared by families with all tasks among them (`whole`).
 
-    `draw` tries only so many, chosen by hash. Raises TaskInvalid where a task is not proved as it is, or an
-    equivalent that is listed fits nothing; UsageError where a task's code may not run here.
+    Return the fate of each. `draw` tries only this many, selected by hash. Raises TaskInvalid if a task's proof fails without
+    changes or a listed equivalent matches nothing; UsageError if a task's code may not run here.
     """
     started = time.perf_counter()
     ours = [replace(task, path=task.path.resolve()) for task in tasks if task.parley is not None]
@@ -353,7 +357,7 @@ def _settled(
     workers: int,
     progress: Progress,
 ) -> dict[str, TriedMutant]:
-    """The fate of each of these mutants on these seeds, by its id."""
+    """Return the fate of each of these mutants on these seeds, by id."""
     grounds = _surveyed(tasks, waiting, seeds, workers)
     progress(f"{sum(len(ground.plays) for ground in grounds)} episodes of {len(grounds)} tasks")
     trying = [Trying(mutant, target, reaching(mutant, target, grounds)) for mutant, target in waiting]
@@ -364,7 +368,7 @@ def _settled(
 def _surveyed(
     tasks: Sequence[Task], waiting: Sequence[tuple[SourceMutant, MutatedFile]], seeds: Sequence[int], workers: int
 ) -> list[Ground]:
-    """Every task that is to be played, as it is."""
+    """Return the ground of every task that is to be played, without changes."""
     own = {target.task.task_id for _, target in waiting if target.task is not None}
     shared = any(target.task is None for _, target in waiting)
     chosen = spread(tasks) if shared else own

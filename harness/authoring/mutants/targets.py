@@ -1,23 +1,23 @@
-"""Which files are changed: the servers and hidden tests of tasks, and the rooms that a whole family of them shares.
+"""The files to mutate: servers and hidden tests of tasks, and the rooms that all tasks of a family share.
 
-1. Of a task with code of its own, all of environment/api and tests. A task that is data has only what its family shares.
-2. Of a family whose every task was chosen, `validators/<family>`, and `worlds/<family>` where its tasks are code: the rules
-   of a game have witnesses and tests of their own, and the certificates of its tasks.
-3. What every family's validators share, where every family was chosen. Not validators/plugin.py and verdict.py, nor a family's
-   options.py: the harness itself stands on them, so a change there would change who judges, or what a task.toml may say.
+1. For a task with its own code, all of environment/api and tests. A task that is data has only shared code.
+2. For a family of which every task was chosen, `validators/<family>`, and `worlds/<family>` if its tasks are code. The rules of
+   a game have witnesses and tests of their own, and the certificates of its tasks.
+3. The code that the validators of all families share, if all families were chosen. Not validators/plugin.py, verdict.py and a
+   family's options.py: the harness itself depends on them, so mutating them would change the judge or the format of task.toml.
 
-Numbers of a world that are its author's choice: with others it is another instance, or another task as good as this one.
+Numbers that are a world's choice are not mutated: other values make another instance, or an equally good task.
 
-Each rule is about small changes of numbers only (`NUMBERS`). A condition, a label, a check or a window is changed wherever it
-stands, and so is a number that a handler or a rule computes with.
-1. What a draw is made from (`draw.between(3, 5)`, `draw.sample(range(1, MOST + 1), 2)`): ranges and lengths out of numbers,
-   constants and knobs. Not where something else ends (`len(text) - 4`), nor what there is to choose from: `choice((1, -1))`
-   chooses a sign, and a list with a condition says what may be chosen.
-2. What is added to a drawn number (`3 + draw.below(8)`), and the sign of a sum of draw, numbers, constants and knobs. What
-   scales it is a unit, as in `500 * draw.below(8)`, which a client may be told.
-3. A whole number from 2 on that has a name at the top of a module, alone or in a table of numbers (`LIVES_S = ((20, 32),
-   (45, 120))`, `RECEIPT_CHARS = 48`): the module reads it wherever it means it, so nothing falls apart when it is another. 0, 1
-   and -1 are signs and places and are changed. What this gives up: a number that a standard fixes and that stands there.
+Each exception covers only small changes of numbers (`NUMBERS`). Conditions, labels, checks and windows are always mutated, and
+so are numbers with which a handler or a rule computes.
+1. Parameters of a draw (`draw.between(3, 5)`, `draw.sample(range(1, MOST + 1), 2)`): ranges and lengths made from numbers,
+   constants and knobs. Not lengths that depend on other values (`len(text) - 4`), and not the options themselves: `choice((1,
+   -1))` chooses a sign, and a list with a condition defines what may be chosen.
+2. A number that is added to a draw (`3 + draw.below(8)`), and the sign of a sum of draws, numbers, constants and knobs. A
+   factor is a unit, as in `500 * draw.below(8)`, which a client may be told.
+3. A named whole number of 2 or more at the top of a module, alone or in a table (`LIVES_S = ((20, 32), (45, 120))`,
+   `RECEIPT_CHARS = 48`): the module always uses the name, so another value stays consistent. 0, 1 and -1 are signs and
+   positions, and are mutated. As a consequence, numbers that a standard prescribes are not mutated there.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def mutants_of(path: str, source: bytes, *, draws: bool = True) -> list[SourceMutant]:
-    """The mutants of a file in the order of its text; raises SyntaxError.
+    """Return the mutants of a file in source order. Raises SyntaxError.
 
-    `draws` says whether it is a world's: only there is a number its author's choice.
+    `draws` is True for a world's file; only there are numbers the author's choice.
     """
     lines = source.splitlines(keepends=True)
     starts = [0]
@@ -66,7 +66,7 @@ def mutants_of(path: str, source: bytes, *, draws: bool = True) -> list[SourceMu
 
 
 def _walk(node: ast.AST, stack: tuple[ast.AST, ...]) -> Iterator[tuple[Change, tuple[ast.AST, ...]]]:
-    """Each change below a node, with the nodes around the place of it, outermost first."""
+    """Yield each change below a node, with the nodes around it, outermost first."""
     for child in _within(node):
         around = (*stack, child)
         yield from ((change, around) for change in changes(child))
@@ -74,7 +74,7 @@ def _walk(node: ast.AST, stack: tuple[ast.AST, ...]) -> Iterator[tuple[Change, t
 
 
 def _within(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a node where changes are made."""
+    """Yield the parts of a node that may be mutated."""
     if isinstance(node, ast.JoinedStr):
         return
     if isinstance(node, ast.Raise):
@@ -105,7 +105,7 @@ def _placed(path: str, source: bytes, starts: Sequence[int], change: Change, sta
 
 
 def _reach(stack: Sequence[ast.AST]) -> tuple[int, int]:
-    """The lines of the innermost statement around a place; of one that holds others, those before them."""
+    """Return the lines of the innermost statement around a node; for a compound statement only its header."""
     statement = next(one for one in reversed(stack) if isinstance(one, ast.stmt))
     inner = next((part[0].lineno - 1 for name, part in ast.iter_fields(statement) if name == "body"), statement.end_lineno)
     return statement.lineno, max(statement.lineno, inner or statement.lineno)
@@ -116,7 +116,7 @@ def _named(stack: Sequence[ast.AST]) -> str:
 
 
 ROOT = Path(core.__file__).resolve().parents[2]
-"""The folder that holds the rooms."""
+"""The folder that contains the rooms."""
 
 JUDGES = frozenset({"tests", "validators"})
 """Kinds of files that no world imports."""
@@ -126,26 +126,26 @@ _OPTIONS = "options.py"
 
 
 class MutatedFile(NamedTuple):
-    """A file whose mutants are tried."""
+    """A file to mutate."""
 
     kind: str
     """server, tests, worlds or validators."""
 
     file: Path
     path: str
-    """What it is called in ids."""
+    """Path in ids."""
 
     task: Task | None = None
-    """The task that it belongs to; None for what is shared."""
+    """The task that it belongs to, or None for a shared file."""
 
     @property
     def module(self) -> str:
-        """The name that a shared file is imported by."""
+        """Import name of a shared file."""
         return self.path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
 
 
 def targets(tasks: Sequence[Task], whole: Collection[str]) -> list[MutatedFile]:
-    """The files to change for these tasks; of the families in `whole` every task was chosen."""
+    """Return the files to mutate for these tasks; `whole` lists the families of which every task was chosen."""
     listed = [target for task in tasks if task.parley is not None and not is_data(task) for target in _own(task)]
     of_code = {task.family for task in tasks if not is_data(task)}
     for family in sorted(whole):
@@ -157,7 +157,7 @@ def targets(tasks: Sequence[Task], whole: Collection[str]) -> list[MutatedFile]:
 
 
 def mutants_in(target: MutatedFile) -> list[SourceMutant]:
-    """Every mutant of a file; raises SyntaxError."""
+    """Return every mutant of a file. Raises SyntaxError."""
     return mutants_of(target.path, target.file.read_bytes(), draws=target.kind not in JUDGES)
 
 
@@ -177,20 +177,20 @@ def _shared(kind: str, folder: Path, pattern: str = "**/*.py") -> Iterator[Mutat
 
 
 DRAWS = frozenset({"hex", "base64", "base64url", "bytes", "between", "below", "seconds", "sample", "choice"})
-"""Draws that are made from numbers."""
+"""Draws that take numbers."""
 
 NUMBERS = frozenset({"number-plus", "arithmetic-swapped", "argument-dropped", "call-swapped"})
-"""Operators that make another number of one, or another range."""
+"""Operators that replace a number or a range."""
 
 _KNOBS = frozenset({"knob", "knob_ms", "cost_ms"})
 _BOUNDS = frozenset({"range", "min", "max", "round"})
-"""Calls that make a bound of a draw out of numbers."""
+"""Calls that compute a bound of a draw from numbers."""
 
 _TABLE = ast.Constant | ast.Tuple | ast.List | ast.Dict | ast.UnaryOp
 
 
 def is_range(operator: str, stack: Sequence[ast.AST]) -> bool:
-    """Whether a change to the last of these nodes, each of which holds the next, is to a number that is a choice."""
+    """Return True if a change to the last of these nested nodes affects only a number that is the author's choice."""
     kind = next((name for name in NUMBERS if operator.startswith(name)), "")
     if not kind:
         return False
@@ -203,7 +203,7 @@ def is_range(operator: str, stack: Sequence[ast.AST]) -> bool:
 
 
 def _is_bound(stack: Sequence[ast.AST]) -> bool:
-    """Whether the last node makes an argument of a draw out of numbers, constants and knobs alone."""
+    """Return True if the last node is part of a draw's argument made only from numbers, constants and knobs."""
     places = [place for place, (outer, inner) in enumerate(pairwise(stack), 1) if _is_draw(outer) and _is_given(inner)]
     if not places:
         return False
@@ -212,7 +212,7 @@ def _is_bound(stack: Sequence[ast.AST]) -> bool:
 
 
 def _is_given(node: ast.AST) -> bool:
-    """Whether a part of a call is one of its arguments, and not what is called."""
+    """Return True if a part of a call is an argument, not the called function."""
     return not isinstance(node, ast.Attribute)
 
 
@@ -221,19 +221,19 @@ def _is_bounding(node: ast.AST) -> bool:
 
 
 def _is_term(stack: Sequence[ast.AST]) -> bool:
-    """Whether the last node is added or taken away, as it stands."""
+    """Return True if the last node is a term that is added or subtracted."""
     return isinstance(stack[-2], ast.BinOp) and isinstance(stack[-2].op, ast.Add | ast.Sub)
 
 
 def _is_moved(node: ast.AST, chain: ast.AST | None) -> bool:
-    """Whether a sum is of a draw and of what is the same on every seed."""
+    """Return True if the node is a sum of a draw and values that are the same on every seed."""
     if chain is None or not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Sub):
         return False
     return _draws(chain) and all(_is_draw(one) or _is_fixed(one) for one in _operands(chain))
 
 
 def _is_named(stack: Sequence[ast.AST]) -> bool:
-    """Whether this is at the top of a module, in a table of numbers that has a name."""
+    """Return True if this is in a named table of numbers at the top of a module."""
     if len(stack) < 2 or not isinstance(stack[0], ast.Assign | ast.AnnAssign):
         return False
     if not all(_is_table(one) for one in stack[1:]) or _among_words(stack[1:]):
@@ -243,12 +243,12 @@ def _is_named(stack: Sequence[ast.AST]) -> bool:
 
 
 def _is_table(node: ast.AST) -> bool:
-    """A number, arithmetic of numbers, or what holds numbers."""
+    """Return True if the node is a number, arithmetic of numbers, or a container of numbers."""
     return all(_is_number(one) for one in _operands(node)) if isinstance(node, ast.BinOp) else isinstance(node, _TABLE)
 
 
 def _among_words(stack: Sequence[ast.AST]) -> bool:
-    """Whether the last node stands beside texts in a row of a table, so that it is a code of theirs."""
+    """Return True if the last node is in a row with texts, so that it is their code and not a size."""
     rows = [one for one in stack[1:-1] if isinstance(one, ast.Tuple | ast.List)]
     return any(isinstance(one, ast.Constant | ast.Dict) and not _is_number(one) for row in rows for one in row.elts)
 
@@ -258,7 +258,7 @@ def _is_number(node: ast.AST) -> bool:
 
 
 def _chain(stack: Sequence[ast.AST]) -> ast.AST | None:
-    """The whole of the arithmetic that the last node is part of."""
+    """Return the outermost arithmetic expression that contains the last node, or None."""
     chain = None
     for node in reversed(stack):
         if isinstance(node, ast.BinOp):
@@ -285,7 +285,7 @@ def _is_draw(node: ast.AST) -> bool:
 
 
 def _is_fixed(node: ast.AST) -> bool:
-    """A number, a constant of the module, what a knob or the manifest says, or a bound made of these."""
+    """Return True for a number, a constant of the module, a knob or manifest value, or a bound made from these."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BOUNDS:
         return all(_is_fixed(one) for argument in node.args for one in _operands(argument))
     if isinstance(node, ast.Call):
@@ -294,7 +294,7 @@ def _is_fixed(node: ast.AST) -> bool:
 
 
 def _called(node: ast.Call) -> str:
-    """The last part of what is called."""
+    """Return the last part of the name of a called function."""
     function = node.func
     return function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
 
@@ -303,7 +303,7 @@ _twins: dict[int, tuple[Chance, Chance]] = {}
 
 
 def plant(mutant: SourceMutant, target: MutatedFile, scratch: Path) -> Task | None:
-    """Make this process import the mutant; for a task's file the task as it then is, in a copy below `scratch`."""
+    """Make this process import the mutant. For a task's file, return the mutated task, copied to a folder below `scratch`."""
     setattr(builtins, SEEDLESS, seedless)
     text = mutant.applied(target.file.read_bytes())
     if target.task is None:
@@ -320,7 +320,7 @@ def plant(mutant: SourceMutant, target: MutatedFile, scratch: Path) -> Task | No
 
 
 def seedless(chance: Chance) -> Chance:
-    """Chance that is the same for every seed of a task, and goes on where it stopped."""
+    """Return randomness that is the same for every seed of a task and keeps its position between calls."""
     if id(chance) not in _twins:
         # kept beside its original, whose id would be given away otherwise
         _twins[id(chance)] = (chance, Chance("seedless", "seedless", 0))
@@ -328,13 +328,13 @@ def seedless(chance: Chance) -> Chance:
 
 
 class _Hook(MetaPathFinder):
-    """Finds one module, with another text than its file's."""
+    """An import hook that finds one module with a changed source."""
 
     def __init__(self, target: MutatedFile, text: bytes) -> None:
         self._target, self._text = target, text
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """The changed module, if it is that one."""
+        """Return the spec of the changed module, or None for any other module."""
         if name != self._target.module:
             return None
         package = [str(self._target.file.parent)] if self._target.file.name == "__init__.py" else None
@@ -343,12 +343,12 @@ class _Hook(MetaPathFinder):
 
 
 class _Loader(SourceFileLoader):
-    """Compiles the text it was given."""
+    """A loader that compiles the given source."""
 
     def __init__(self, name: str, path: str, text: bytes) -> None:
         super().__init__(name, path)
         self._text = text
 
     def get_code(self, fullname: str) -> CodeType:
-        """The changed module's code; no file of compiled code is read or written."""
+        """Return the changed module's code without reading or writing bytecode files."""
         return compile(self._text, self.path, "exec", dont_inherit=True)

@@ -1,17 +1,16 @@
-"""One mutant against the proof, in a copy of this process: does any check of any task fail that held before?
+"""Trial of a mutant in a fork of this process: does a check of any task's proof fail that passed before?
 
-1. Only the episodes that run a changed line are played again, and of these only what came out otherwise is judged again. Where
-   the change is in what judges, nothing is played and everything is judged.
-2. First the right client of every task that it reaches, for a draw that ignores the seed on every seed; then every task on its
-   first seed, then on two more, then on the rest.
-   The first verdict that breaks a claim by itself ends it, or else the first failed check. What is made of the oracle's
-   episode is made where the clients themselves show nothing.
-3. A world that raises, hidden tests that leave no verdict and an instruction that is not the one in the folder have failed too.
+1. Only the episodes that run a changed line are replayed, and only those that differ are judged again. If the change is in the
+   judging code, nothing is replayed and everything is judged.
+2. The oracle of every reached task comes first (on every seed for a draw that ignores the seed); then every task on its first
+   seed, then on two more, then on the rest. The first verdict that breaks a claim, or else the first failed check, ends the
+   trial. Episodes derived from the oracle's are made only if the clients themselves show nothing.
+3. A world that raises, hidden tests without a verdict, and an instruction that differs from the folder's count as failures.
 
-What a task shows while nothing is changed: its episodes with their verdicts, and which lines each of them runs.
+The ground of a task is its state without changes: its episodes with their verdicts, and the lines that each runs.
 
-Made once for each task in a copy of this process, because it imports the rooms that are to be changed. It holds, too, that the
-task is proved as it is: a proof that fails already cannot tell of a change.
+It is computed once per task in a fork of this process, because that imports the rooms to be changed. It also checks that the
+unchanged task is proved, since a proof that already fails cannot detect a change.
 """
 
 from __future__ import annotations
@@ -41,21 +40,21 @@ Client = tuple[str, int, tuple[tuple[str, OptionValue], ...]]
 
 @dataclass
 class Ground:
-    """One task, unchanged."""
+    """A task without changes."""
 
     task: Task
     plays: dict[Client, Play] = field(default_factory=dict)
     ran: dict[str, dict[int, int]] = field(default_factory=dict)
-    """By file and line, the episodes that run it: bit `n` for the `n`th."""
+    """By file and line, the episodes that run it: bit `n` for episode `n`."""
 
     judged: dict[str, set[int]] = field(default_factory=dict)
     """By file, the lines that judging runs."""
 
     made: list[Play] = field(default_factory=list)
-    """What is made of the oracle's first episode: altered requests and altered logs."""
+    """Plays derived from the oracle's first episode: altered requests and altered logs."""
 
     remade: dict[str, set[int]] = field(default_factory=dict)
-    """By file, the lines that making and judging these runs."""
+    """By file, the lines that making and judging these plays runs."""
 
     wrong: str = ""
     """The first check that fails without any change."""
@@ -63,18 +62,18 @@ class Ground:
     cpu_s: float = 0.0
 
     def seeds(self) -> list[int]:
-        """The seeds that were played, in order."""
+        """Return the seeds that were played, in order."""
         return sorted({seed for _, seed, _ in self.plays})
 
     def reached(self, file: str, lines: Iterable[int]) -> set[Client]:
-        """The episodes that run any of these lines."""
+        """Return the episodes that run any of these lines."""
         by_line = self.ran.get(file, {})
         bits = reduce(or_, (by_line.get(line, 0) for line in lines), 0)
         return {client for number, client in enumerate(self.plays) if bits >> number & 1}
 
 
 def surveyed(task: Task, seeds: Sequence[int], files: Collection[str]) -> Ground:
-    """Play and judge a task as it is, and note which lines of `files` run when; its code is imported."""
+    """Play and judge an unchanged task, recording which lines of `files` run when. Imports its code."""
     began, ground = time.process_time(), Ground(task)
     for number, (player, seed, settings) in enumerate(episodes(Scope(task, seeds))):
         with traced(files) as lines:
@@ -98,7 +97,7 @@ def surveyed(task: Task, seeds: Sequence[int], files: Collection[str]) -> Ground
 
 
 def standing(grounds: Iterable[Ground]) -> list[Ground]:
-    """They that hold, all of them; raises TaskInvalid for one that does not."""
+    """Return all grounds. Raises TaskInvalid if the proof of one fails without changes."""
     listed = list(grounds)
     for ground in listed:
         if ground.wrong:
@@ -110,19 +109,19 @@ def standing(grounds: Iterable[Ground]) -> list[Ground]:
 
 
 Stages = Sequence[slice]
-"""Which of a task's seeds are tried one after the other."""
+"""Slices of a task's seeds that are tried one after the other."""
 
 STAGES: Stages = (slice(0, 1), slice(1, 3), slice(3, None))
 
 _OF_SEEDS = (instances.draw_checks, instances.secret_checks, instances.result_checks, instances.seed_checks)
-"""The claims that a draw without a seed breaks; they read episodes, and need no verdict."""
+"""Claims that a draw without a seed breaks. They read episodes and need no verdict."""
 
 AT_ONCE = 8
-"""Episodes that are played and judged before anybody looks: one by one, starting the judge would cost more than judging."""
+"""Number of episodes that are played and judged as a batch, since starting the judge costs more than judging."""
 
 
 def tried(mutant: SourceMutant, target: MutatedFile, grounds: Sequence[Ground], scratch: Path, stages: Stages = STAGES) -> str:
-    """The task and the check that noticed it; nothing where it survived."""
+    """Return the task and the check that detected the mutant, or an empty string if it survived."""
     changed = plant(mutant, target, scratch)
     trials = [Trial(changed or ground.task, ground, mutant, target) for ground in grounds]
     for trial in trials:
@@ -138,7 +137,7 @@ def tried(mutant: SourceMutant, target: MutatedFile, grounds: Sequence[Ground], 
 
 
 def reaching(mutant: SourceMutant, target: MutatedFile, grounds: Sequence[Ground]) -> list[Ground]:
-    """The tasks whose proof runs a changed line, quickest first."""
+    """Return the tasks whose proof runs a changed line, quickest first."""
     able = [g for g in grounds if target.task is None or target.task.task_id == g.task.task_id]
     replayed = [g for g in able if _replayed(mutant, target, g)]
     others = [g for g in able if any(_covered(mutant, target, ran) for ran in (g.judged, g.remade)) and g not in replayed]
@@ -146,7 +145,7 @@ def reaching(mutant: SourceMutant, target: MutatedFile, grounds: Sequence[Ground
 
 
 def broken_by_verdict(now: Play, known: Play) -> str:
-    """The claim that an episode's verdict breaks whatever the others earn; nothing where it leaves that to all of them."""
+    """Return the claim that this verdict breaks by itself, or an empty string if it depends on the other episodes."""
     if now.player == SOLVE:
         return "" if now.outcome.success else "oracle"
     if now.player == NOP:
@@ -155,7 +154,7 @@ def broken_by_verdict(now: Play, known: Play) -> str:
 
 
 class Trial:
-    """What a mutant does to the proof of one task."""
+    """The effect of a mutant on the proof of one task."""
 
     def __init__(self, task: Task, ground: Ground, mutant: SourceMutant, target: MutatedFile) -> None:
         self.ground = ground
@@ -164,17 +163,17 @@ class Trial:
         self._all_judged = _covered(mutant, target, ground.judged)
         self._plays: list[Play] = []
         self._made: Sequence[Play] | None = None if _covered(mutant, target, ground.remade) else ground.made
-        """What is made of the oracle's first episode; None until it is made again, on the first seeds."""
+        """Plays derived from the oracle's first episode; None until they are made again, on the first seeds."""
 
         self._differs = False
         self._judging = target.kind != "server"
-        """Whether it may change what judges a log that is as before."""
+        """True if the mutant may change how an unchanged log is judged."""
 
         self._known: dict[Client, Play] = {}
-        """The right client's first episode, once it was played."""
+        """The oracle's first episode, once it was played."""
 
     def oracle_fails(self) -> str:
-        """The check that says so, where the right client does not succeed on the first seed; nothing where it does."""
+        """Return the failed check if the oracle does not succeed on the first seed, or an empty string."""
         client = (SOLVE, self.ground.seeds()[0], ())
         if client not in self._again and not self._all_judged:
             return ""
@@ -189,7 +188,7 @@ class Trial:
         return "" if now.outcome.reward else "oracle"
 
     def seeds_alike(self) -> str:
-        """The check that says that two seeds show the right client the same; nothing where none does."""
+        """Return the check that finds two seeds alike for the oracle, or an empty string."""
         clients = [client for client in self.ground.plays if client[0] == SOLVE and not client[2]]
         try:
             plays = [self._played(client, self.ground.plays[client]) for client in clients]
@@ -199,7 +198,7 @@ class Trial:
             return f"{type(error).__name__}: {error}".splitlines()[0]
 
     def noticed(self, seeds: Sequence[int]) -> str:
-        """The first check that fails on these seeds and those before them; nothing where all hold."""
+        """Return the first check that fails on these seeds and those before them, or an empty string."""
         try:
             return self._noticed(seeds)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a changed world may raise anything, and has failed by it
@@ -218,7 +217,7 @@ class Trial:
         return self._failing(self._made)
 
     def _broken(self, clients: Sequence[Client]) -> str:
-        """Play and judge these; the first whose verdict alone breaks a claim, nothing where no verdict does."""
+        """Play and judge these clients. Return the first claim that a verdict alone breaks, or an empty string."""
         judged: list[tuple[Play, Play]] = []
         for client in clients:
             known = self.ground.plays[client]
@@ -238,7 +237,7 @@ class Trial:
         return next((check.name for check in all_claims(evidence) if not check.ok), "")
 
     def _played(self, client: Client, known: Play) -> Play:
-        """The episode as it is now; with the verdict it had where nothing about it differs."""
+        """Return the episode under the mutant, with its old verdict if nothing about it changed."""
         if client not in self._again:
             return copy(known)
         player, seed, settings = client
@@ -257,6 +256,6 @@ def _replayed(mutant: SourceMutant, target: MutatedFile, ground: Ground) -> set[
 
 
 def _covered(mutant: SourceMutant, target: MutatedFile, lines: Mapping[str, set[int]]) -> bool:
-    """Whether one of a mutant's lines is among these, or all of its file is run anew."""
+    """Return True if one of a mutant's lines is among these, or if its whole file is run again."""
     ran = lines.get(str(target.file), set())
     return bool(ran) and (mutant.at_import or any(line in ran for line in range(mutant.first, mutant.last + 1)))

@@ -1,9 +1,9 @@
-"""The project's own unit tests against a mutant of a room that tasks share, where the first seed's proof lets it live.
+"""Unit tests against a mutant of a shared room that survives the proof on the first seed.
 
-What a validator measures beside the verdict shows in no reward, and a helper of a world has branches that no task takes:
-`verify` has nothing to say of them. Such rooms change only together with their tests, which CI runs, so those may speak too;
-the report keeps apart who noticed. A task's own server and hidden tests have no unit tests, and get no such help.
-Only fast tests count (`FAST`), of the folders named after the families and that of the validators, that import a shared room.
+Values that a validator measures in addition to the verdict do not affect the reward, and helpers of a world have branches that
+no task uses, so `verify` cannot detect changes there. Such rooms change only together with their unit tests, which CI runs, so
+these count too. The report states which of both detected a mutant. A task's own server and hidden tests have no unit tests.
+Only fast tests count (`FAST`), in the folders of the families and of the validators, that import a shared room.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ from harness.modules import families
 
 @contextmanager
 def traced(files: Collection[str]) -> Iterator[set[tuple[str, int]]]:
-    """The lines of `files` that run in this thread meanwhile, as file and number; to trace all files would be dear."""
+    """Yield the set of lines of `files`, as (file, number), that run in this thread within the context.
+
+    Tracing all files would be slow.
+    """
     ran: set[tuple[str, int]] = set()
 
     def line(frame: FrameType, event: str, _: Any) -> Callable[..., Any]:
@@ -54,7 +57,7 @@ def traced(files: Collection[str]) -> Iterator[set[tuple[str, int]]]:
 
 
 FAST = "not docker and not bubblewrap and not proof and not property and not reference"
-"""What `make test` runs."""
+"""The marker expression of `make test`."""
 
 _MODE = (
     "-q",
@@ -73,16 +76,16 @@ _MODE = (
 
 @dataclass
 class UnitTests:
-    """What each unit test runs of the files that are changed, and how long it took."""
+    """Lines of the mutated files that each unit test runs, and the duration of each test."""
 
     ran: dict[str, dict[str, set[int]]] = field(default_factory=dict)
-    """By file, by test, the lines."""
+    """Lines by file and test."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     failing: list[str] = field(default_factory=list)
 
     def reaching(self, mutant: SourceMutant, target: MutatedFile) -> list[str]:
-        """The tests that run one of a mutant's lines, quickest first."""
+        """Return the tests that run one of a mutant's lines, quickest first."""
         lines = set(range(mutant.first, mutant.last + 1))
         by_test = self.ran.get(str(target.file), {})
         named = [name for name, ran in by_test.items() if mutant.at_import or lines & ran]
@@ -90,7 +93,7 @@ class UnitTests:
 
 
 def surveyed_units(targets: Collection[MutatedFile]) -> UnitTests:
-    """Run, in this process, every fast test of what imports these rooms, and note which lines of theirs each runs."""
+    """Run every fast test of modules that import these rooms, in this process, and record the lines that each test runs."""
     mapping = _Mapping({str(target.file) for target in targets})
     if files := _files({target.module for target in targets}):
         _run(files, mapping)
@@ -98,7 +101,7 @@ def surveyed_units(targets: Collection[MutatedFile]) -> UnitTests:
 
 
 def noticed_by_units(mutant: SourceMutant, target: MutatedFile, units: UnitTests, scratch: Path) -> str:
-    """The first unit test that fails on a mutant, which is planted in this process; nothing where none does."""
+    """Plant a mutant in this process and return the first unit test that fails, or an empty string."""
     plant(mutant, target, scratch)
     names = units.reaching(mutant, target)
     allow(10 + 10 * sum(units.seconds[name] for name in names))
@@ -108,30 +111,30 @@ def noticed_by_units(mutant: SourceMutant, target: MutatedFile, units: UnitTests
 
 
 class _Failures:
-    """Names the first test, or file of tests, that fails."""
+    """A pytest plug-in that records the first failing test or test file."""
 
     def __init__(self) -> None:
         self.first = ""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A test that fails, or cannot be set up or torn down."""
+        """Record a test that fails, or whose set-up or tear-down fails."""
         if report.failed:
             self.first = self.first or report.nodeid
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """A file that cannot be imported any more."""
+        """Record a file that cannot be imported any more."""
         if report.failed:
             self.first = self.first or report.nodeid
 
 
 class _Mapping:
-    """Traces each test; what a fixture of several runs is each one's that asks for it."""
+    """A pytest plug-in that traces each test. Lines of a shared fixture count for every test that requests it."""
 
     def __init__(self, files: Collection[str]) -> None:
         self.units = UnitTests()
         self._files = files
         self._shared: dict[tuple[str, str], set[tuple[str, int]]] = {}
-        """Lines of a fixture, by its name and by what the ids of tests begin with that can ask for it."""
+        """Lines of a fixture, by its name and the prefix of the ids of tests that can request it."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -158,12 +161,12 @@ class _Mapping:
         return told
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember what fails without any change."""
+        """Record a test that fails without any change."""
         if report.failed:
             self.units.failing.append(report.nodeid)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Remember a file that cannot be imported: without it there may be no test at all, and no mutant would be noticed."""
+        """Record a file that cannot be imported: without its tests no mutant would be detected."""
         if report.failed:
             self.units.failing.append(report.nodeid)
 
@@ -177,7 +180,7 @@ def _run(names: Sequence[str], plugin: object, *options: str) -> None:
 
 
 def _files(modules: Collection[str]) -> list[str]:
-    """The files of tests that import one of these modules, by themselves or through what they share."""
+    """Return the test files that import one of these modules, directly or through shared helpers."""
     folders = [ROOT / "tests" / name for name in (*(name.replace("-", "_") for name in families()), "validators")]
     files = [path for folder in folders for path in sorted(folder.glob("test_*.py"))]
     packages = {module.rpartition(".")[0] or module for module in modules} | set(modules)
@@ -186,7 +189,7 @@ def _files(modules: Collection[str]) -> list[str]:
 
 @cache
 def _imports(path: Path) -> set[str]:
-    """Every module that a file of tests imports, also through its helpers and its folder's fixtures."""
+    """Return every module that a test file imports, including through its helpers and its folder's fixtures."""
     named: set[str] = set()
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.ImportFrom) and node.module:

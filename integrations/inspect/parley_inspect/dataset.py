@@ -1,7 +1,6 @@
-"""Tasks and seeds as Inspect's samples: one episode each, known as `family/task/sN`.
+"""Tasks and seeds as Inspect samples: one episode each, with the id `family/task/sN`.
 
-The instruction is drawn from the seed by the world itself, so a sample's input only names the episode; what models read is in
-the transcript.
+The world renders the instruction for the seed, so a sample's input only names the episode. The prompts are in the transcript.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from harness.runs.plan import parse_seeds
 
 
 def episodes(tasks: str | list[str], seeds: str | int = "0", *, drawn: bool = False) -> MemoryDataset:
-    """A sample for each task and seed; `tasks` are ids, globs or families, one or several behind commas.
+    """Return a sample for each task and seed. `tasks` are ids, globs or families, as a list or separated by commas.
 
-    `drawn`: in the order in which early stopping looks at tasks, which is drawn from their names alone.
+    `drawn` uses the task order of early stopping, which depends only on the task names.
 
     Raises UnknownTask and UsageError.
     """

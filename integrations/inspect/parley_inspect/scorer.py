@@ -1,4 +1,4 @@
-"""The verdict of the hidden tests as Inspect's score: its value is the reward, its answer the label."""
+"""The hidden tests' verdict as an Inspect score: its value is the reward, its answer the label."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from parley_inspect.solver import KEPT
 
 @scorer(metrics=[mean(), stderr(cluster="task_id")])
 def parley_scorer() -> Scorer:
-    """Reads what the solver's episode earned; errors of its task count as one cluster, since seeds of a task are alike."""
+    """Return a scorer that reads the episode's verdict. Standard errors are clustered by task, since its seeds are similar."""
 
     async def score(state: TaskState, target: Target) -> Score:
         verdict = state.store.get(KEPT)

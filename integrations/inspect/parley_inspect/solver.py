@@ -1,9 +1,9 @@
-"""Plays an episode with Inspect's model: one span a seat, in which all of its seat's turns and model calls stand.
+"""Plays an episode with Inspect's model: one span per seat, with all of its turns and model calls.
 
-1. Each seat is a coroutine of its own that waits for its turn, so seats that are asked together think at the same time.
-2. A model that runs into Inspect's limits (messages, tokens, time) ends the episode as a budget does, and it is graded.
-3. A conversation that outgrows its model forfeits the turn of a game, and ends any other episode, as in `harness run`.
-4. What Parley leaves ungraded is an error of the sample.
+1. Each seat is a coroutine that waits for its turn, so seats with open turns call their models concurrently.
+2. A model that reaches one of Inspect's limits (messages, tokens, time) ends the episode like a budget, and it is graded.
+3. A conversation that exceeds the model's context forfeits the turn of a game, and ends any other episode, as in `harness run`.
+4. An episode that Parley leaves ungraded is an error of the sample.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from inspect_ai.util import LimitExceededError, span
 from harness.env import Episode, EpisodeVerdict, SeatTurn
 
 KEPT = "parley_verdict"
-"""Where the store of a sample has its verdict."""
+"""Key of the verdict in a sample's store."""
 
 _LIMITS = {"time": "wall", "working": "wall", "token": "tokens", "cost": "cost", "message": "turns"}
-"""Inspect's limits, as our logs call budgets."""
+"""Inspect's limits and the corresponding budgets in our logs."""
 
 
 @solver
 def parley_solver(
     options: dict[str, Any] | None = None, turns: int = 120, protocol: Literal["tools", "text"] = "tools"
 ) -> Solver:
-    """`options`: of the world, as behind `harness run --set`; `turns`: answers that one seat may give."""
+    """Return the solver. `options` are the world's, as for `harness run --set`; `turns` limits the answers of one seat."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         episode = Episode(options=options, turns=turns, protocol=protocol)
@@ -70,7 +70,7 @@ class _Table:
         self._said: dict[int, list[ChatMessageAssistant]] = {seat: [] for seat in range(episode.seats)}
 
     async def play(self) -> None:
-        """Every seat to the end of the episode."""
+        """Play every seat to the end of the episode."""
         if self._episode.seats == 1:
             await self._seat(0)
             return
@@ -92,7 +92,7 @@ class _Table:
                     self._moved.notify_all()
 
     async def _turn_of(self, seat: int) -> SeatTurn | None:
-        """The next turn of a seat; None once the episode is over."""
+        """Return the next turn of a seat, or None once the episode is over."""
         async with self._moved:
             while not self._episode.done:
                 for turn in self._episode.turns:
@@ -123,7 +123,7 @@ class _Table:
             self._episode.stop("context")
 
     def _message(self, seat: int, place: int, message: Mapping[str, Any]) -> ChatMessage:
-        """A message as Inspect has it; what the model said goes back as it was given, with its reasoning and signatures."""
+        """Return an Inspect message. Model messages are returned as received, with reasoning and signatures."""
         role, content = message["role"], str(message["content"])
         if role == "assistant":
             given = self._said[seat][place] if place < len(self._said[seat]) else None
@@ -135,7 +135,7 @@ class _Table:
 
 
 def _numbered(messages: Any) -> list[tuple[int, Mapping[str, Any]]]:
-    """Messages, each with how many of the model's own stand before it."""
+    """Return messages with the number of the model's own messages before each."""
     own, numbered = 0, []
     for message in messages:
         numbered.append((own, message))
@@ -153,7 +153,7 @@ def _tool(tool: Mapping[str, Any]) -> ToolInfo:
 
 
 def _kept(verdict: EpisodeVerdict) -> dict[str, Any]:
-    """The verdict as JSON."""
+    """Return the verdict as JSON."""
     detail = json.dumps(verdict.result.failure_detail) if verdict.result.failure_detail else ""
     return {
         "reward": verdict.reward,

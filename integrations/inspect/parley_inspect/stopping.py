@@ -1,8 +1,8 @@
-"""Stops an eval as soon as it is clear whether its model is better or worse than another run: Inspect's EarlyStopping.
+"""Early stopping for Inspect: ends an eval as soon as its model is clearly better or worse than a recorded run.
 
-It is the bet of `harness run --until`, task by task against what a recorded run earned: tasks come in the order that is drawn
-from their names alone, a task is scored once all of its samples are, and nothing more is scheduled once the bet has decided. Of
-runs in which neither is better at most a share of `alpha` decides.
+This is the sequential test of `harness run --until`, task by task against the rewards of a recorded run. Tasks come in an order
+drawn from their names alone, a task is scored once all of its samples are, and no samples are scheduled after the decision. If
+neither is better, the probability of a decision is at most `alpha`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class UntilClear(EarlyStopping):
     """Compares this eval with a recorded run of `harness run`, on the tasks and seeds that both have."""
 
     def __init__(self, baseline: str | Path, alpha: float = 0.05, fewest: int = FEWEST) -> None:
-        """`baseline`: the run's folder. Raises UsageError for one without graded episodes."""
+        """Read the baseline, which is a run's folder. Raises UsageError if it has no graded episodes."""
         self._baseline = _rewards(Path(baseline))
         if not self._baseline:
             raise UsageError(f"{baseline} has no graded episode", hint="harness report RUN")
@@ -39,7 +39,7 @@ class UntilClear(EarlyStopping):
         self._waiting: list[str] = []
 
     async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
-        """Note which samples make up each task."""
+        """Record which samples belong to each task."""
         for sample in samples:
             metadata = sample.metadata or {}
             name, seed = str(metadata["task_id"]), int(metadata["seed"])
@@ -53,13 +53,13 @@ class UntilClear(EarlyStopping):
         return "parley: until it is clear"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
-        """Nothing more once it is decided."""
+        """Return an EarlyStop for every sample after the decision, otherwise None."""
         if self._decision is None or self._decision.winner is None:
             return None
         return EarlyStop(id=id, epoch=epoch, reason=f"{self._decision.winner} is better")
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, SampleScore]) -> None:
-        """Score a task once all of its samples are."""
+        """Score a task once all of its samples are complete."""
         if str(id) not in self._seeds:
             return
         name, seed = self._seeds[str(id)]
@@ -70,7 +70,7 @@ class UntilClear(EarlyStopping):
         self._score()
 
     def _score(self) -> None:
-        """Add the tasks that are whole, in the frozen order: who is fast has no part in it."""
+        """Add complete tasks in the fixed order, so that the speed of a task has no influence."""
         while self._decision is not None and self._decision.winner is None and self._waiting:
             name = self._waiting[0]
             if self._open[name]:
@@ -80,7 +80,7 @@ class UntilClear(EarlyStopping):
                 self._decision = self._decision.after(name, fmean(self._values[name]))
 
     async def complete_task(self) -> dict[str, Any]:
-        """How far the bet got."""
+        """Return the state of the test."""
         if self._decision is None:
             return {}
         low, high = self._decision.interval
@@ -88,7 +88,7 @@ class UntilClear(EarlyStopping):
 
 
 def _rewards(folder: Path) -> Mapping[tuple[str, int], float]:
-    """The mean reward of a run at each task and seed."""
+    """Return the mean reward of a run for each task and seed."""
     rewards: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
     for result in RunFolder(folder).results():
         if result.status == "graded":

@@ -1,4 +1,4 @@
-"""The one task: `-T family=contract`, `-T tasks=presigned-*`, `-T seeds=0-2`, `-T options=condition=full`."""
+"""The Inspect task: `-T family=contract`, `-T tasks=presigned-*`, `-T seeds=0-2`, `-T options=condition=full`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def parley(
     until: str = "",
     alpha: float = 0.05,
 ) -> Task:
-    """Parley's tasks, in process, judged by their hidden tests.
+    """Return Parley's tasks, run in process and judged by their hidden tests.
 
-    `tasks` names some of them, else `family` all of one; `until` is the folder of a run, against which the eval is stopped as
-    soon as it is clear who is better.
+    `tasks` names some of them, else `family` all of one. `until` is the folder of a run: the eval stops as soon as it is clear
+    which of both is better.
     """
     return Task(
         dataset=episodes(tasks or family or [], seeds, drawn=bool(until)),

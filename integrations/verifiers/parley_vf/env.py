@@ -1,12 +1,12 @@
-"""Parley's episodes as a verifiers environment: every seat is an agent of its own, with its own trace and its own reward.
+"""Parley episodes as a verifiers environment: every seat is an agent with its own trace and its own reward.
 
-1. Seats are fields of the config, `seat_0` to `seat_7`, since no task has more; a task with fewer leaves the rest idle. A task
-   of one agent is played by `seat_0`, by tool calls.
-2. A conversation of verifiers keeps all of its turns, so nothing may be asked that only measures: a hidden profile's first vote
-   stays in its seat's conversation (`first_vote=kept`, which the log says too), and options that ask for beliefs or stances are
-   refused.
-3. A seat that has come to its limits forfeits its turns as `budget`, as in `harness run`; a task of one agent ends.
-4. Each trace has the reward of its seat, and as metrics the team's reward, the severity and whether it was a success.
+1. Seats are fields of the config, `seat_0` to `seat_7`, since no task has more; a task with fewer leaves the rest unused. A
+   single-agent task is played by `seat_0`, with tool calls.
+2. A verifiers conversation keeps all of its turns, so turns that only measure are not possible. A hidden profile's first vote
+   stays in its seat's conversation (`first_vote=kept`, which is also in the log), and options that ask for beliefs or stances
+   are rejected.
+3. A seat that has reached its limits forfeits its turns as `budget`, as in `harness run`; a single-agent task ends.
+4. Each trace has the reward of its seat, and as metrics the team's reward, the severity and the success.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from harness.errors import UsageError
 from parley_vf.taskset import ParleyData, ParleyTask
 
 KEPT = {"hidden-profile": {"first_vote": "kept"}}
-"""By family, the options that leave no turn which only measures."""
+"""Options by family that avoid turns which only measure."""
 
 
 def _seat() -> vf.AgentConfig:
-    """A seat that runs here: its harness starts no program."""
+    """Return a seat that runs in this process, since its harness starts no program."""
     return vf.AgentConfig(runtime=vf.SubprocessConfig())
 
 
 class ParleyEnvConfig(vf.EnvConfig):
-    """Seats, options of the world, and the answers that one seat may give."""
+    """Seats, options of the world, and the maximum number of answers of one seat."""
 
     seat_0: vf.AgentConfig = _seat()
     seat_1: vf.AgentConfig = _seat()
@@ -42,13 +42,13 @@ class ParleyEnvConfig(vf.EnvConfig):
     seat_6: vf.AgentConfig = _seat()
     seat_7: vf.AgentConfig = _seat()
     options: dict[str, str] = {}
-    """As behind `harness run --set`."""
+    """Options as for `harness run --set`."""
 
     turns: int = 120
 
 
 class ParleyEnv(vf.Env[ParleyEnvConfig]):
-    """One episode of Parley an episode of verifiers."""
+    """A verifiers environment in which each episode is one episode of Parley."""
 
     async def run(self, task: ParleyTask, agents: vf.Agents) -> None:
         """Play to the end, and give each seat its reward."""
@@ -63,7 +63,7 @@ class ParleyEnv(vf.Env[ParleyEnvConfig]):
 
 
 class _Table:
-    """The seats of an episode that have been asked so far."""
+    """The seats of an episode that have had a turn so far."""
 
     def __init__(self, episode: Episode, data: ParleyData, agents: vf.Agents, stack: AsyncExitStack) -> None:
         self.seats: dict[int, vf.Interaction] = {}
@@ -71,7 +71,7 @@ class _Table:
         self._over: set[int] = set()
 
     async def ask(self, turns: tuple[SeatTurn, ...]) -> None:
-        """Put turns that are open together to their seats, and hand their answers in."""
+        """Send open turns to their seats concurrently, and submit their answers."""
         for turn in turns:
             if turn.ephemeral:
                 raise UsageError(f"a turn of {turn.phase} only measures, and a conversation here keeps all of its turns")
@@ -88,14 +88,14 @@ class _Table:
                 self._episode.stop("turns")
 
     async def _seated(self, turn: SeatTurn) -> vf.Interaction:
-        """A seat sits down, with its own rules."""
+        """Start the conversation of a seat with its own rules."""
         rules = str(turn.messages[0]["content"])
         data = self._data.model_copy(update={"prompt": None, "system_prompt": rules, "tools": list(turn.tools)})
         agent: vf.Agent = getattr(self._agents, f"seat_{turn.seat}")
         return await self._stack.enter_async_context(agent.interaction(ParleyTask(data)))
 
     async def _answer(self, turn: SeatTurn) -> vf.AssistantMessage | None:
-        """What a seat says; None where it may say nothing any more."""
+        """Return a seat's answer, or None if it has reached its limits."""
         if turn.seat in self._over:
             return None
         segment = await self.seats[turn.seat].turn(_new(turn))
@@ -107,7 +107,7 @@ class _Table:
 
 
 def _new(turn: SeatTurn) -> list[dict[str, Any]]:
-    """The messages that came since the seat's last answer."""
+    """Return the messages since the seat's last answer."""
     new: list[dict[str, Any]] = []
     for message in reversed(turn.messages):
         if message["role"] in {"assistant", "system"}:

@@ -1,7 +1,7 @@
-"""A harness that is one model call a turn, in this process: what a seat is asked, and what it says.
+"""A verifiers harness that makes one model call per turn, in this process.
 
-Its calls go through the rollout's interception, as those of a program do, so traces and training data are complete; but no
-program is started, which with the built-in chat harness takes seconds a seat.
+Its calls go through the rollout's interception like those of a program, so traces and training data are complete. No program is
+started, which takes seconds per seat with the built-in chat harness.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from parley_vf.taskset import ParleyData
 
 
 class SpeakingConfig(vf.HarnessConfig):
-    """There is nothing to set."""
+    """Config without settings."""
 
 
 class SpeakingHarness(vf.Harness[SpeakingConfig]):
-    """Asks the model once and is done; tools are the environment's to carry out."""
+    """Calls the model once per turn. The environment executes tool calls."""
 
     APPENDS_SYSTEM_PROMPT = True
     SUPPORTS_RESUME = True
@@ -37,7 +37,7 @@ class SpeakingHarness(vf.Harness[SpeakingConfig]):
         mcp_urls: dict[str, str],
         data: vf.TaskData,
     ) -> vf.ProgramResult:
-        """One completion of the conversation so far."""
+        """Request one completion of the conversation so far."""
         system, prompt = self.resolve_prompt(data)
         said = (
             [{"role": "user", "content": prompt}] if isinstance(prompt, str) else [message_to_wire(one) for one in prompt or []]

@@ -1,4 +1,4 @@
-"""Tasks and seeds as a verifiers taskset: one row an episode, whose key is its name in our runs."""
+"""Tasks and seeds as a verifiers taskset: one row per episode, whose key is its name in our runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.runs.plan import parse_seeds
 
 
 class ParleyData(vf.TaskData):
-    """One episode; a seat's own copy has its rules as `system_prompt`, and the tools it may call."""
+    """Data of an episode. A seat's own copy has its rules as `system_prompt`, and the tools it may call."""
 
     task_id: str = ""
     family: str = ""
@@ -21,32 +21,32 @@ class ParleyData(vf.TaskData):
 
 
 class ParleyTask(vf.Task[ParleyData]):
-    """One episode of one task."""
+    """An episode of a task."""
 
     @property
     def key(self) -> str:
-        """`family/task/sN`."""
+        """The key `family/task/sN`."""
         return f"{self.data.family}/{self.data.task_id}/s{self.data.seed}"
 
 
 class ParleyTasksetConfig(vf.TasksetConfig):
-    """Which episodes."""
+    """Selection of episodes."""
 
     family: str = ""
-    """All tasks of a family; everything where neither this nor `tasks` is set."""
+    """All tasks of a family; all tasks if neither this nor `tasks` is set."""
 
     tasks: str = ""
-    """Ids or globs, behind commas."""
+    """Ids or globs, separated by commas."""
 
     seeds: str = "0"
-    """`0`, `0-9`, `1,4,7-9`."""
+    """Seeds such as `0`, `0-9` or `1,4,7-9`."""
 
 
 class ParleyTaskset(vf.Taskset[ParleyTask, ParleyTasksetConfig]):
-    """Every task that is named, at every seed."""
+    """Every selected task at every seed."""
 
     def load(self) -> Iterable[ParleyTask]:
-        """In registry order, seed by seed."""
+        """Yield the episodes seed by seed, in registry order."""
         names = [name for name in (self.config.tasks or self.config.family).split(",") if name]
         for seed in parse_seeds(self.config.seeds):
             for task in tasks_named(*names):
