@@ -1,1 +1,1 @@
-"""The best that can be done, and the proof of it: pure policies and solvers, one package per family."""
+"""Optimal results and their proofs: pure policies and solvers, one package per family."""

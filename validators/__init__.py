@@ -1,3 +1,3 @@
-"""From an event log to a verdict: typed episodes, the rules of each family, a pytest plugin."""
+"""Validators, which turn an event log into a verdict: typed episodes, the rules of each family, a pytest plugin."""
 
 __all__ = ["episode", "verdict"]

@@ -1,4 +1,4 @@
-"""An episode as a validator sees it: typed events with the chain already checked, and the questions one asks of them."""
+"""An episode for validators: typed events with a verified chain, and common queries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Episode:
 
     @classmethod
     def read(cls, path: Path) -> Episode:
-        """Read a log file; raises LogError for a broken one, OSError for a missing one."""
+        """Read a log file; raises LogError if it is invalid, OSError if it is missing."""
         return cls(tuple(read_log(path.read_bytes())))
 
     @property
@@ -39,18 +39,18 @@ class Episode:
 
     @property
     def goal(self) -> Requested | None:
-        """The request that reached the goal."""
+        """The request that reached the goal, or None."""
         return next((e for e in self.requests if e.kind == "goal"), None)
 
     @property
     def ended_by(self) -> str | None:
-        """The budget, cap or stop that closed the episode; None when the agent ended it itself."""
+        """The budget, cap or stop that closed the episode; None if the agent ended it itself."""
         last = self.events[-1]
         return last.cause if isinstance(last, Closed | Stopped) else None
 
     @property
     def steps(self) -> int:
-        """Requests the world answered under its rules."""
+        """Number of requests that the world answered under its rules."""
         return len(self.requests)
 
     @property
@@ -64,11 +64,11 @@ class Episode:
         return self.events[-1].hash
 
     def served(self, method: str, path: str) -> Iterator[Requested]:
-        """The requests to one path that were answered without a broken rule."""
+        """Return the requests to one path that were answered without a violation."""
         return (e for e in self.requests if (e.method, e.path) == (method, path) and e.kind in ("ok", "goal"))
 
     def lapsed(self) -> list[Issued]:
-        """Artifacts that ran out before the end without ever having been used without a broken rule."""
+        """Return the artifacts that expired before the end and were never used in a valid request."""
         used = {name for e in self.requests if e.kind in ("ok", "protocol", "goal") for name in e.used}
         handed_out = [made for e in self.requests for made in e.issued]
         return [made for made in handed_out if made.expires_at <= self.elapsed_ms and made.artifact not in used]

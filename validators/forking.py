@@ -1,16 +1,16 @@
-"""A verifier that stays: judges log after log, each in a process of its own, forked from one that has imported pytest.
+"""Persistent verifier: judges each log in a process of its own, forked from one that has already imported pytest.
 
-`python3 -m validators.forking` is the first process of a container without network, as root without any right but to become
-somebody else. For each log the host writes a head (two numbers: bytes that follow, seconds it may take) and then an archive
-of the hidden tests and the log.
-1. The first process reads the head and no more. It forks a keeper, which becomes a user that nobody was before, with a folder
-   of its own in memory, reads the archive, and forks the judge. The first process never holds a test or a log.
-2. The judge runs the hidden tests with the archive's files and nothing else. At its limit, or when it has ended, its keeper
-   kills all that runs as its user, says what it left, and removes every file of that user.
-3. The answer is a head (exit code, bytes that follow) and an archive. A keeper that ends without one ends the first process
-   too: whoever asked cannot know what of the stream was read, and gets another container.
-4. The first process then compares files, IPC objects, processes and mounts with those of its start, and adds one byte: CLEAN,
-   or DIRTY where anything differs, and ends.
+`python3 -m validators.forking` is the first process of a container without network. It runs as root, with no capability but
+changing its user. For each log the host writes a head (two numbers: bytes that follow, time limit in s) and then an archive of
+the hidden tests and the log.
+1. The first process reads only the head. It forks a keeper, which switches to a new user with its own folder in memory, reads
+the archive, and forks the judge. The first process never holds a test or a log.
+2. The judge runs the hidden tests with the archive's files only. At the limit, or after the judge's end, the keeper kills all
+processes of its user, sends the results, and removes every file of that user.
+3. The answer is a head (exit code, bytes that follow) and an archive. A keeper that ends without an answer ends the first
+process too: the host cannot know how much of the stream was read, and gets another container.
+4. The first process then compares files, IPC objects, processes and mounts with those at its start. It adds one byte: CLEAN,
+or DIRTY if anything differs, and then exits.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ from pathlib import Path
 from validators import warm
 
 ASKED, SAID = struct.Struct(">QI"), struct.Struct(">iQ")
-"""The heads: bytes and seconds; exit code and bytes."""
+"""Heads of request and answer: bytes and seconds; exit code and bytes."""
 
 FIRST_USER = 20_000
 PLACES = ("/tmp", "/dev/shm", "/dev/mqueue")
-"""All places of the container in which anything can be written."""
+"""All writable places of the container."""
 
 WRITABLE = {"tmpfs", "mqueue", "devpts"}
-"""Kinds of file systems that are looked through for what was left."""
+"""File system types that are searched for leftover files."""
 
 CLEAN, DIRTY = b"\1", b"\0"
 SETTLE_S = 2.0
-"""How long the last processes of a verdict may take to be gone."""
+"""Seconds in which the last processes of a verdict must end."""
 
 SAID_BY_TESTS = "verifier.log"
 LEFT = {"verdict/reward.json": 1 << 18, "verdict/verdict.json": 1 << 18, SAID_BY_TESTS: 1 << 18}
-"""What is handed out of a judge's folder, and at most how many bytes of each."""
+"""Files of a judge's folder that are returned, with the maximum bytes of each."""
 
 KILLED = 128 + signal.SIGKILL
 POLL_S = 0.01
 
 
 def main() -> None:
-    """Judge until nobody asks any more."""
+    """Judge logs until stdin ends."""
     _import_all()
     before = standing()
     for user in count(FIRST_USER):
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def residue(before: set[str]) -> set[str]:
-    """Return what differs from a baseline, once the processes of a verdict have had time to end."""
+    """Return the differences from a baseline, after a grace period for the processes of a verdict to end."""
     until = time.monotonic() + SETTLE_S
     while (left := before ^ standing()) and time.monotonic() < until:
         time.sleep(POLL_S)
@@ -83,7 +83,7 @@ def residue(before: set[str]) -> set[str]:
 
 
 def standing() -> set[str]:
-    """Return what a verdict could leave to the next one: each file, IPC object, process and mount, as a line."""
+    """Return everything that a verdict could leave behind, as lines: files, IPC objects, processes and mounts."""
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     lines = {f"mount {line}" for line in mounts}
     for line in mounts:
@@ -114,7 +114,7 @@ def _import_all() -> None:
 
 
 def _keep(user: int, size: int, limit_s: int) -> None:
-    """Judge one log as a user of its own; ends with 0 where the answer was given whole. Never returns."""
+    """Judge one log as a user of its own; exits with 0 if the whole answer was written. Never returns."""
     try:
         os.setgroups([])
         os.setresgid(user, user, user)
@@ -132,7 +132,7 @@ def _keep(user: int, size: int, limit_s: int) -> None:
 
 
 def _unpack(data: bytes, folder: Path) -> None:
-    """Write the plain files of the host's archive, of which there are no others."""
+    """Write the files of the host's archive, which holds plain files only."""
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         for entry in archive:
             if (content := archive.extractfile(entry)) is not None:
@@ -142,7 +142,7 @@ def _unpack(data: bytes, folder: Path) -> None:
 
 
 def _judged(folder: Path, limit_s: int) -> int:
-    """The exit code of the tests, when nothing of their user runs any more."""
+    """Run the tests, kill all processes of their user, and return the exit code."""
     judge = os.fork()
     if judge == 0:
         _judge(folder)
@@ -158,7 +158,7 @@ def _judged(folder: Path, limit_s: int) -> int:
 
 
 def _judge(folder: Path) -> None:
-    """Become what `bash /tests/test.sh` would be. Never returns."""
+    """Run the tests as `bash /tests/test.sh` would. Never returns."""
     code = 1
     try:
         os.setsid()
@@ -177,7 +177,7 @@ def _judge(folder: Path) -> None:
 
 
 def _left(folder: Path) -> bytes:
-    """An archive of reward.json, verdict.json and the end of the log: plain files, bounded."""
+    """Return an archive of reward.json, verdict.json and the end of the log: plain files of limited size."""
     answer = io.BytesIO()
     with tarfile.open(fileobj=answer, mode="w") as archive:
         for name, most in LEFT.items():
@@ -201,7 +201,7 @@ def _wipe(user: int) -> None:
 
 
 def _read(size: int) -> bytes:
-    """So many bytes of stdin, fewer where it ends before; not one more, since the rest is somebody else's."""
+    """Read up to `size` bytes of stdin, fewer at its end; never more, since the rest belongs to the next reader."""
     data = bytearray()
     while len(data) < size and (chunk := os.read(0, min(size - len(data), 1 << 20))):
         data += chunk

@@ -1,11 +1,11 @@
-"""The pytest plugin of every hidden validator: fixtures in, one verdict per episode out.
+"""pytest plugin of every hidden validator: it provides fixtures and writes one verdict per episode.
 
 Fixtures: `episode` (typed events, chain verified), `verdict` (the family's assessment), `certificate` (tests/oracle.json).
-1. In a verifier container there is one episode: the log at /state, the outcome at /logs/verifier.
+1. In a verifier container there is one episode: the log in /state, the outcome in /logs/verifier.
 2. With `--parley-episodes FILE` (JSON lines {"id", "log", "out", "tests"}) `episode` is parametrised over all of them, so one
-   session judges hundreds; `tests` is the folder of that episode's own certificate.
-3. At session end each episode gets verdict.json and reward.json, once. A failed assertion, a missing log, a broken chain, a
-   test file that does not import, or no test at all: reward 0, and the verdict says why.
+session judges hundreds; `tests` is the folder of that episode's own certificate.
+3. At the end of the session, verdict.json and reward.json are written once per episode. A failed assertion, a missing log, a
+broken chain, a test file that fails to import, or a session without tests gives reward 0; the verdict gives the reason.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Case:
     _verdict: Verdict | None = None
 
     def episode(self) -> Episode:
-        """The log, read once; raises LogError or OSError."""
+        """Return the log, read once; raises LogError or OSError."""
         if self._episode is None:
             try:
                 self._episode = Episode.read(self.log)
@@ -57,12 +57,12 @@ class Case:
 
     @cached_property
     def certificate(self) -> dict[str, Any] | None:
-        """What was proved of the task at authoring time: oracle.json beside the test file; None where there is none."""
+        """Content of oracle.json beside the test file, which was proved at authoring time; None if there is none."""
         path = self.tests / "oracle.json"
         return from_json(path.read_bytes()) if path.is_file() else None
 
     def verdict(self) -> Verdict:
-        """The family's own assessment, made once."""
+        """Return the family's own assessment, computed once."""
         if self._verdict is None:
             family = self.episode().opened.family
             judging = part("validators", family, "verdict")
@@ -73,7 +73,7 @@ class Case:
         return self._verdict
 
     def outcome(self, session_error: str) -> Verdict:
-        """What is written: the assessment, with reward 0 unless every check ran and passed."""
+        """Return the final verdict: the assessment, with reward 0 unless every check ran and passed."""
         checks = tuple(self.checks)
         try:
             assessed = self.verdict()
@@ -103,12 +103,12 @@ def _nothing(why: str, checks: tuple[Check, ...]) -> Verdict:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds --parley-episodes."""
+    """Add the option --parley-episodes."""
     parser.addoption("--parley-episodes", default=None, help="JSON lines {id, log, out}: judge many episodes in one session")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Collects the episodes of this session."""
+    """Collect the episodes of this session."""
     tests = Path(config.args[0].partition("::")[0] if config.args else ".").parent
     config.stash[_CASES] = {case.id: case for case in _cases(config.getoption("--parley-episodes"), tests)}
 
@@ -124,7 +124,7 @@ def _cases(listing: str | None, tests: Path) -> list[Case]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Every test that asks for an episode runs once per episode."""
+    """Parametrise every test that uses an episode, so that it runs once per episode."""
     if "case" in metafunc.fixturenames:
         names: list[str] = [*metafunc.config.stash[_CASES]]
         metafunc.parametrize("case", names, indirect=True)
@@ -132,32 +132,32 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def case(request: pytest.FixtureRequest) -> Case:
-    """The episode's place in this session; test files use `episode` and `verdict`."""
+    """Return the episode's place in this session; test files use `episode` and `verdict`."""
     return request.config.stash[_CASES][request.param]
 
 
 @pytest.fixture
 def episode(case: Case) -> Episode:
-    """Typed events of the episode, chain verified."""
+    """Return the typed events of the episode, chain verified."""
     return case.episode()
 
 
 @pytest.fixture
 def verdict(case: Case) -> Verdict:
-    """The family's assessment of the episode."""
+    """Return the family's assessment of the episode."""
     return case.verdict()
 
 
 @pytest.fixture
 def certificate(case: Case) -> dict[str, Any]:
-    """The certificate made at authoring time: oracle.json beside the test file."""
+    """Return the certificate made at authoring time: oracle.json beside the test file."""
     assert case.certificate is not None, "the task has no tests/oracle.json"
     return case.certificate
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """Notes each phase that failed or was skipped, and each call, on its episode; a test without an episode is of all."""
+    """Record failed and skipped phases, and each call, on the test's episode, or on all episodes if it has none."""
     report = yield
     if not report.passed or report.when == "call":
         # the lines after the first depend on pytest's version and on the order of sets
@@ -174,7 +174,7 @@ def _first_line(text: str) -> str:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Writes every outcome."""
+    """Write every outcome."""
     broken = {2: "the session was interrupted or a test file does not import", 3: "pytest failed", 5: "no test ran"}
     for made in session.config.stash[_CASES].values():
         write_outcome(made.out, made.outcome(broken.get(int(exitstatus), "")))

@@ -1,10 +1,9 @@
-"""The game's own events of a log, read one after the other against what the rules say must come next.
+"""Reader of a game's events in a log, which compares each event with what the rules say must come next.
 
-1. A note whose data differ from what the rules give is a lie, and the rebuilding goes on with the rules' version.
-2. An event that cannot be here at all ends the rebuilding (`Lost`): what follows would be guesswork.
-3. A log may end where a seat was asked and has not answered (`Unanswered`): the game was stopped, or nobody played on.
-
-A game is rebuilt from its log once, though every test of a task asks for it.
+1. A note whose data differ from the rules is a lie; the replay goes on with the data of the rules.
+2. An event that is impossible at its place ends the replay (`Lost`), because what follows could only be guessed.
+3. A log may end after a seat was asked and before it answered (`Unanswered`): the game was stopped, or no agent played on.
+`remembered` caches replays, so a game is rebuilt once although every test of a task asks for it.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ _SHOWN = 160
 
 
 def lies_at_the_end(episode: Episode) -> list[str]:
-    """Return what is wrong with how a game's log ends."""
+    """Return the errors in the end of a game's log."""
     lies = [f"seq {e.seq}: the world failed" for e in episode.events if isinstance(e, Closed) and e.cause == "fault"]
     ends = [e.seq for e in episode.events if isinstance(e, Closed | Stopped)]
     return lies + [f"seq {seq}: something follows the end" for seq in ends if seq != len(episode.events) - 1]
 
 
 def lies_of_measuring(episode: Episode, phases: Collection[str]) -> list[str]:
-    """Return what is wrong with which turns only measure: those of these phases do, and no others."""
+    """Return errors for turns that are measurements only and should not be, or the reverse; `phases` are measurements."""
     return [
         f"seq {e.seq}: a turn of {e.phase[:20]} must {'' if e.phase in phases else 'not '}only measure"
         for e in episode.events
@@ -48,7 +47,7 @@ class Tape:
     """Turns and notes in order, and the lies found so far."""
 
     def __init__(self, events: Sequence[Event], *, measured: bool = False) -> None:
-        """`measured` says whether turns that only measure are a part of the game."""
+        """Select the events; `measured` is True if turns that are only measurements belong to the game."""
         self._stopped = bool(events) and isinstance(events[-1], Stopped)
         self._events = [e for e in events if isinstance(e, Noted) or (isinstance(e, Turned) and (measured or not e.ephemeral))]
         self._at = 0
@@ -57,15 +56,15 @@ class Tape:
 
     @property
     def over(self) -> bool:
-        """Whether everything was read."""
+        """True if all events were read."""
         return self._at >= len(self._events)
 
     def lie(self, event: Event, what: str) -> None:
-        """Note that `event` claims something wrong."""
+        """Record a wrong claim of `event`."""
         self.lies.append(f"seq {event.seq}: {what}")
 
     def is_next(self, what: str, seat: int | None) -> bool:
-        """Return whether the next event is such a note of this seat."""
+        """Return True if the next event is a note `what` of this seat."""
         if self.over:
             return False
         event = self._events[self._at]
@@ -73,12 +72,12 @@ class Tape:
 
     @property
     def ahead(self) -> Mapping[str, Any]:
-        """The data of the next event, a note; empty for anything else."""
+        """The data of the next event if it is a note; empty for anything else."""
         event = None if self.over else self._events[self._at]
         return event.data if isinstance(event, Noted) else {}
 
     def note(self, what: str, seat: int | None = None) -> Noted:
-        """The next event, which must be such a note; raises Lost."""
+        """Return the next event, which must be a note `what` of this seat; raises Lost."""
         if self.over:
             raise Lost(f"the log ends where {_named(what, seat)} must follow")
         event = self._events[self._at]
@@ -88,7 +87,7 @@ class Tape:
         return event
 
     def exactly(self, what: str, seat: int | None, expected: Mapping[str, Any]) -> Noted:
-        """The next event, which must be such a note with these data: every other value is a lie. Raises Lost."""
+        """Return the next event, which must be a note `what` of this seat; other data than `expected` are lies. Raises Lost."""
         note = self.note(what, seat)
         if same(note.data, expected):
             return note
@@ -99,7 +98,7 @@ class Tape:
         return note
 
     def asked(self, seat: int, phase: str, number: int, attempt: int = 1) -> Turned | None:
-        """The next event if it is this turn, else None."""
+        """Return the next event if it is this turn, else None."""
         event = None if self.over else self._events[self._at]
         if not isinstance(event, Turned) or (event.seat, event.phase, event.attempt) != (seat, phase, attempt):
             return None
@@ -111,7 +110,7 @@ class Tape:
         return event
 
     def turn(self, seat: int, phase: str, number: int) -> Turned:
-        """The next event, which must be this seat's first answer; raises Unanswered at the end of the log, or Lost."""
+        """Return the next event, which must be this seat's first answer; raises Unanswered at the end of the log, or Lost."""
         turn = self.asked(seat, phase, number)
         if turn is not None:
             return turn
@@ -121,7 +120,7 @@ class Tape:
         raise Lost(f"seq {event.seq}: a turn of seat {seat} in {phase} must stand here, not {_of(event)}")
 
     def next_seat(self, present: Collection[int], phase: str) -> int:
-        """Return which of the seats that may speak is the next to; raises Unanswered at the end of the log, or Lost."""
+        """Return the seat that speaks next, one of `present`; raises Unanswered at the end of the log, or Lost."""
         if self.over:
             raise Unanswered
         event = self._events[self._at]
@@ -130,7 +129,7 @@ class Tape:
         return event.seat
 
     def broken_off(self, what: str) -> NoReturn:
-        """Seats were being asked and not all had answered: raises Unanswered if that was the end, else Lost."""
+        """Raise Unanswered if the log ends while seats were being asked and the game was stopped, else Lost."""
         if not self.over:
             event = self._events[self._at]
             raise Lost(f"seq {event.seq}: {what} is not over, and {_of(event)} follows")
@@ -139,7 +138,7 @@ class Tape:
         raise Unanswered
 
     def barrier(self, turns: Iterable[Turned]) -> None:
-        """Check the names of turns that were open together: `barrier-seat-attempt`, one barrier after the other."""
+        """Check the names of turns that were open together: `barrier-seat-attempt`, with ascending barriers."""
         last = self._barrier
         for turn in turns:
             number, _, rest = turn.turn.partition("-")
@@ -152,14 +151,14 @@ class Tape:
                 self._barrier = int(number)
 
     def rest(self) -> None:
-        """Everything that is left is too much."""
+        """Record the remaining events, if any, as a lie."""
         if not self.over:
             event = self._events[self._at]
             self.lie(event, f"the game is over, and {_of(event)} follows")
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether two JSON values are equal; 1, 1.0 and true are three different values."""
+    """Return True if two JSON values are equal; 1, 1.0 and true are three different values."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
@@ -190,7 +189,7 @@ _KEPT = 128
 
 
 def remembered(rebuild: Callable[[Episode], T]) -> Callable[[Episode], T]:
-    """`rebuild`, which keeps what it made of the last logs by trace hash; that hash stands for all that is in a log."""
+    """Cache the results of `rebuild` for the last logs by trace hash, which identifies the content of a log."""
     recent: OrderedDict[str, T] = OrderedDict()
 
     @wraps(rebuild)

@@ -1,7 +1,7 @@
-"""A verdict is what an episode earned and why; it is written once, atomically, beside a reward file with exactly one key.
+"""Verdict of an episode, which is written once, atomically, beside a reward file with exactly one key.
 
-`reward.json` holds only `reward`, because Harbor computes pass@k only for a single key; all else is in `verdict.json`, whose
-schema is `verdict.schema.json`.
+`reward.json` holds only `reward`, because Harbor computes pass@k only for a single key. Everything else is in `verdict.json`,
+whose schema is `verdict.schema.json`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic import Field
 from worlds.core.models import Span, SpanMs, Strict, Whole
 
 UNEXPLAINED, UNEXPLAINED_SEVERITY = "OTHER", -0.3
-"""Label and severity of a failure that no rule names: what ContractBench's Table 2 calls OTHER, for all families."""
+"""Label and severity of a failure that no rule names: OTHER in ContractBench's Table 2, for all families."""
 
 
 class Broken(Strict):
@@ -58,13 +58,13 @@ class Verdict(Strict):
 
     trace_hash: str
     metrics: dict[str, Any] = {}
-    """The family's measures as JSON: its `worlds.<family>.rules.measures.Measures`; none where nothing could be measured."""
+    """Measurements of the family as JSON (`worlds.<family>.rules.measures.Measures`); empty if nothing could be measured."""
 
     checks: tuple[Check, ...] = ()
 
 
 def write_outcome(folder: Path, verdict: Verdict) -> None:
-    """Write verdict.json, then reward.json, each beside and then renamed, so that no reader sees half a file."""
+    """Write verdict.json, then reward.json, each atomically by renaming a temporary file."""
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "verdict.json", verdict.model_dump_json(indent=2).encode() + b"\n")
     _write(folder / "reward.json", json.dumps({"reward": verdict.reward}).encode() + b"\n")

@@ -1,7 +1,7 @@
-"""Runs a task's hidden tests in a process that has imported what they need: what tests/test.sh does, word for word.
+"""Runner of a task's hidden tests in a process that has already imported their dependencies; equivalent to tests/test.sh.
 
-A template (`harness.runtimes.bubblewrap.templates`, `validators.forking`) imports this module and is then copied for each
-verdict. Only the plugin is handed over in another way: pytest would complain that it cannot rewrite a module that is there.
+A template process (`harness.runtimes.bubblewrap.templates`, `validators.forking`) imports this module and is forked for each
+verdict. Only the plugin is passed differently: pytest would warn that it cannot rewrite a module that is already imported.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from validators import plugin
 
 
 def main() -> int:
-    """Judge the log at /state by the tests at /tests; the exit code is pytest's."""
+    """Judge the log in /state by the tests in /tests; return pytest's exit code."""
     return judge(Path("/tests"), plugin.LOG, plugin.OUT)
 
 
 def judge(tests: Path, log: Path, out: Path) -> int:
-    """Judge a log by the tests in a folder, and leave the outcome in `out`; for once in a process."""
+    """Judge a log by the tests in a folder and write the outcome to `out`; call it only once per process."""
     plugin.LOG, plugin.OUT = log, out
     out.mkdir(parents=True, exist_ok=True)
     (out / "reward.json").write_text('{"reward": 0.0}\n', encoding="ascii")

@@ -1,4 +1,4 @@
-"""Solvers of calendar games: read `problem`, `programme`, `counting`, then `certificate`, which asks them all.
+"""Solvers of calendar games: read `problem`, `programme`, `counting`, then `certificate`, which uses them all.
 
-Two witnesses answer the same questions, a dynamic programme (`programme`) and a solver (`cpsat`); tests enumerate besides.
+Two independent solvers answer the same questions, a dynamic programme (`programme`) and CP-SAT (`cpsat`); tests enumerate too.
 """

@@ -1,39 +1,33 @@
-"""The certificate of a calendar task, and the schedules that it names.
+"""Certificate of a calendar task: best and worst schedules, their costs by seat and their number, and simple plans.
 
-The certificate of a task: the best that can be done, the worst, who pays, how many ways there are, what simple plans cost.
+`certify` uses the dynamic programme, or the solver if there are too many states. Results that only the programme can give are
+then None: `by_subset`, `optima`, and `feasible` with `difficulty` if counting is too expensive as well. If no schedule exists,
+everything that describes one is None, and `optima` and `feasible` are 0. Costs are on the scored scale except `shown_optimum`.
 
-`certify` asks the dynamic programme, and the solver where that has too many states; what only the programme can say is then
-None: `by_subset`, `optima`, and `feasible` with `difficulty` where counting is too much as well. Where no schedule exists,
-everything that describes one is None, and `optima` and `feasible` are 0. Costs are on the scored scale but for `shown_optimum`.
+Fairest optimal schedule (leximin): it minimises the largest cost of an agent, then the next largest, and so on. Costs by agent
+are not additive in fairness, so all optimal schedules are followed forwards (`Solution.tight`). Each state holds the distinct
+costs by agent that lead to it, with the lexicographically smallest slots of each. Branches in which an agent pays more than the
+maximum of a known optimum are pruned.
 
-The fairest of the optimal schedules: the least largest cost of an agent, then the least next largest, and so on (leximin).
-Costs of agents do not add up to fairness, so the optimal schedules are followed forwards along the moves that keep to the
-optimum (`Solution.tight`), and each state holds the different costs by agent that lead to it, with the lexicographically
-smallest slots of each. Costs in which one agent pays more than the most loaded one of a known optimum need no following.
+Simple plans (5.4) place the meetings in order of arrival, while prior meetings stay. `greedy` takes the lowest allowed slot,
+`myopic` the cheapest one, the lowest of a tie. A planner that finds no slot has no schedule.
 
-What planning in order of arrival comes to: two schedules that any planner should beat, or at least equal (5.4). Each takes the
-meetings in their order and gives each a place for good: prior meetings stay, meetings that share an agent do not overlap, and
-every place is an allowed one. `greedy` takes the lowest slot, whatever it costs; `myopic` takes the cheapest slot, the lowest
-of equal ones. A planner that finds no place is stuck, and then there is no schedule.
+Without outsiders, only participants of the round's own meeting move items.
+1. A round holds an item if every participant of the item takes part in the round's meeting. Only such a round can move the
+item without an outsider, so a prior meeting that no round holds stays where it is.
+2. An item can end where a prior meeting was only if it arrives no earlier than that can leave: the last round that holds the
+item is not before the first one that holds the prior meeting. A new meeting is held by its own round.
+3. Every game without outsiders ends in a schedule that satisfies both rules, and costs at least the schedule's direct cost. So
+the cheapest of these schedules is a lower bound. It is exact if no round holds a prior meeting: prior meetings are then
+effectively blocked, and any schedule around them can be played (`problem`, rule 3).
 
-The best that can be done while nobody moves anything but the participants of the round's own meeting.
-
-1. A round holds an item when every participant of the item takes part in the round's meeting. Only such a round can move the
-   item without an outsider, so a prior meeting that no round holds stays where it is.
-2. An item can end where a prior meeting stood only if it gets there no earlier than that can leave: the last round that holds
-   the item is not before the first one that holds the prior meeting. A new meeting is held by its own round.
-3. Every game without outsiders ends in a schedule that keeps both rules, and costs at least what the schedule costs directly.
-   So no such game is cheaper than the cheapest of these schedules. Where no round holds a prior meeting the bound is met: then
-   prior meetings are as good as blocked, and any schedule around them can be played (`problem`, rule 3).
-
-A schedule as batches: what each agent does in each round, so that everything displaced moves exactly once.
-
-1. Prior meetings that the schedule moves go in the first round that has a decision: participants of its meeting move them with
-   that decision, the others in the voluntary phase before. So they are in one place when the round is looked at.
+`plan` turns a schedule into batches, so that every displaced item moves exactly once.
+1. Prior meetings that the schedule moves go in the first round with a decision: participants of its meeting move them with that
+decision, the others in the voluntary phase before. So they are in one slot when the round is resolved.
 2. A displaced errand goes to a cell in which nothing ends: no meeting, no prior meeting, no errand that stays. There are
-   enough of these (`problem`, rule 3), and from the first round on they are free.
-3. An agent's errands take these cells in ascending order, as rounds displace them. Nothing is moved twice, so an agent pays
-   exactly what the certificate says.
+enough of these (`problem`, rule 3), and they are free from the first round on.
+3. An agent's errands take these cells in ascending order, as rounds displace them. Nothing moves twice, so an agent pays
+exactly the cost in the certificate.
 """
 
 from __future__ import annotations
@@ -54,7 +48,7 @@ from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenar
 
 
 def best_without_outsiders(scenario: Scenario, scale: Scale = "scored", *, limit: int = LIMIT) -> int | None:
-    """What all pay at least in any game in which no outsider of a round moves anything; None where no such game succeeds.
+    """Return the least total cost of any game in which outsiders move nothing; None if no such game succeeds.
 
     Args:
         scenario: the task.
@@ -65,13 +59,13 @@ def best_without_outsiders(scenario: Scenario, scale: Scale = "scored", *, limit
 
 
 def saved_by_outsiders(scenario: Scenario, scale: Scale = "scored") -> int | None:
-    """Return how much less the optimum costs than anything without outsiders; None where nothing succeeds without them."""
+    """Return the difference between the optimum and the best game without outsiders; None if no such game succeeds."""
     alone, together = best_without_outsiders(scenario, scale), _least(tables(scenario, scale), LIMIT)
     return None if alone is None or together is None else alone - together
 
 
 def _least(problem: Problem, limit: int) -> int | None:
-    """The cost of the cheapest schedule; None where there is none."""
+    """Return the cost of the cheapest schedule; None if there is none."""
     solution = solve(problem, limit=limit)
     if solution is None:
         best = cpsat.optimum(problem)
@@ -80,12 +74,12 @@ def _least(problem: Problem, limit: int) -> int | None:
 
 
 def holding(problem: Problem, item: int) -> list[int]:
-    """The rounds, from 0, whose meeting all participants of an item take part in."""
+    """Return the rounds, from 0, whose meeting includes all participants of an item."""
     return [number for number, who in enumerate(problem.masks[: problem.meetings]) if problem.masks[item] & ~who == 0]
 
 
 def _confined(problem: Problem) -> Problem:
-    """The items that can go anywhere without outsiders, and where: what stays is left out, and its cells are closed."""
+    """Return the problem with only the items and slots that are possible without outsiders; other items close their cells."""
     rounds = [holding(problem, item) for item in range(problem.count)]
     movable = [item for item in range(problem.count) if rounds[item]]
     return replace(
@@ -100,7 +94,7 @@ def _confined(problem: Problem) -> Problem:
 
 
 def _reached(problem: Problem, rounds: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
-    """(n, slots): where each item can start as far as the second rule says; `rounds`: those that hold it."""
+    """Return an array (n, slots): True if the item can start there by the second rule; `rounds` are those that hold it."""
     reached = np.ones(problem.allowed.shape, bool)
     for prior, stays in enumerate(problem.stays, start=problem.meetings):
         leaves = min(rounds[prior], default=problem.meetings)
@@ -112,17 +106,17 @@ def _reached(problem: Problem, rounds: Sequence[Sequence[int]]) -> NDArray[np.bo
 
 
 def greedy(problem: Problem) -> tuple[int, ...] | None:
-    """The lowest allowed slot of each meeting in order; None when stuck."""
+    """Return the lowest allowed slot of each meeting in order; None if stuck."""
     return _in_order(problem, [range(problem.slots)] * problem.meetings)
 
 
 def myopic(problem: Problem) -> tuple[int, ...] | None:
-    """The cheapest allowed slot of each meeting in order, the lowest of equal ones; None when stuck."""
+    """Return the cheapest allowed slot of each meeting in order, the lowest of a tie; None if stuck."""
     return _in_order(problem, np.argsort(problem.prices[: problem.meetings], axis=1, kind="stable").tolist())
 
 
 def planned_price(problem: Problem, slots: Sequence[int]) -> int | None:
-    """Return what all pay for these slots of the meetings while prior meetings stay; None where that is no schedule."""
+    """Return the total cost of these slots of the meetings while prior meetings stay; None if that is no schedule."""
     if not problem.holds(range(problem.meetings)):
         return None
     placed = _standing(problem)
@@ -138,7 +132,7 @@ def _standing(problem: Problem) -> dict[int, int]:
 
 
 def _open(problem: Problem, placed: dict[int, int], item: int, slot: int) -> bool:
-    """Return whether an item may start in a slot beside what is placed."""
+    """Return True if an item may start in a slot beside the placed items."""
     return bool(problem.allowed[item, slot]) and not any(
         slot < at + problem.durations[other] and at < slot + problem.durations[item]
         for other, at in placed.items()
@@ -147,7 +141,7 @@ def _open(problem: Problem, placed: dict[int, int], item: int, slot: int) -> boo
 
 
 def _in_order(problem: Problem, wishes: Sequence[Sequence[int]]) -> tuple[int, ...] | None:
-    """The first slot that is open of those that each meeting wishes for, in that order."""
+    """Place each meeting in the first open slot of its list of preferences, in order; None if stuck."""
     if not problem.holds(range(problem.meetings)):
         return None
     placed = _standing(problem)
@@ -160,14 +154,14 @@ def _in_order(problem: Problem, wishes: Sequence[Sequence[int]]) -> tuple[int, .
 
 
 MOST_COSTS = 200_000
-"""Different costs by agent, over all states of a slot, beyond which this is left to the solver."""
+"""Maximum number of distinct costs by agent, over all states of a slot; beyond it, the solver takes over."""
 
 Costs = tuple[int, ...]
 Slots = tuple[int, ...]
 
 
 def fairest(solution: Solution, limit: int = MOST_COSTS) -> tuple[Slots, Costs] | None:
-    """Slots and costs by agent, ties to the smallest slots; None when there are too many costs to track, or no schedule."""
+    """Return slots and costs by agent, the smallest slots of a tie; None if there are too many costs, or no schedule."""
     if not solution.possible[-1]:
         return None
     known = tuple(solution.per_agent[BEST][-1])
@@ -181,7 +175,7 @@ def fairest(solution: Solution, limit: int = MOST_COSTS) -> tuple[Slots, Costs] 
 
 
 def _follow(solution: Solution, most: int, limit: int) -> dict[Costs, Slots] | None:
-    """The costs by agent of all optimal schedules in which nobody pays more than `most`, each with its smallest slots."""
+    """Return the costs by agent of all optimal schedules in which no agent pays more than `most`, with their smallest slots."""
     graph, problem = solution.graph, solution.problem
     states: dict[int, dict[Costs, Slots]] = {int(graph.starts[-1]): {(0,) * problem.agents: (0,) * problem.count}}
     successors = graph.successors.tolist()
@@ -203,7 +197,7 @@ def _follow(solution: Solution, most: int, limit: int) -> dict[Costs, Slots] | N
 def _start(
     reached: dict[Costs, Slots], paid: Costs, slots: Slots, group: list[int], costs: list[list[int]], slot: int, most: int
 ) -> None:
-    """One way goes on with a group that starts in a slot, unless somebody pays too much."""
+    """Extend one branch by a group that starts in a slot, unless an agent pays too much."""
     for item in group:
         paid = tuple(map(add, paid, costs[item]))
         slots = (*slots[:item], slot, *slots[item + 1 :])
@@ -213,10 +207,10 @@ def _start(
 
 @dataclass(frozen=True)
 class _Known:
-    """What either solver says about schedules of all meetings."""
+    """Results of either solver about schedules of all meetings."""
 
     slots: tuple[Sequence[int], Sequence[int]]
-    """Of the best and of the worst."""
+    """Slots of the best and of the worst schedule."""
 
     per_agent: tuple[Sequence[int], Sequence[int]]
     optima: int | None
@@ -228,7 +222,7 @@ class _Known:
 
 
 def certify(scenario: Scenario, *, limit: int = LIMIT) -> Certificate:
-    """The certificate of a task.
+    """Return the certificate of a task.
 
     Args:
         scenario: the task.
@@ -255,7 +249,7 @@ def certify(scenario: Scenario, *, limit: int = LIMIT) -> Certificate:
 
 
 def _without_outsiders(scenario: Scenario, limit: int) -> dict[str, Any]:
-    """Return what is said only of tasks with prior meetings: where there are none, the optimum needs no outsider."""
+    """Return the fields for tasks with prior meetings; without any, the optimum needs no outsider."""
     if not scenario.prior:
         return {}
     return {
@@ -265,7 +259,7 @@ def _without_outsiders(scenario: Scenario, limit: int) -> dict[str, Any]:
 
 
 def by_subset(solution: Solution) -> dict[str, Extremes]:
-    """For each subset of the meetings, named by its ids in ascending order, the best and the worst schedule of it alone."""
+    """Return the best and the worst schedule of each subset of the meetings, named by its ids in ascending order."""
     best, worst = solution.per_agent
     names = _names(solution.problem.ids[: solution.problem.meetings])
     return {
@@ -280,7 +274,7 @@ def by_subset(solution: Solution) -> dict[str, Extremes]:
 
 
 def _names(ids: Sequence[int]) -> list[str]:
-    """The name of each subset of meetings."""
+    """Return the name of each subset of meetings."""
     sets: list[list[int]] = [[]]
     for number in ids:
         sets += [[*chosen, number] for chosen in sets]
@@ -347,7 +341,7 @@ def _meetings(problem: Problem, slots: Sequence[int]) -> Schedule:
 
 
 def _moved(problem: Problem, slots: Sequence[int]) -> Schedule:
-    """Return where prior meetings go, of those that do not stay."""
+    """Return the new slots of the prior meetings that move."""
     places = zip(problem.ids[problem.meetings :], slots[problem.meetings :], problem.stays, strict=True)
     return {str(number): slot for number, slot, stays in places if slot != stays}
 
@@ -357,7 +351,7 @@ def _bound(problem: Problem, slots: Sequence[int] | None) -> SimplePlan | None:
 
 
 def _witness(scenario: Scenario, problem: Problem) -> Witness | None:
-    """The generator's schedule, if the scenario says it, with what it costs while prior meetings stay."""
+    """Return the generator's schedule with its cost while prior meetings stay; None if the scenario has none."""
     slots = [scenario.witness[number] for number in problem.ids[: problem.meetings] if number in scenario.witness]
     if len(slots) < problem.meetings:
         return None
@@ -366,11 +360,11 @@ def _witness(scenario: Scenario, problem: Problem) -> Witness | None:
 
 Action = dict[str, Any]
 Round = dict[str, dict[int, list[Action]]]
-"""`decision` and `voluntary`: agent -> its actions. Only agents that do something are named."""
+"""`decision` and `voluntary`: agent -> its actions. Agents without actions are omitted."""
 
 
 def plan(scenario: Scenario, assignment: Mapping[int, int]) -> list[Round]:
-    """The batches of every round that bring about a schedule.
+    """Return the batches of every round that carry out a schedule.
 
     Args:
         scenario: the task.
@@ -407,7 +401,7 @@ def _place(item: Meeting, assignment: Mapping[int, int]) -> int:
 def _by_round(
     scenario: Scenario, agent: int, mine: list[tuple[Meeting, int]], order: Mapping[int, int]
 ) -> dict[int, list[Action]]:
-    """An agent's reschedules by round, for the final places of its items; `order`: the round in which each goes there."""
+    """Return an agent's reschedules by round, given the final places of its items; `order` is the round of each item."""
     ends: dict[int, Meeting] = {}
     for item, slot in mine:
         for cell in range(slot, slot + item.duration):
@@ -435,7 +429,7 @@ def _out_of_the_way(under: list[Errand], spare: Iterator[int], item: Meeting, ag
 
 
 def _reason(prior: PriorMeeting, ends: Mapping[int, Meeting]) -> str:
-    """Return why a prior meeting moves: what ends where it stood on this calendar, if anything does."""
+    """Return the justification for moving a prior meeting: the item that ends in its place on this calendar, if any."""
     over = [ends[cell] for cell in range(prior.slot, prior.slot + prior.duration) if cell in ends and ends[cell] != prior]
     return f"room for {over[0].item().name}" if over else "it moves on all its calendars"
 

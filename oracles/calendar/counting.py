@@ -1,13 +1,13 @@
-"""F, how many ways there are to give the meetings different slots, and the share d = F / total (specification 5.5).
+"""Number F of ways to give the meetings different slots, and the ratio d = F / total (specification 5.5).
 
-1. Slots are processed in order, and the state is the set of meetings placed: F is the permanent of the table of allowed slots.
-   Here no two meetings share a slot, whoever takes part.
-2. Meetings that take several slots: F counts the vectors of start slots whose spans are pairwise disjoint, and the total is the
-   number of such vectors on empty calendars. With one slot each these are the injective maps and T! / (T - M)!.
-3. With prior meetings a map counts when some joint placement of these completes it, and it counts once: a history holds every
-   way to have placed the prior meetings so far (the determinised automaton), so different ways are not different maps. As soon
-   as one way has placed them all, what is left is counted as if there were none.
-4. What agents' free cells cannot hold cannot be scheduled, so it counts nothing.
+1. Slots are processed in order; the state is the set of placed meetings. F is the permanent of the table of allowed slots.
+Here no two meetings share a slot, even without common participants.
+2. For meetings of several slots, F counts the vectors of start slots with disjoint spans, and the total is the number of such
+vectors on empty calendars. With one slot each these are the injective maps and T! / (T - M)!.
+3. With prior meetings a map counts once if some joint placement of these completes it. A history holds every placement of the
+prior meetings so far (the determinised automaton), so different placements are not counted as different maps. Once a
+placement is complete, the remaining meetings are counted as if there were no prior ones.
+4. Meetings that exceed an agent's free cells cannot be scheduled, so F is 0.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from numpy.typing import NDArray
 from oracles.calendar.problem import Problem
 
 LIMIT = 4_000_000
-"""Slots times sets of meetings beyond which nothing is counted: some seconds of work."""
+"""Maximum number of slots times sets of meetings; beyond it nothing is counted. It takes some seconds."""
 
 PRIOR_LIMIT = 300_000
-"""Histories beyond which nothing is counted where there are prior meetings: some seconds of work too."""
+"""Maximum number of histories with prior meetings; beyond it nothing is counted. It takes some seconds too."""
 
 EXACT = 1 << 53
-"""Sums of whole numbers below this are exact as floating-point numbers."""
+"""Sums of integers below this are exact as floating-point numbers."""
 
 Busy = tuple[int, int]
 """Agents, and the slot from which they are free again."""
 
 Placing = tuple[int, tuple[Busy, ...]]
-"""Prior meetings left to place, and who is busy with one."""
+"""Prior meetings left to place, and the agents busy with one."""
 
 History = tuple[int, Busy, frozenset[Placing]]
-"""Meetings left, who is busy with one, and every way to have placed prior meetings beside the others."""
+"""Meetings left, agents busy with one, and every placement of prior meetings beside the others."""
 
 FREE: Busy = (0, 0)
 DONE: Placing = (0, ())
 
 
 def total(problem: Problem) -> int:
-    """How many vectors of start slots with disjoint spans there are on empty calendars."""
+    """Return the number of vectors of start slots with disjoint spans on empty calendars."""
     count = problem.meetings
     return perm(max(0, problem.slots - sum(problem.durations[:count]) + count), count)
 
 
 def feasible(problem: Problem) -> int | None:
-    """F; None when there are too many states to count it."""
+    """Return F; None if there are too many states to count."""
     if not problem.holds(range(problem.meetings)):
         return 0
     if problem.slots << problem.meetings > LIMIT:
@@ -62,7 +62,7 @@ def feasible(problem: Problem) -> int | None:
 
 
 def _permanent(problem: Problem, dtype: Any) -> NDArray[Any]:
-    """(slots + 1, sets of meetings + 1): ways to place what is left from a slot on; the last column is nothing's."""
+    """Return (slots + 1, sets of meetings + 1): ways to place the rest from a slot on; the last column is a zero sentinel."""
     left = np.arange(1 << problem.meetings)
     item = np.arange(problem.meetings)[:, None]
     without = np.where(left >> item & 1 == 1, left ^ (1 << item), len(left))
@@ -76,7 +76,7 @@ def _permanent(problem: Problem, dtype: Any) -> NDArray[Any]:
 
 
 def _with_prior(problem: Problem, ways: NDArray[Any]) -> int | None:
-    """How many maps leave a way to place the prior meetings; `ways` has the counts without prior meetings."""
+    """Count the maps that leave a placement for the prior meetings; `ways` has the counts without prior meetings."""
     everything = (1 << problem.meetings) - 1
     prior = ((1 << problem.count) - 1) ^ everything
     counts: dict[History, int] = {(everything, FREE, frozenset([(prior, ())])): 1}
@@ -103,7 +103,7 @@ def _with_prior(problem: Problem, ways: NDArray[Any]) -> int | None:
 
 
 def _choices(problem: Problem, left: int, running: Busy, allowed: list[int], slot: int) -> Iterator[tuple[int, Busy]]:
-    """The meeting that starts in a slot, as a set, and who is busy with a meeting: at most one runs at a time."""
+    """Yield each meeting that may start in a slot, as a set, and the agents busy with a meeting; at most one runs at a time."""
     if running[1] > slot:
         yield 0, running
         return
@@ -114,7 +114,7 @@ def _choices(problem: Problem, left: int, running: Busy, allowed: list[int], slo
 
 
 def _groups(problem: Problem, slot: int) -> list[tuple[int, int, tuple[Busy, ...]]]:
-    """Every set of prior meetings that may start in a slot together: the set, its agents, and until when they are busy."""
+    """Return every set of prior meetings that may start in a slot together, its agents, and when they are free again."""
     groups: list[tuple[int, int, tuple[Busy, ...]]] = [(0, 0, ())]
     for item in range(problem.meetings, problem.count):
         agents, end = problem.masks[item], slot + problem.durations[item]
@@ -127,7 +127,7 @@ def _groups(problem: Problem, slot: int) -> list[tuple[int, int, tuple[Busy, ...
 def _placings(
     placings: Iterable[Placing], taken: int, starting: list[tuple[int, int, tuple[Busy, ...]]], slot: int
 ) -> Iterator[Placing]:
-    """The ways to go on when a meeting takes these agents in a slot: with every set of prior meetings that may start."""
+    """Yield the continuations of placements if a meeting takes these agents in a slot, with every set of prior meetings."""
     for left, running in placings:
         busy = tuple(one for one in running if one[1] > slot)
         closed = sum(agents for agents, _ in busy)
@@ -138,7 +138,7 @@ def _placings(
 
 
 def _least(placings: Iterable[Placing]) -> frozenset[Placing]:
-    """Those that matter: one is idle beside another that has less left and keeps nobody else busy."""
+    """Remove each placement for which another one has a subset of its meetings left and of its busy agents."""
     kept: list[Placing] = []
     for left, busy in sorted(set(placings), key=lambda placing: (placing[0].bit_count(), len(placing[1]))):
         if not any(not less & ~left and set(others) <= set(busy) for less, others in kept):

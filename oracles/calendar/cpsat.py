@@ -1,8 +1,8 @@
-"""Second witness, and the one that takes over where the dynamic programme has too many states: OR-Tools CP-SAT.
+"""Second solver (OR-Tools CP-SAT), also used if the dynamic programme has too many states.
 
-One Boolean for each item and slot where it may start; each item starts once; each cell of each agent is taken at most once. One
-worker and a fixed seed, so the same model gives the same answer. Ties go to the lexicographically smallest slots by minimising
-one item's slot after the other; leximin by minimising the sum of the k largest costs of agents for each k in turn.
+One Boolean per item and allowed start slot; each item starts once; each cell of each agent is taken at most once. With one
+worker and a fixed seed, the same model gives the same answer. Ties go to the lexicographically smallest slots by minimising
+one item's slot after the other. Leximin minimises the sum of the k largest costs of agents for each k in turn.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Costs = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Optima:
-    """What the solver says of the optimal schedules of all meetings, or of the worst."""
+    """Results of the solver about the optimal, or the worst, schedules of all meetings."""
 
     cost: int
     slots: Slots
@@ -27,7 +27,7 @@ class Optima:
 
 
 def optimum(problem: Problem, *, worst: bool = False) -> Optima | None:
-    """The cheapest schedule, or the dearest; ties to the smallest slots; None when there is none."""
+    """Return the cheapest (or `worst`) schedule, the smallest slots of a tie; None if there is none."""
     model = _Model(problem)
     cost = model.least(-model.cost if worst else model.cost)
     if cost is None:
@@ -37,7 +37,7 @@ def optimum(problem: Problem, *, worst: bool = False) -> Optima | None:
 
 
 def ranges(problem: Problem) -> list[list[int]] | None:
-    """Each agent's least and greatest cost over the optimal schedules; None when there is none."""
+    """Return each agent's least and greatest cost over the optimal schedules; None if there is none."""
     model = _Model(problem)
     if model.least(model.cost) is None:
         return None
@@ -51,7 +51,7 @@ def ranges(problem: Problem) -> list[list[int]] | None:
 
 
 def fairest(problem: Problem) -> tuple[Slots, Costs] | None:
-    """The optimal schedule that is best for the most loaded agent, then the next one, and so on; None when there is none."""
+    """Return the optimal schedule that is best for the agent with the highest cost, then the next; None if there is none."""
     model = _Model(problem)
     if model.least(model.cost) is None:
         return None
@@ -62,7 +62,7 @@ def fairest(problem: Problem) -> tuple[Slots, Costs] | None:
 
 
 def least_shown(problem: Problem, shown: Problem) -> int:
-    """The least shown cost of an optimal schedule; there must be one."""
+    """Return the least shown cost of an optimal schedule, which must exist."""
     model = _Model(problem)
     model.least(model.cost)
     least = model.least(model.price(shown))
@@ -71,12 +71,12 @@ def least_shown(problem: Problem, shown: Problem) -> int:
 
 
 def every(problem: Problem, *, cost: int | None = None, apart: bool = False) -> Iterator[Slots]:
-    """Every schedule by enumeration.
+    """Enumerate all schedules.
 
     Args:
         problem: the items.
         cost: only schedules that cost this much.
-        apart: only schedules in which no two meetings overlap, whoever takes part.
+        apart: only schedules in which no two meetings overlap, even without common participants.
     """
     schedules: list[Slots] = []
     model = _Model(problem, apart=apart)
@@ -87,7 +87,7 @@ def every(problem: Problem, *, cost: int | None = None, apart: bool = False) -> 
 
 
 def count(problem: Problem, *, apart: bool = False) -> int:
-    """How many schedules `every` has, with nothing done for each but counting it."""
+    """Count the schedules of `every`, without storing them."""
     total = 0
 
     def one_more(_: Any) -> None:
@@ -99,14 +99,14 @@ def count(problem: Problem, *, apart: bool = False) -> int:
 
 
 def paid(problem: Problem, slots: Slots) -> Costs:
-    """What each agent pays for a schedule."""
+    """Return the cost of a schedule for each agent."""
     return tuple(
         sum(int(problem.costs[item, agent, slot]) for item, slot in enumerate(slots)) for agent in range(problem.agents)
     )
 
 
 class _Model:
-    """The Booleans of a problem, the constraints that all questions share, and the objectives."""
+    """The Booleans of a problem, the common constraints, and the objectives."""
 
     def __init__(self, problem: Problem, *, apart: bool = False) -> None:
         from ortools.sat.python import cp_model  # noqa: PLC0415 - heavy
@@ -133,7 +133,7 @@ class _Model:
         self.best: Slots = ()
 
     def over(self, cell: int, items: Any) -> list[Any]:
-        """The Booleans that put one of these items over a cell."""
+        """Return the Booleans that put one of these items over a cell."""
         return [
             variable
             for item in items
@@ -142,14 +142,14 @@ class _Model:
         ]
 
     def price(self, problem: Problem) -> Any:
-        """What all pay, at a problem's prices."""
+        """Return the total cost, at a problem's prices."""
         return self._total(problem.prices.tolist())
 
     def _total(self, table: list[list[int]]) -> Any:
         return sum((table[item][slot] * x for item, row in enumerate(self.starts) for slot, x in row.items()), start=0)
 
     def least(self, objective: Any, *, keep: bool = True) -> int | None:
-        """The least value of an objective, which from then on it must `keep`; None when nothing satisfies the model."""
+        """Return the least value of an objective, and constrain the model to it if `keep`; None if the model is infeasible."""
         self.model.minimize(objective)
         solver = self._solver()
         status = solver.solve(self.model)
@@ -164,13 +164,13 @@ class _Model:
         return value
 
     def smallest(self) -> Slots:
-        """The lexicographically smallest slots of all schedules that keep what was asked to be kept."""
+        """Return the lexicographically smallest slots of all schedules that satisfy the constraints so far."""
         for row in self.starts:
             self.least(sum(slot * x for slot, x in row.items()))
         return self.best
 
     def sum_of_largest(self, count: int) -> Any:
-        """A bound, tight when minimised, on the sum of the largest `count` costs of agents."""
+        """Return an upper bound, tight when minimised, on the sum of the largest `count` costs of agents."""
         bound = self.problem.most
         level = self.model.new_int_var(0, bound, f"level{count}")
         over = [self.model.new_int_var(0, bound, f"over{count}_{agent}") for agent in range(self.problem.agents)]
@@ -179,7 +179,7 @@ class _Model:
         return count * level + sum(over)
 
     def enumerate(self, each: Callable[[Any], None]) -> None:
-        """Show every schedule that satisfies the model, as a solver that holds it."""
+        """Call `each` for every schedule that satisfies the model, with a solver that holds it."""
 
         class Show(self.library.CpSolverSolutionCallback):  # type: ignore[misc, name-defined]
             def on_solution_callback(self) -> None:
@@ -196,7 +196,7 @@ class _Model:
         return solver
 
     def slots(self, solver: Any) -> Slots:
-        """The schedule that a solver holds."""
+        """Return the schedule that a solver holds."""
         return tuple(next(slot for slot, x in row.items() if solver.value(x)) for row in self.starts)
 
     def _hint(self) -> None:

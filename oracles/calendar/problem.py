@@ -1,12 +1,12 @@
-"""A scenario as tables: which item may start in which slot, and what that costs which agent (specification 5.1).
+"""A scenario as tables: which item may start in which slot, and the cost for each agent (specification 5.1).
 
-1. The items to place are the meetings in their order, then the prior meetings, whose place is free as long as they stay.
-2. A meeting may lie over free cells, over errands that can be moved, and over a prior meeting that leaves: two items that
-   share an agent never overlap. An errand under it costs its owner once; a prior meeting that leaves costs each participant.
-3. An errand can be moved away only by an agent with a free cell. That test alone, the published one, is not enough: the cells
-   that an agent's new meetings take must not exceed its free cells (`Problem.holds`). Together they are exact: what an agent
-   displaces fits into the cells that no item ends in, and those stay free until they are needed.
-4. For a prior meeting rule 3 asks nothing: errands under its new place fit into the cells that it leaves.
+1. The items are the meetings in order, then the prior meetings, which cost nothing if they stay.
+2. A meeting may cover free cells, movable errands, and a prior meeting that moves: two items that share an agent never overlap.
+An errand under it costs its owner once; a prior meeting that moves costs each participant.
+3. An errand can be displaced only if its agent has a free cell. That published test alone is not sufficient: the cells that an
+agent's new meetings take must not exceed its free cells (`Problem.holds`). Both tests together are exact: displaced errands
+fit into the cells that no item ends in, and those stay free until they are needed.
+4. For a prior meeting rule 3 is not needed: errands under its new place fit into the cells that it leaves.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from worlds.calendar.rules.scenario import Meeting, PriorMeeting, Scenario
 
 Scale = Literal["scored", "shown"]
-"""Which of a scenario's two costs counts."""
+"""The scale of costs that counts."""
 
 Table = NDArray[Any]
-"""Whole numbers: 64 bits where they fit, Python's own where they may not."""
+"""Integers: 64 bits if they fit, else Python's arbitrary-precision integers."""
 
 LARGEST = 1 << 60
-"""What sums must stay below to be added as 64-bit numbers, with room for a sum of two infinities."""
+"""Upper bound for sums of 64-bit integers, with room for a sum of two infinities."""
 
 MOVABLE, BLOCKED = 1, 2
 """Kinds of cells with errands; 0 is any other."""
@@ -36,7 +36,7 @@ MOVABLE, BLOCKED = 1, 2
 
 @dataclass(frozen=True)
 class Problem:
-    """What the solvers see of a scenario; `n` items, the first `meetings` of them new."""
+    """A scenario as the solvers see it; `n` items, the first `meetings` of them new."""
 
     slots: int
     agents: int
@@ -44,39 +44,39 @@ class Problem:
     ids: tuple[int, ...]
     durations: tuple[int, ...]
     masks: tuple[int, ...]
-    """Participants of each item, one bit an agent."""
+    """Participants of each item, one bit per agent."""
 
     stays: tuple[int, ...]
-    """Where each prior meeting stands."""
+    """Slot of each prior meeting."""
 
     free: tuple[int, ...]
-    """Free cells of each agent."""
+    """Number of free cells of each agent."""
 
     costs: Table
-    """(n, agents, slots): what the agent pays when the item starts in the slot; nothing is said where that is not allowed."""
+    """(n, agents, slots): the agent's cost if the item starts in the slot; undefined if that is not allowed."""
 
     allowed: NDArray[np.bool_]
-    """(n, slots): whether the item may start there."""
+    """(n, slots): True if the item may start there."""
 
     @property
     def count(self) -> int:
-        """How many items are to be placed."""
+        """Number of items to place."""
         return len(self.ids)
 
     @cached_property
     def prices(self) -> Table:
-        """(n, slots): what all agents pay together."""
+        """(n, slots): total cost of all agents."""
         total: Table = self.costs.sum(axis=1)
         return total
 
     @cached_property
     def most(self) -> int:
-        """A bound on what any schedule costs."""
+        """Upper bound on the cost of any schedule."""
         return sum(int(row.max()) for row in np.where(self.allowed, self.prices, 0))
 
     @cached_property
     def conflicts(self) -> tuple[int, ...]:
-        """For each item the others that share an agent with it, one bit an item; never itself."""
+        """For each item the other items that share an agent with it, one bit per item."""
         return tuple(
             sum(1 << other for other, mask in enumerate(self.masks) if other != item and mask & mine)
             for item, mine in enumerate(self.masks)
@@ -84,13 +84,13 @@ class Problem:
 
     @property
     def bits(self) -> NDArray[np.bool_]:
-        """(2^meetings, n): which items each subset of the meetings places; prior ones are always in."""
+        """(2^meetings, n): True if the subset of meetings places the item; prior ones are always placed."""
         subsets = np.arange(1 << self.meetings)[:, None]
         placed = (subsets >> np.arange(self.meetings)) & 1 == 1
         return np.concatenate([placed, np.ones((len(placed), self.count - self.meetings), bool)], axis=1)
 
     def holds(self, meetings: Collection[int]) -> bool:
-        """Whether every agent has the free cells that these meetings (by place in the order) take from it."""
+        """Return True if every agent has enough free cells for these meetings (by index)."""
         return all(
             sum(self.durations[item] for item in meetings if self.masks[item] >> agent & 1) <= free
             for agent, free in enumerate(self.free)
@@ -98,7 +98,7 @@ class Problem:
 
 
 def tables(scenario: Scenario, scale: Scale = "scored") -> Problem:
-    """Read a scenario; prices are on the scored scale or on the one that agents are shown."""
+    """Convert a scenario to tables; prices are on the scored scale or on the one that agents see."""
     items: tuple[Meeting, ...] = (*scenario.meetings, *scenario.prior)
     takes = np.zeros((len(items), len(scenario.agents)), bool)
     for number, item in enumerate(items):
@@ -135,7 +135,7 @@ def _shown(scenario: Scenario) -> set[int]:
 
 
 def _errands(scenario: Scenario, price: dict[int, int]) -> tuple[Table, NDArray[np.int8]]:
-    """(agents, slots): the price of the errand in each cell, and what kind of cell it is."""
+    """Return two arrays (agents, slots): the price of the errand in each cell, and the kind of the cell."""
     cells = [[0] * scenario.slots for _ in scenario.agents]
     kinds = np.zeros((len(cells), scenario.slots), np.int8)
     for agent, mine in enumerate(scenario.errands):
@@ -156,7 +156,7 @@ def _free(scenario: Scenario) -> tuple[int, ...]:
 
 
 def _spans(costs: Table, closed: NDArray[np.bool_], duration: int) -> tuple[Table, NDArray[np.bool_]]:
-    """By start slot what was by cell: costs add up, one closed cell closes, and a start too late is closed."""
+    """Convert values by cell to values by start slot: costs add up, and one closed cell or too late a start closes."""
     total, shut = costs.copy(), closed.copy()
     for later in range(1, duration):
         total[:, :-later] += costs[:, later:]

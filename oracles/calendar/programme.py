@@ -1,38 +1,34 @@
-"""One dynamic programme over slots answers everything about all subsets of the meetings at once.
+"""Dynamic programme over slots that answers all questions about all subsets of the meetings at once.
 
-1. Backwards over the slots: the value of a state is the best over the groups that may start now, of what the group costs and
-   of the value of the state after it (`Graph`). All states, groups and questions of a slot are one array operation.
-2. A question is a column, all in the (min, +) semiring (`Packing`); maximising is minimising the negative. The tie-break
-   (specification 5.2) is part of the number: the lexicographically smallest vector of slots in the order of the items.
-3. Counting is a second semiring over the same graph: the moves that keep to the optimum are known by then, and counts of what
-   follows them add up.
-4. The value in the first slot of the state where a subset is left is the answer for that subset.
+1. It runs backwards over the slots. The value of a state is the best, over the groups that may start now, of the group's cost
+plus the value of the next state (`Graph`). All states, groups and questions of a slot are one array operation.
+2. A question is a column, in the (min, +) semiring (`Packing`); maximising is minimising the negative. The tie-break
+(specification 5.2), the lexicographically smallest vector of slots in the order of the items, is part of the number.
+3. Counting uses a second semiring on the same graph: it adds the counts along the moves that are known to be optimal.
+4. The answer for a subset is the value, in the first slot, of the state in which that subset is left.
 
-How several questions fit into the numbers of one dynamic programme, whose steps only add numbers and keep the least.
+Packing: the steps of the programme only add numbers and take the minimum, so several criteria fit into one number.
+1. A column's number is a first part, shifted up, plus a second part: it is minimised by the first, then by the second.
+2. The slots of the items in order are the digits of one number, whose minimum is the lexicographically smallest vector. As many
+digits as fit are the second part of a column; the others form further levels of digits.
+3. Numbers are 64 bits wide. If costs are too large for that, Python integers are used, and one level is enough.
 
-1. A column's number is a first part, shifted up, plus a second part: least by the first, then by the second.
-2. The slots of the items in order are the digits of one number, which is least for the lexicographically smallest vector. As
-   many digits as there is room for are the second part of a column; the others go into further levels of digits.
-3. Everything is 64 bits wide. Where costs alone are too large for that, Python's own numbers of any size take over, and one
-   level is enough.
+Example from the tests: one agent, two meetings, and four slots, of which slot 1 costs 3, slot 3 costs 2, and the others
+nothing. A digit takes 2 bits, the second part 56. In the column of the optimum, three of the schedules are
 
-An example, as the tests have it: one agent, two meetings, and four slots, of which slot 1 costs 3, slot 3 costs 2, and the
-others nothing. A digit takes 2 bits, the second part 56. In the column of the optimum, three of the schedules are
+ slots (0, 3) at a cost of 2:  2 << 56 | 0b0011
+ slots (1, 2) at a cost of 3:  3 << 56 | 0b0110
+ slots (2, 3) at a cost of 2:  2 << 56 | 0b1011
 
-    slots (0, 3) at a cost of 2:  2 << 56 | 0b0011
-    slots (1, 2) at a cost of 3:  3 << 56 | 0b0110
-    slots (2, 3) at a cost of 2:  2 << 56 | 0b1011
+The minimum is the first: no other is cheaper, and of the two that cost 2 it has the smaller vector of slots. Shifting it down
+gives the cost, and its lowest digits, two bits each, are the slots 0 and 3.
 
-and the least number is the first: no other is cheaper, and of the two that cost 2 its vector of slots is the smaller one.
-Shifting it down gives the cost back, and cutting off its lowest digits, two bits each, the slots 0 and 3.
-
-The graph that the dynamic programme walks: what is left to place and what is still running, slot by slot.
-
-1. In each slot a group of items starts, perhaps none; no two of a group share an agent, and none shares one with what runs.
-2. A state is the set of items left and the items running with the slots that they still take. Where all items take one slot
-   nothing ever runs, and the state is the set alone.
-3. A state and a group have one successor, whatever the slot: the graph is a table (groups, states), made once for all slots,
-   and it knows no cost, no calendar and no agent, only which items are in conflict. So tasks of one shape share it.
+Graph: states are the items left to place and the items that are running.
+1. In each slot a group of items starts, perhaps an empty one; no two of a group share an agent, nor with a running item.
+2. A state is the set of items left, and the running items with their remaining slots. If all items take one slot, nothing ever
+runs, and the state is the set alone.
+3. A state and a group have one successor, independent of the slot. So the graph is a table (groups, states), made once for all
+slots. It depends only on the conflicts and durations of items, so tasks of one shape share it.
 """
 
 from __future__ import annotations
@@ -52,35 +48,35 @@ State = tuple[int, Running]
 
 @dataclass(frozen=True)
 class Graph:
-    """Groups, states, and which follows which."""
+    """Groups, states, and their successors."""
 
     groups: tuple[int, ...]
-    """Sets of items that may start in one slot, one bit an item; the empty one first."""
+    """Sets of items that may start in one slot, one bit per item; the empty one first."""
 
     successors: NDArray[np.intp]
-    """(groups, states): the state afterwards; `states` itself where the group may not start there."""
+    """(groups, states): the next state; `states` itself if the group may not start there."""
 
     starts: NDArray[np.intp]
-    """For each subset of the meetings the state in which it and all prior meetings are left."""
+    """For each subset of the meetings, the state in which it and all prior meetings are left."""
 
     done: int
     """The state in which nothing is left and nothing runs."""
 
     @property
     def states(self) -> int:
-        """How many states there are."""
+        """Number of states."""
         return len(self.successors[0])
 
     @cached_property
     def members(self) -> NDArray[np.int64]:
-        """(groups, items): who is in a group."""
+        """(groups, items): 1 if the item is in the group."""
         count = max(self.groups).bit_length()
         return (np.array(self.groups)[:, None] >> np.arange(count)) & 1
 
 
 @lru_cache(maxsize=16)
 def graph_of(conflicts: tuple[int, ...], durations: tuple[int, ...], meetings: int, limit: int) -> Graph | None:
-    """The graph for these items, the first `meetings` of them new; None when its table would have more than `limit` cells."""
+    """Return the graph for these items, the first `meetings` of them new; None if its table would exceed `limit` cells."""
     groups = _groups(conflicts, limit >> len(conflicts) if max(durations) == 1 else limit)
     if groups is None:
         return None
@@ -97,7 +93,7 @@ def graph_of(conflicts: tuple[int, ...], durations: tuple[int, ...], meetings: i
 
 
 def _groups(conflicts: tuple[int, ...], most: int) -> tuple[int, ...] | None:
-    """Every set of items of which no two are in conflict; None for more than `most`."""
+    """Return every set of items without a conflict; None if there are more than `most`."""
     groups = [(0, 0)]
     for item, others in enumerate(conflicts):
         groups += [(group | 1 << item, closed | others) for group, closed in groups if not closed >> item & 1]
@@ -115,7 +111,7 @@ def _subsets(groups: tuple[int, ...], items: int) -> NDArray[np.intp]:
 def _reached(
     groups: tuple[int, ...], conflicts: tuple[int, ...], durations: tuple[int, ...], starts: list[State], most: int
 ) -> dict[State, list[State | None]] | None:
-    """Every state that can be reached from these, in the order found, with its successors by group."""
+    """Return every state that is reachable from `starts`, in the order found, with its successors by group."""
     table: dict[State, list[State | None]] = {}
     waiting: dict[State, None] = dict.fromkeys(starts)
     while waiting:
@@ -138,52 +134,52 @@ def _after(state: State, group: int, conflicts: tuple[int, ...], durations: tupl
 
 BITS = LARGEST.bit_length() - 1
 BEST, WORST, AGENTS = 0, 1, 2
-"""Columns: the optimum, the worst schedule, each agent's least cost and each one's greatest, what the other scale says."""
+"""Columns: the optimum, the worst schedule, each agent's least and greatest cost, and the results on the other scale."""
 
 
 @dataclass(frozen=True)
 class Packing:
-    """The columns' weights for a problem, and how to read the numbers that they add up to."""
+    """The columns' weights for a problem, and the decoding of their sums."""
 
     problem: Problem
     shown: Problem | None
-    """The problem at the prices that are shown; None where those are the scored ones."""
+    """The problem at the shown prices; None if those equal the scored ones."""
 
     @cached_property
     def digit(self) -> int:
-        """Bits of one slot."""
+        """Number of bits of one slot."""
         return max(1, (self.problem.slots - 1).bit_length())
 
     @cached_property
     def second(self) -> int:
-        """Bits of a second part that is a cost."""
+        """Number of bits of a second part that is a cost."""
         return max(self.problem.most, self.shown.most if self.shown else 0).bit_length()
 
     @cached_property
     def wide(self) -> bool:
-        """Whether 64 bits are too few."""
+        """True if 64 bits are not enough."""
         return self.second + self.problem.most.bit_length() >= BITS
 
     @cached_property
     def shift(self) -> int:
-        """Bits of the second part."""
+        """Number of bits of the second part."""
         if self.wide:
             return max(self.second, self.digit * self.problem.count)
         return BITS - 1 - self.problem.most.bit_length()
 
     @cached_property
     def unreachable(self) -> int:
-        """Numbers from here on mean that there is none."""
+        """Numbers from here on mean that there is no schedule."""
         return 1 << (self.second + self.shift + 2) if self.wide else LARGEST
 
     @property
     def infinity(self) -> int:
-        """What stands for none; two of them can be added, and what is subtracted from one leaves it unreachable."""
+        """Value for no schedule; two of them can be added, and it stays unreachable after a subtraction."""
         return self.unreachable << 1
 
     @property
     def dtype(self) -> Any:
-        """What the numbers are."""
+        """Type of the numbers."""
         return object if self.wide else np.int64
 
     @cached_property
@@ -198,11 +194,11 @@ class Packing:
 
     @property
     def columns(self) -> int:
-        """How many questions are asked at once."""
+        """Number of questions that are answered at once."""
         return AGENTS + 2 * self.problem.agents + (2 if self.shown else 0)
 
     def weights(self, graph: Graph) -> Table:
-        """(slots, groups, columns): what a group that starts in a slot adds to each column; infinity where it may not."""
+        """Return (slots, groups, columns): the amount that a group adds to each column, or infinity if it may not start."""
         problem, agents = self.problem, self.problem.agents
         items = np.zeros((problem.count, problem.slots, self.columns), self.dtype)
         items[:] = (problem.prices.astype(self.dtype) << self.shift)[:, :, None]
@@ -220,11 +216,11 @@ class Packing:
         return np.ascontiguousarray(total)
 
     def deeper(self, graph: Graph) -> list[Table]:
-        """(slots, groups) for each further level of digits."""
+        """Return (slots, groups) for each further level of digits."""
         return [(graph.members @ self._digits(level)).T for level in range(1, len(self.levels))]
 
     def vectors(self, numbers: list[Table]) -> Table:
-        """The slots in a last axis, from the numbers of each level."""
+        """Return the slots, in a last axis, from the numbers of each level."""
         slots = np.zeros((*numbers[0].shape, self.problem.count), np.intp)
         for number, items in zip(numbers, self.levels, strict=True):
             for item in items:
@@ -232,7 +228,7 @@ class Packing:
         return slots
 
     def _digits(self, level: int) -> Table:
-        """(n, slots): the digit that an item in a slot is in this level; 0 for the items of other levels."""
+        """Return (n, slots): the digit of an item in a slot at this level; 0 for the items of other levels."""
         digits = np.zeros((self.problem.count, self.problem.slots), self.dtype)
         for item in self.levels[level]:
             digits[item] = np.arange(self.problem.slots).astype(self.dtype) << self._place(self.levels[level], item)
@@ -243,23 +239,23 @@ class Packing:
 
 
 LIMIT = 50_000_000
-"""Slots times states times groups beyond which the solver takes over: some seconds of work."""
+"""Maximum of slots times states times groups, beyond which the solver takes over; it takes some seconds."""
 
 BLOCK = 1 << 18
-"""Numbers in one array operation: what a processor's cache holds."""
+"""Numbers in one array operation, sized for a processor's cache."""
 
 EXACT = 1 << 53
-"""Sums of whole numbers below this are exact as floating-point numbers."""
+"""Sums of integers below this are exact as floating-point numbers."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What the programme found out, by subset of the meetings where a first axis says so; senses are BEST and WORST."""
+    """Results of the programme, by subset of the meetings if the first axis says so; senses are BEST and WORST."""
 
     problem: Problem
     graph: Graph
     possible: list[bool]
-    """(subsets): whether the subset can be scheduled; what else is said of one that cannot means nothing."""
+    """(subsets): True if the subset can be scheduled; other results for an impossible subset are undefined."""
 
     totals: list[list[int]]
     """(senses, subsets)"""
@@ -274,18 +270,18 @@ class Solution:
     """The optimum on the shown scale, and the least shown cost of a schedule that is optimal on the scored one."""
 
     tight: NDArray[np.bool_]
-    """(slots, groups, states): whether starting this group now belongs to a cheapest schedule of what is left."""
+    """(slots, groups, states): True if starting this group belongs to a cheapest schedule of the items left."""
 
     @cached_property
     def per_agent(self) -> list[list[list[int]]]:
-        """(senses, subsets, agents): what each agent pays directly."""
+        """(senses, subsets, agents): each agent's direct cost."""
         chosen = self.problem.costs[np.arange(self.problem.count), :, self.vectors]
         paid: list[list[list[int]]] = np.where(self.problem.bits[:, :, None], chosen, 0).sum(axis=2).tolist()
         return paid
 
     @cached_property
     def optima(self) -> int:
-        """How many schedules of all meetings are optimal, the places of prior meetings counted too."""
+        """Number of optimal schedules of all meetings, counting the places of prior meetings too."""
         if not self.possible[-1]:
             return 0
         counted = self._count(float)
@@ -300,12 +296,12 @@ class Solution:
 
 
 def solve(problem: Problem, shown: Problem | None = None, limit: int = LIMIT) -> Solution | None:
-    """Answer every question at once; None when the states are too many.
+    """Answer every question at once; None if there are too many states.
 
     Args:
         problem: the items, at the prices that count.
-        shown: the same at the other prices; left out where they are the same.
-        limit: the most slots times states times groups.
+        shown: the same at the other prices; omitted if they are equal.
+        limit: the maximum of slots times states times groups.
     """
     graph = graph_of(problem.conflicts, problem.durations, problem.meetings, limit // problem.slots)
     if graph is None:
@@ -331,7 +327,7 @@ def solve(problem: Problem, shown: Problem | None = None, limit: int = LIMIT) ->
 
 
 def _walk(packing: Packing, graph: Graph, weights: Table) -> tuple[Table, list[Table], Table]:
-    """The values and further digits of the first slot, by state, and of all slots what is still to be paid at best."""
+    """Return values and further digits of the first slot, by state, and the minimal remaining cost of all slots."""
     values = np.full((graph.states + 1, packing.columns), packing.infinity, packing.dtype)
     values[graph.done] = 0
     deeper = packing.deeper(graph)
@@ -354,7 +350,7 @@ def _walk(packing: Packing, graph: Graph, weights: Table) -> tuple[Table, list[T
 def _slot(
     values: Table, digits: list[Table], after: NDArray[np.intp], weights: Table, deeper: list[Table]
 ) -> tuple[Table, list[Table]]:
-    """The values of some states in one slot, from those of all states in the next."""
+    """Return the values of some states in one slot, from those of all states in the next."""
     options = values[after]
     options += weights[:, None, :]
     best = options.min(axis=0)
@@ -369,7 +365,7 @@ def _slot(
 
 
 def _capacity(problem: Problem, fits: NDArray[np.bool_]) -> list[bool]:
-    """Return which subsets fit into the agents' free cells, of those that can be placed."""
+    """Return which placeable subsets also fit into the agents' free cells."""
     takes = np.array([[mask >> agent & 1 for agent in range(problem.agents)] for mask in problem.masks[: problem.meetings]])
     needs = problem.bits[:, : problem.meetings] @ (takes * np.array(problem.durations[: problem.meetings])[:, None])
     possible: list[bool] = (fits & (needs <= np.array(problem.free)).all(axis=1)).tolist()

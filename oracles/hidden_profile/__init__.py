@@ -1,5 +1,5 @@
-"""Proofs about hidden profiles: read `decks`, `dealing`, then `certificate`, which asks them all.
+"""Proofs about hidden profiles: read `decks`, `dealing`, then `certificate`, which uses them all.
 
-Two witnesses answer the same questions: the table of worlds (`decks.Tabulated`) and a solver (`second.FrameSolver`). `groups`
-has the scripted seats, `session` what they must score; `guessers` those who only look at words; `dealing` proposes shapes.
+Two independent solvers answer the same questions: the table of worlds (`decks.Tabulated`) and a solver (`second.FrameSolver`).
+`groups` has the scripted seats, `session` their expected scores; `guessers` use only words; `dealing` proposes shapes.
 """

@@ -1,17 +1,12 @@
-"""Guessers that read one hand and hear nothing, and what they are shown.
+"""Guessers that see one hand and no discussion: rules that a reader who knows how such tasks are written would try.
 
-Guessers that read one hand and hear nothing: rules that somebody who knows how such tasks are written would try.
+Each is a function from a seat's view of a deal (`Sight`) to the options among which it cannot choose; its score is the key's
+share of them. They are evaluated over every deal and every seat of a deck, so scores are exact. Check C9 bounds all rules that
+use one hand of one deck; the named rules here once broke a suite, and two rules learn from other decks.
 
-Each is a function from what a seat can see in a deal to the options it cannot choose between; its score is the key's share of
-them. They are played over every deal of a deck and every seat, so scores are exact. Check C9 bounds all rules by one hand of
-one deck at once; these are the ones that once broke a suite, by name, and two that learn from the other decks.
-
-A guesser that learns: what do keys of other decks have in common, that one hand shows? A linear score over what is to be seen
-of each option, fitted as a logistic regression of "is the key" over all hands of all deals of the decks but the one that it is
-asked about. The weights are data (`learned.json`), so this needs no scikit-learn; `tests/hidden_profile/fitting.py` fits them,
-and a test does it again.
-
-What one seat has before it in one deal, and what it is to guess from that without a word said.
+The learned guesser is a linear score over the visible features of each option, fitted as a logistic regression of "is the key"
+over all hands of all deals of all decks but the one that it guesses. Its weights are data (`learned.json`), so scikit-learn is
+not needed here; `tests/hidden_profile/fitting.py` fits them, and a test repeats it.
 """
 
 from __future__ import annotations
@@ -36,38 +31,38 @@ Options = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Sight:
-    """What one seat has before it in one deal; seats count from 1."""
+    """A seat's view of one deal; seats count from 1."""
 
     scenario: Scenario
     seat: int
 
     @cached_property
     def shared(self) -> tuple[Fact, ...]:
-        """The facts that everybody has."""
+        """The facts that all seats have."""
         return self._of("shared")
 
     @cached_property
     def private(self) -> tuple[Fact, ...]:
-        """The deciding facts that it has itself."""
+        """The seat's own deciding facts."""
         return self._of("private")
 
     @cached_property
     def idle(self) -> tuple[Fact, ...]:
-        """Its idle notes."""
+        """The seat's own idle notes."""
         return self._of("noise")
 
     @cached_property
     def leader(self) -> str | None:
-        """The option that looks best by the shared facts."""
+        """The option that the shared facts favour."""
         return worlds.leading(self.scenario, [fact.id for fact in self.shared])
 
     def impression(self, *facts: Fact) -> dict[str, int]:
-        """Return how each option looks by these facts."""
+        """Return the impression that these facts make of each option."""
         return worlds.surface(self.scenario, [fact.id for fact in facts])
 
     @cached_property
     def handout(self) -> Handout:
-        """The brief and all its facts, as a guesser by words reads them."""
+        """The brief and all facts of the seat, as a guesser by words reads them."""
         return handout(self.scenario, [fact.id for fact in (*self.shared, *self.private, *self.idle)])
 
     def _of(self, scope: str) -> tuple[Fact, ...]:
@@ -76,11 +71,11 @@ class Sight:
 
 
 Adversary = Callable[[Sight], Options]
-"""From what a seat has before it to the options that it cannot choose between."""
+"""Function from a seat's view to the options among which it cannot choose."""
 
 
 LESSONS = ("hidden keys", "both kinds")
-"""What it was taught: the keys of hidden deals alone, or those of both kinds of deals."""
+"""Training data: the keys of hidden deals only, or those of both kinds of deals."""
 
 FILE = Path(__file__).with_name("learned.json")
 FEATURES = (
@@ -92,7 +87,7 @@ FEATURES = (
 
 
 class Weights(Strict):
-    """By lesson and by the scenario that was left out, a weight for each feature; "" is for scenarios that it never met."""
+    """A weight for each feature, by lesson and by the scenario that was left out; "" is for unseen scenarios."""
 
     features: tuple[str, ...]
     lessons: Mapping[str, Mapping[str, tuple[float, ...]]]
@@ -100,25 +95,25 @@ class Weights(Strict):
 
 @cache
 def weights() -> Weights:
-    """The weights as committed."""
+    """Return the committed weights."""
     return Weights.model_validate_json(FILE.read_bytes())
 
 
 def learned(seen: Sight, lesson: str) -> Options:
-    """The options that score best by what was learnt without this scenario."""
+    """Return the options with the best score, by weights fitted without this scenario."""
     by_scenario = weights().lessons[lesson]
     return best_by(by_scenario.get(seen.scenario.id, by_scenario[""]), features(seen))
 
 
 def best_by(weighed: tuple[float, ...], shown: Mapping[str, tuple[float, ...]]) -> Options:
-    """The options with the highest weighted sum; sums that differ by rounding are level."""
+    """Return the options with the highest weighted sum; sums that differ by rounding are equal."""
     sums = {option: sum(w * x for w, x in zip(weighed, values, strict=True)) for option, values in shown.items()}
     best = max(sums.values())
     return tuple(option for option, total in sums.items() if total > best - 1e-9)
 
 
 def features(seen: Sight) -> dict[str, tuple[float, ...]]:
-    """By option, what is to be seen of it on this hand, in the order of FEATURES."""
+    """Return the features of each option on this hand, in the order of FEATURES."""
     shared, own = seen.impression(*seen.shared), seen.impression(*seen.private)
     ranks = sorted(set(shared.values()), reverse=True)
     sentences = naming(seen.handout)
@@ -139,7 +134,7 @@ def features(seen: Sight) -> dict[str, tuple[float, ...]]:
 
 
 def ranked(seen: Sight, rank: int, *, hand: bool) -> Options:
-    """The options that look `rank`-th best, from 1, by the shared facts or by the hand; the worst where there are fewer."""
+    """Return the options at rank `rank`, from 1, by the shared facts or by the hand; the worst if there are fewer ranks."""
     score = seen.impression(*seen.shared, *(seen.private if hand else ()))
     places = sorted(set(score.values()), reverse=True)
     wanted = places[min(rank, len(places)) - 1]
@@ -147,24 +142,24 @@ def ranked(seen: Sight, rank: int, *, hand: bool) -> Options:
 
 
 def not_the_leader(seen: Sight) -> Options:
-    """Any option but the leader."""
+    """Return all options but the leader."""
     return tuple(option for option in seen.scenario.option_ids if option != seen.leader)
 
 
 def own_note(seen: Sight, *, avoided: bool) -> Options:
-    """Of those but the leader, the options that its own deciding facts touch, or do not touch."""
+    """Return the options other than the leader that the seat's own deciding facts concern, or do not concern if `avoided`."""
     touched = {option for fact in seen.private for option in fact.about}
     return _of_the_others(seen, lambda option: (option in touched) is not avoided)
 
 
 def idle_note(seen: Sight) -> Options:
-    """Of those but the leader, the options that its idle notes name."""
+    """Return the options other than the leader that the seat's idle notes name."""
     named = {option for fact in seen.idle for option in fact.about}
     return _of_the_others(seen, lambda option: option in named)
 
 
 def mentioned(seen: Sight, *, most: bool) -> Options:
-    """Of those but the leader, the option that its notes touch most, or least."""
+    """Return the options other than the leader that the seat's notes concern most, or least."""
     counts = Counter(option for fact in (*seen.private, *seen.idle) for option in fact.about)
     others = not_the_leader(seen)
     wanted = (max if most else min)(counts[option] for option in others)
@@ -172,14 +167,14 @@ def mentioned(seen: Sight, *, most: bool) -> Options:
 
 
 def by_sign(seen: Sight, sign: int) -> Options:
-    """The option for which (1) or against which (-1) its own deciding facts speak most."""
+    """Return the options for which (1) or against which (-1) the seat's own deciding facts speak most."""
     score = seen.impression(*seen.private)
     best = max(sign * points for points in score.values())
     return tuple(option for option, points in score.items() if sign * points == best)
 
 
 def second_guess(seen: Sight) -> Options:
-    """The rule that once found 72 %: not the leader nor what my note is about, else what my idle note names, else second."""
+    """Apply the rule that once found 72 %: neither the leader nor what my note is about, else my idle note's, else second."""
     others = own_note(seen, avoided=True)
     named = tuple(option for option in others if any(option in fact.about for fact in seen.idle))
     return others if len(others) == 1 else named or ranked(seen, 2, hand=False)
@@ -201,12 +196,12 @@ ADVERSARIES: Mapping[str, Adversary] = {
     **{f"by text, {name}": partial(lambda seen, guess: guess(seen.handout), guess=guess) for name, guess in BY_TEXT.items()},
     **{f"learned, {lesson}": partial(learned, lesson=lesson) for lesson in LESSONS},
 }
-"""By name."""
+"""Adversaries by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What a guesser scores over the deals of one deck, seats taken together."""
+    """Score of a guesser over the deals of one deck, averaged over seats."""
 
     hidden: Fraction
     manifest: Fraction
@@ -218,7 +213,7 @@ class Guess:
 
 
 def guessed_by_hand(draws: Draws, adversary: Adversary) -> Guess:
-    """The expected score of an adversary on a deck, exact."""
+    """Return the exact expected score of an adversary on a deck."""
     told: dict[tuple[str, ...], Options] = {}
     total = dict.fromkeys(KINDS, Fraction(0))
     for draw, chance in draws.chance.items():
@@ -231,6 +226,6 @@ def guessed_by_hand(draws: Draws, adversary: Adversary) -> Guess:
 
 
 def _of_the_others(seen: Sight, wanted: Callable[[str], bool]) -> Options:
-    """The options but the leader of which something is so; all of these where it is of none."""
+    """Return the options other than the leader that satisfy a condition; all of these if none does."""
     others = not_the_leader(seen)
     return tuple(filter(wanted, others)) or others

@@ -1,22 +1,17 @@
 """Certificates of scenarios and decks, and the numbers of people for whom a deck holds.
 
-What is on record of a scenario with one deal: that nothing is proved of it, its hands, and how far words give it away.
+A scenario with one deal names its key in the file, so nothing is proved of it (decision 0022): its certificate has its hands,
+and the scores of guessers by words. The certificate of a deck has checks, deals, the information in hands, and the scores of
+scripted groups. Scores are exact: every group plays every deal, weighted by its probability; they become floats at the end.
 
-Such a scenario names its key, so whoever has seen the file knows it (decision 0022); only decks are proved.
-
-The certificate of a deck, as tests/oracle.json holds it: checks, deals, what hands tell, what scripted groups must score.
-Scores are by enumeration: every deal is played by every group, and counted as often as it is drawn. Chances are floats for
-readers, made from exact ones at the last moment.
-
-The numbers of people to whom a deck can be dealt so that its certificate still holds, and how.
-
-1. Fewer people: whole hands come together on one. More people: a hand is parted, and its idle notes with it; where there are
-   fewer notes than parts, some people hold the same one. No card changes, and no hand is both parted and put with another.
-2. A dealing holds where on every hand of every deal nothing is settled and the leader leads (C2), enough people hold something
-   necessary (C3), and no hand tells (C9). What a hand tells depends on its cards alone, so each set of cards is asked once.
-3. Of all dealings for a number of people the one is taken whose worst hand tells least, the first of equals; the prover then
-   proves it whole. A number for which none holds is not listed.
-4. A deck whose brief names its people, or counts them in words that cannot be changed, is for its own number alone.
+Other numbers of people:
+1. For fewer people, whole hands are combined. For more people, a hand is split, with its idle notes; if there are fewer notes
+than parts, some people hold the same one. No card changes, and no hand is both split and combined.
+2. A dealing holds if on every hand of every deal nothing is settled and the leader leads (C2), enough people hold a necessary
+card (C3), and no hand tells the key (C9). Results depend only on a hand's cards, so each set of cards is computed once.
+3. The dealing whose worst hand tells least is chosen, the first of a tie; the prover then proves it completely. A number of
+people without such a dealing is not listed.
+4. A deck whose brief names its people, or counts them in words that cannot be changed, is for its own number only.
 """
 
 from __future__ import annotations
@@ -38,13 +33,13 @@ from worlds.hidden_profile.rules.worlds import tabulate
 
 
 def certify(scenario: Scenario) -> Certificate:
-    """The certificate, which says that there is none: no check is asked, nor would fail."""
+    """Return the certificate of a scenario with one deal, which states that nothing is proved."""
     hands = {str(seat): scenario.hand(seat) for seat in scenario.seats}
     return Certificate(scenario=scenario.id, certified=False, hands=hands, guessers=scored(scenario))
 
 
 FEWEST, MOST = 3, 8
-"""People that a deck may be for."""
+"""Numbers of people that a deck may be for."""
 
 Partition = list[list[int]]
 
@@ -62,7 +57,7 @@ class Sized(NamedTuple):
 
 
 def sizes(deck: Deck) -> tuple[Sized, ...]:
-    """Every number of people but the deck's own at which a dealing holds; raises ValueError where a table is too large."""
+    """Return every other number of people for which a dealing holds; raises ValueError if a table is too large."""
     words = [deck.brief, *(text.text for card in deck.cards for text in card.texts)]
     if deck.named or any(counted_otherwise(text, deck.agents) for text in words):
         return ()
@@ -72,7 +67,7 @@ def sizes(deck: Deck) -> tuple[Sized, ...]:
 
 
 class _Case:
-    """One deck, with what is known of its hands so far."""
+    """One deck, with cached results on its hands."""
 
     def __init__(self, deck: Deck) -> None:
         self._deck, self._logic, self._draws = deck, Tabulated(deck), Draws(deck)
@@ -86,7 +81,7 @@ class _Case:
         self._told = cache(self._told_by)
 
     def best(self, people: int) -> Sized | None:
-        """The dealing to so many people that tells least and holds; None where none does."""
+        """Return the valid dealing to `people` people that tells least; None if there is none."""
         dealings = self._merged(people) if people < self._deck.agents else self._parted(people)
         holding = []
         for hands in dealings:
@@ -99,7 +94,7 @@ class _Case:
         return None
 
     def _merged(self, people: int) -> Iterator[Hands]:
-        """Whole hands together."""
+        """Yield the dealings that combine whole hands."""
         for groups in partitions(list(self._deck.seats), people):
             yield tuple(
                 tuple(dict.fromkeys(card for seat in group for card in (*self._held[seat], *self._notes[seat])))
@@ -107,7 +102,7 @@ class _Case:
             )
 
     def _parted(self, people: int) -> Iterator[Hands]:
-        """Every hand whole or in parts."""
+        """Yield the dealings that leave each hand whole or split it."""
         ways = [list(self._parts(seat)) for seat in self._deck.seats]
         for chosen in product(*ways):
             if sum(map(len, chosen)) == people:
@@ -127,12 +122,12 @@ class _Case:
         return tuple(sorted(card for card in hand if card in self._private))
 
     def _enough(self, hands: Hands) -> bool:
-        """Return whether enough people hold something necessary in every deal (C3)."""
+        """Return True if enough people hold a necessary card in every deal (C3)."""
         least = max(2, len(hands) - 1)
         return all(sum(not needed.isdisjoint(hand) for hand in hands) >= least for needed in self._needed)
 
     def _told_by(self, own: tuple[str, ...]) -> tuple[Fraction, Fraction] | None:
-        """Return what a hand with these private cards tells; None where it tells too much, or C2 does not hold on it."""
+        """Return the information in a hand with these private cards; None if it is too high, or if C2 fails."""
         cards: list[Card] = [*self._shared, *(self._private[card] for card in own)]
         informed, hidden = told_by(self._draws, cards)
         if informed > INFORMED_MOST or hidden > self._most_hidden:
@@ -142,7 +137,7 @@ class _Case:
 
 
 def partitions(items: list[int], count: int) -> Iterator[Partition]:
-    """Every way to put these into so many groups, none of them empty."""
+    """Yield every partition of the items into `count` non-empty groups."""
     if not items:
         if not count:
             yield []
@@ -161,7 +156,7 @@ MEASURES = ("average", "majority", "grounded")
 
 
 def certify_deck(deck: Deck) -> Certificate:
-    """The certificate, certified or not; raises ValueError where the deck has too many atoms for a table of worlds."""
+    """Return the certificate, certified or not; raises ValueError if the deck has too many atoms for a table of worlds."""
     proof, draws, logic = prove_deck(deck), Draws(deck), Tabulated(deck)
     known = Certificate(
         scenario=deck.id, certified=proof.certified, mechanism=deck.mechanism, open=tuple(card.id for card in deck.open),
@@ -179,7 +174,7 @@ def certify_deck(deck: Deck) -> Certificate:
 
 
 def scores(draws: Draws, kind: Kind) -> dict[str, Accuracy]:
-    """Return what each group scores over the deals of a kind."""
+    """Return the scores of each group over the deals of a kind."""
     total = {name: dict.fromkeys(MEASURES, Fraction(0)) for name in GROUPS}
     for draw in draws.of(kind):
         table = tabulate(draws.deck.scenario(draw.versions, draw.key or "", draw.leader or ""))

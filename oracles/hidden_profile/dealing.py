@@ -1,16 +1,16 @@
-"""Finds the deals of a deck: of all the ways to choose its texts, a list on which no hand tells the key, or the nearest to it.
+"""Search for the deals of a deck on which no hand tells the key, or as little as possible, and for shapes of decks.
 
-1. A choice of texts is a deal where all facts leave one option and exclude the others, one option leads on every hand, no hand
-   settles anything, and enough seats hold something without which the key is not proved.
-2. Among these the solver takes as many hidden as manifest ones, and every key of the hidden ones equally often, so that the
-   worst seat's hand is worth as little as possible, and then all hands together (C9).
+Deals:
+1. A choice of texts is a candidate if all facts leave one option and exclude the others, one option leads on every hand, no
+hand settles anything, and enough seats hold a card that the proof of the key needs.
+2. The solver chooses as many hidden as manifest candidates, with equally frequent keys of hidden ones, so that the worst seat's
+hand tells as little as possible, and then all hands together (C9).
 
-Shapes for authors: decks of anonymous atoms that pass every check, to be dressed in words by somebody else.
-
-1. A shape has a gate for each option, the leader's first: what puts it out. Every atom of a gate is one private card with two
-   texts, so that it is so, or is not so; or else all options are counted, and every card is worth points to one of them.
-2. Cards go round the table in several ways, to one person each or to two. The first way on which there are deals is taken, and
-   on it every impression of a small grid that the prover certifies. No chance is involved.
+Shapes are decks of anonymous atoms that pass every check; authors write words for them.
+1. A shape has a gate for each option, the leader's first, which rules it out. Every atom of a gate is one private card with two
+texts, for true and false. Alternatively all options have points, and every card is worth points to one of them.
+2. Cards are dealt in several ways, to one person each or to two. The first way with valid deals is used, with every impression
+of a small grid that the prover certifies. No randomness is involved.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from oracles.hidden_profile.decks import LEAST_DEALS, Tabulated, necessary, prov
 from worlds.hidden_profile.rules.deck import DECK, Deals, Deck, leader_of
 
 MOST_DEALS = 24
-"""Deals of a kind that are tried for; fewer where that is not possible."""
+"""Desired number of deals of a kind; fewer if that is not possible."""
 
 _SECONDS = 20.0
 
@@ -38,26 +38,26 @@ class Candidate(NamedTuple):
     key: str
     leader: str
     hands: tuple[tuple[str, ...], ...]
-    """By seat, what it reads."""
+    """For each seat, the texts that it reads."""
 
     @property
     def manifest(self) -> bool:
-        """Whether the option that leads is right."""
+        """True if the leading option is correct."""
         return self.key == self.leader
 
 
 def candidates(deck: Deck) -> Iterator[Candidate]:
-    """Every choice of texts that could be a deal; raises ValueError where the deck has too many atoms for a table."""
+    """Yield every choice of texts that could be a deal; raises ValueError if the deck has too many atoms for a table."""
     yield from (one for one in _tried(deck) if isinstance(one, Candidate))
 
 
 def refused(deck: Deck) -> Counter[str]:
-    """Return why the other choices of texts could be no deals, and how many of them for each reason."""
+    """Count the reasons why the other choices of texts are no candidates."""
     return Counter(one for one in _tried(deck) if isinstance(one, str))
 
 
 def _tried(deck: Deck) -> Iterator[Candidate | str]:
-    """Of each choice of texts the candidate, or why it is none."""
+    """Yield, for each choice of texts, the candidate or the reason why it is none."""
     logic = Tabulated(deck)
     for digits in product(*(range(len(card.texts)) for card in deck.open)):
         versions = "".join(map(str, digits))
@@ -81,9 +81,9 @@ def _tried(deck: Deck) -> Iterator[Candidate | str]:
 
 
 def find_deals(deck: Deck, most: int = MOST_DEALS) -> Deals:
-    """The deals on which hands tell least, `most` of a kind or as many as there can be; what stands in the deck is not read.
+    """Return the deals on which hands tell least, up to `most` of a kind; the deals in the deck are ignored.
 
-    Raises ValueError where there are no hidden or no manifest deals, or only one option is ever the key of hidden ones.
+    Raises ValueError if there are no hidden or no manifest deals, or if only one option is ever the key of hidden ones.
     """
     known = list(candidates(deck))
     hidden = [one for one in known if not one.manifest]
@@ -101,7 +101,7 @@ def find_deals(deck: Deck, most: int = MOST_DEALS) -> Deals:
 
 
 class _Search:
-    """One question to the solver: which of the candidates are deals?"""
+    """Solver that chooses the deals among the candidates."""
 
     def __init__(self, deck: Deck, hidden: Sequence[Candidate], manifest: Sequence[Candidate]) -> None:
         from ortools.sat.python import cp_model  # noqa: PLC0415 - heavy
@@ -112,7 +112,7 @@ class _Search:
         self._taken = {one.versions: self._model.new_bool_var(one.versions) for one in (*hidden, *manifest)}
 
     def chosen(self, keys: Sequence[str], count: int, beside: int) -> Deals | None:
-        """So many different hidden and manifest deals that tell least; None where there are not so many."""
+        """Return `count` hidden and `beside` manifest deals that tell least; None if there are not enough."""
         for key in keys:
             self._model.add(self._number(one for one in self._hidden if one.key == key) == count // len(keys))
         self._model.add(self._number(self._manifest) == beside)
@@ -144,7 +144,7 @@ class _Search:
         return sum(self._taken[one.versions] for one in known)
 
     def _told(self, known: Iterable[Candidate], place: int, weights: dict[bool, int]) -> Any:
-        """For one seat, the sum over its hands of the option that is right most often."""
+        """Return, for one seat, the sum over its hands of the weight of the most frequent key."""
         right: defaultdict[tuple[str, ...], defaultdict[str, list[Candidate]]] = defaultdict(lambda: defaultdict(list))
         for one in known:
             right[one.hands[place]][one.key].append(one)
@@ -161,22 +161,22 @@ Json = dict[str, Any]
 Gate = Literal["match", "chain", "and", "points"]
 
 _ATOMS: dict[Gate, int] = {"match": 2, "chain": 3, "and": 3, "points": 3}
-"""How many atoms a gate has."""
+"""Number of atoms of a gate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How options are put out.
+    """Mechanism that rules options out.
 
-    `match`: where one of two things is so, and the other not. `chain`: where an odd number of three things is so. `and`: where
-    three things are so. `points`: where another option has more of three things.
+    `match`: one of two things holds, and the other does not. `chain`: an odd number of three things hold. `and`: three things
+    hold. `points`: another option has more of three things.
     """
 
     gates: tuple[Gate, ...]
-    """The leader's first."""
+    """Gates, the leader's first."""
 
     people: tuple[int, ...]
-    """For how many people there are certified decks of this shape."""
+    """Numbers of people for which there are certified decks of this shape."""
 
 
 SHAPES: dict[str, Shape] = {
@@ -188,18 +188,18 @@ SHAPES: dict[str, Shape] = {
     "chain, match": Shape(("match", "chain", "match"), (3, 4, 5, 6)),
     "tally": Shape(("points",) * 3, (3, 4, 5)),
 }
-"""By name, which is also the mechanism that a deck says of itself."""
+"""Shapes by name, which is also the mechanism of their decks."""
 
 _SCORES = ((5, 1, -2), (4, 2, -1), (3, 1, 0), (6, 2, 0), (4, -1, 1))
-"""Of the leader, the next option and the others, by the shared facts."""
+"""Impressions of the leader, the next option and the others, by the shared facts."""
 
 _WORTH = 3
-"""Points for each thing that is counted; the start, below it, says who wins where two options have equally many."""
+"""Points for each counted thing; the smaller initial points break ties."""
 
 
 @cache
 def search(name: str, agents: int) -> tuple[Deck, ...]:
-    """Every certified deck of a shape on the grid; none where no dealing holds. Raises KeyError for a name that is none."""
+    """Return every certified deck of a shape on the grid, () if no dealing holds; raises KeyError for an unknown name."""
     dealt = _dealt(name, agents)
     if dealt is None:
         return ()
@@ -208,7 +208,7 @@ def search(name: str, agents: int) -> tuple[Deck, ...]:
 
 
 def _dealt(name: str, agents: int) -> tuple[tuple[tuple[int, ...], ...], Deals] | None:
-    """The first way to hand out the cards of a shape on which there are deals, and these; None where there is none."""
+    """Return the first way to deal the cards of a shape that has valid deals, and these; None if there is none."""
     shape = SHAPES[name]
     for holders in _ways(sum(_ATOMS[gate] for gate in shape.gates), agents):
         bare = _deck(name, shape, holders, _SCORES[0], None)
@@ -224,7 +224,7 @@ def _dealt(name: str, agents: int) -> tuple[tuple[tuple[int, ...], ...], Deals] 
 
 
 def _ways(count: int, agents: int) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """Ways to hand out so many cards: by what step one goes round the table, and whether a second person holds each too."""
+    """Yield the ways to deal `count` cards: by step around the table, and with or without a second holder."""
     for second, step in product((0, *range(1, agents)), range(1, agents)):
         places = [(card * step + card // agents) % agents for card in range(count)]
         yield tuple(tuple(sorted({place + 1, (place + second) % agents + 1})) for place in places)
@@ -267,14 +267,14 @@ def _deck(name: str, shape: Shape, holders: tuple[tuple[int, ...], ...], scores:
 
 
 def _rules(shape: Shape, options: list[str], atoms: dict[str, list[str]]) -> list[Json]:
-    """For each option the ways in which its gate puts it out; options that are counted have none."""
+    """Return the rules by which each option's gate rules it out; options with points have none."""
     bodies = [(option, when) for option, gate in zip(options, shape.gates, strict=True) for when in _bodies(gate)]
     literals = [[atom if so else f"!{atom}" for atom, so in zip(atoms[option], when, strict=True)] for option, when in bodies]
     return [{"id": f"r{n}", "when": literals[n - 1], "out": option} for n, (option, _) in enumerate(bodies, 1)]
 
 
 def _bodies(gate: Gate) -> list[tuple[bool, ...]]:
-    """Return what is so of a gate's atoms where it puts its option out."""
+    """Return the truth values of a gate's atoms for which it rules its option out."""
     if gate == "points":
         return []
     every = product((True, False), repeat=_ATOMS[gate])
@@ -282,7 +282,7 @@ def _bodies(gate: Gate) -> list[tuple[bool, ...]]:
 
 
 def _tally(options: list[str], atoms: dict[str, list[str]]) -> Json:
-    """A point rule by which no two options are level: of equals the one that comes first in the file is ahead."""
+    """Return a point rule without ties: of options with equal points, the first one in the file wins."""
     return {
         "points": {option: dict.fromkeys(atoms[option], _WORTH) for option in options},
         "start": {option: len(options) - place for place, option in enumerate(options, 1)},
@@ -290,13 +290,13 @@ def _tally(options: list[str], atoms: dict[str, list[str]]) -> Json:
 
 
 def _open(place: int, option: str, holders: tuple[int, ...]) -> Json:
-    """A private card about an option: a thing is so, or it is not."""
+    """Return a private card about an option, with a text for true and one for false."""
     texts = [{"asserts": [literal], "about": [option]} for literal in (f"a{place}", f"!a{place}")]
     return _card(f"u{place}", "private", list(holders), texts)
 
 
 def _card(identity: str, scope: str, holders: list[int], texts: list[Json]) -> Json:
-    """A card whose texts say their own names."""
+    """Return a card whose texts state their own names."""
     words = [f"Note {identity} number {number} here." for number in range(len(texts))]
     said = [{"text": text, "cues": [[text.lower().rstrip(".")]], **more} for text, more in zip(words, texts, strict=True)]
     return {"id": identity, "scope": scope, "holders": holders, "texts": said}

@@ -1,7 +1,7 @@
-"""A prover that cannot say no proves nothing: ways to spoil any certified deck, and the check that must notice each.
+"""Mutation tests of the prover: ways to spoil any certified deck, and the check that must fail for each.
 
-Each is the smallest change that works on every certified deck, whatever its mechanism: so a mutant that passes speaks against
-the prover, never against the mutant.
+Each is the smallest change that works on every certified deck, whatever its mechanism. So a mutant that passes shows a fault of
+the prover, never of the mutant.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ class DeckMutant(NamedTuple):
 
     name: str
     check: str
-    """The check that must fail; others may."""
+    """The check that must fail; others may fail too."""
 
     deck: Deck
 
 
 def spoiled(deck: Deck) -> tuple[DeckMutant, ...]:
-    """The mutants of a certified deck."""
+    """Return the mutants of a certified deck."""
     return tuple(DeckMutant(name, check, spoil(deck)) for name, check, spoil in _SPOILS)
 
 
@@ -79,7 +79,7 @@ def _one_key_only(deck: Deck) -> Deck:
 
 
 def _told_by_a_word(deck: Deck) -> Deck:
-    """A shared card has one word more where the leader is right: who knows the deck by heart knows the kind."""
+    """Add one word to a shared card if the leader is correct, so that a reader who knows the deck knows the kind."""
     card = next(card for card in deck.of_scope("shared") if len(card.texts) == 1)
     place = sum(other.id != card.id and deck.cards.index(other) < deck.cards.index(card) for other in deck.open)
     deals = {
@@ -114,7 +114,7 @@ def _texts(card: Card, **changes: Any) -> list[dict[str, Any]]:
 
 
 def _changed(deck: Deck, cards: Mapping[str, Mapping[str, Any]] | None = None, **changes: Any) -> Deck:
-    """The deck with changed cards and fields, validated anew: a copy would keep what the old one had derived."""
+    """Return the deck with changed cards and fields; it is validated anew, since a copy would keep derived values."""
     document = deck.model_dump(by_alias=True)
     document["cards"] = [card | (cards or {}).get(card["id"], {}) for card in document["cards"]]
     return Deck.model_validate(document | changes)

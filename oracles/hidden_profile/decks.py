@@ -1,22 +1,15 @@
-"""Checks of a deck, by name, and the questions that they ask of a proof.
+"""Checks of a deck, by name: is it a set of hidden profiles, and does no hand tell the key?
 
-Is a deck a set of hidden profiles, and does no hand tell the key? Every check by name, saying what is wrong where it fails.
+A check is a function from a case to the objections against the deck; it holds if there are none. Logic is delegated to either
+solver (`Tabulated`, `second.FrameSolver`); beliefs are computed over the deals. C6 and C7 examine words instead of logic
+(specification, 2.4), folded like cues (`rules.hearing`), so case and curly quotes make no difference.
 
-A check is a function from a hearing of the deck to the sentences that speak against it: none, and it holds. What facts prove is
-asked of any witness (`Tabulated`, `second.FrameSolver`); what a seat may believe is counted over the deals.
-
-The checks of a certificate that read words instead of logic: what gives a fact away, and where a verdict stands. Specification,
-2.4: C6, C7. Words are folded as cues are (`rules.hearing`), so case and curly quotes hide nothing.
-
-The questions that a proof asks of a deck, whoever answers; the first witness has a table of worlds.
-
-C9: what a hand tells, without a word said, to a seat that knows the deck by heart; exact, over the deals as drawn.
-
+C9 is the information in a hand for a seat that knows the deck by heart, exact, over the deals as drawn.
 For each seat, h over the hands that it can be dealt and o over the options:
-(a) sum_h max_o [P(h, key = o | hidden) + P(h, key = o | manifest)] - 1 is the most that any rule by one hand can make of
-    informedness, J = Y_hidden + Y_manifest - 1. Always following the leader and always rejecting it make 0.
-(b) sum_h max_o P(h, key = o | hidden) is the most that it can make of the hidden deals alone; with M options that can be the
-    key there, a blind guess among them makes 1/M.
+(a) sum_h max_o [P(h, key = o | hidden) + P(h, key = o | manifest)] - 1 is the maximum of informedness,
+ J = Y_hidden + Y_manifest - 1, for any rule that uses one hand. Always following the leader and always rejecting it give 0.
+(b) sum_h max_o P(h, key = o | hidden) is its maximum on the hidden deals alone; with M options that can be the key there, a
+ blind guess among them gives 1/M.
 """
 
 from __future__ import annotations
@@ -37,15 +30,15 @@ from worlds.hidden_profile.rules.scenario import Frame
 from worlds.hidden_profile.rules.worlds import Worlds, worlds_of
 
 INFORMED_MOST = Fraction(10, 100)
-"""The bound of (a) for every seat, and of (b) above 1/M."""
+"""Limit of (a) for every seat, and of (b) above 1/M."""
 
 INFORMED_MEAN = Fraction(5, 100)
-"""The bound of the mean over scenarios of each one's worst seat, (a)."""
+"""Limit of the mean over scenarios of each one's worst seat, (a)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """How much the hands of one seat give away."""
+    """Information that the hands of one seat give away."""
 
     seat: int
     informed: Fraction
@@ -56,18 +49,18 @@ class Tell:
 
 
 def keys(draws: Draws) -> tuple[str, ...]:
-    """The options that are the key of some hidden deal, in the file's order; there are M."""
+    """Return the M options that are the key of some hidden deal, in the file's order."""
     those = {draw.key for draw in draws.of("hidden")}
     return tuple(option for option in draws.deck.option_ids if option in those)
 
 
 def tells(draws: Draws) -> tuple[Tell, ...]:
-    """Both sums for each seat."""
+    """Return both sums for each seat."""
     return tuple(_tell(draws, seat) for seat in draws.deck.seats)
 
 
 def hand_of(deck: Deck, draw: Draw, seat: int) -> tuple[str, ...]:
-    """Return what a seat reads in a deal: the texts of the shared cards and of its own."""
+    """Return the texts that a seat reads in a deal: those of the shared cards and of its own."""
     return deck.texts(draw.versions, deck.seen_by(seat))
 
 
@@ -76,7 +69,7 @@ def _tell(draws: Draws, seat: int) -> Tell:
 
 
 def told_by(draws: Draws, cards: Sequence[Card]) -> tuple[Fraction, Fraction]:
-    """Both sums for a hand of these cards."""
+    """Return both sums for a hand of these cards."""
     both: defaultdict[tuple[str, ...], defaultdict[str, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
     hidden: defaultdict[tuple[str, ...], defaultdict[str, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
     for draw, chance in draws.chance.items():
@@ -89,23 +82,23 @@ def told_by(draws: Draws, cards: Sequence[Card]) -> tuple[Fraction, Fraction]:
 
 
 class Questions(Protocol):
-    """What known facts prove; the facts of a scenario go by their ids, the texts of a deck by the names of `Deck.asserted`."""
+    """Conclusions from known facts; facts of a scenario are named by ids, texts of a deck as in `Deck.asserted`."""
 
     def consistent(self, known: Collection[str]) -> bool:
-        """Return whether there is a world in which the facts hold."""
+        """Return True if the facts hold in some world."""
         ...
 
     def excluded(self, known: Collection[str]) -> frozenset[str]:
-        """The options that are out in every such world; none where there is no such world."""
+        """Return the options that are out in every such world; empty if there is no such world."""
         ...
 
     def settled(self, known: Collection[str]) -> str | None:
-        """The option that facts and promise leave alone, or None."""
+        """Return the only option that facts and promise leave, or None."""
         ...
 
 
 class Tabulated:
-    """The first witness: every world, in one table; raises ValueError where there are too many (`worlds.LIMIT`)."""
+    """First solver: a table of all worlds; raises ValueError if there are too many (`worlds.LIMIT`)."""
 
     table: Worlds
 
@@ -113,15 +106,15 @@ class Tabulated:
         self.table = worlds_of(frame)
 
     def consistent(self, known: Collection[str]) -> bool:
-        """Return whether there is a world in which the facts hold."""
+        """Return True if the facts hold in some world."""
         return bool(self.table.known(known))
 
     def excluded(self, known: Collection[str]) -> frozenset[str]:
-        """The options that are out in every such world; none where there is no such world."""
+        """Return the options that are out in every such world; empty if there is no such world."""
         return worlds.excluded(self.table, known)
 
     def settled(self, known: Collection[str]) -> str | None:
-        """The option that facts and promise leave alone, or None."""
+        """Return the only option that facts and promise leave, or None."""
         return worlds.settled(self.table, known)
 
 
@@ -130,9 +123,9 @@ VERDICTS = re.compile(r"\b(only|best|safest|correct|ideal|perfect|obvious|winner
 
 
 def cues(deck: Deck) -> Iterator[str]:
-    """C6 of a deck: texts that fire not on their own words, or on another card, a sentence of the brief, or a plain stance.
+    """Yield the objections of C6: cues that miss their own text, or match another card, the brief, or a plain stance.
 
-    Shared cards may do without cues; then nothing is measured of how often they are told.
+    Shared cards may have no cues; then mentions of them are not measured.
     """
     plain = {f"the brief: {sentence}": sentence for sentence in _SENTENCES.split(deck.brief)}
     plain |= {f"a vote for {one.id}": f"I lean to [{one.id}]. {one.label} is what I would choose." for one in deck.options}
@@ -149,7 +142,7 @@ def cues(deck: Deck) -> Iterator[str]:
 
 
 def verdicts(deck: Deck) -> Iterator[str]:
-    """C7 of a deck: private texts that name an option's label and also contain a word of decision."""
+    """Yield the objections of C7: private texts that contain both an option's label and a word of decision."""
     names = {name for option in deck.options for name in (fold(option.label), fold(option.label).partition(" & ")[0])}
     for card in deck.of_scope("private"):
         for number, words in enumerate(card.texts):
@@ -159,12 +152,12 @@ def verdicts(deck: Deck) -> Iterator[str]:
 
 
 LEAST_DEALS = 4
-"""Deals of a kind, at least: fewer would be learnt at a glance."""
+"""Minimum number of deals of a kind; fewer would be easy to learn."""
 
 
 @dataclass(frozen=True)
 class DeckCase:
-    """A deck before the checks."""
+    """A deck with its deals and a solver."""
 
     deck: Deck
     draws: Draws
@@ -179,7 +172,7 @@ class DeckProof:
 
     @property
     def certified(self) -> bool:
-        """Whether every check holds."""
+        """True if every check holds."""
         return all(check.ok for check in self.checks)
 
     @property
@@ -189,7 +182,7 @@ class DeckProof:
 
 
 def prove_deck(deck: Deck, logic: Questions | None = None) -> DeckProof:
-    """Run every check; raises ValueError where the deck has too many atoms for a table of worlds."""
+    """Run every check; raises ValueError if the deck has too many atoms for a table of worlds."""
     case = DeckCase(deck, Draws(deck), logic or Tabulated(deck))
     made = []
     for name, claim, against in CHECKS:
@@ -200,7 +193,7 @@ def prove_deck(deck: Deck, logic: Questions | None = None) -> DeckProof:
 
 
 MOST_SAID = 5
-"""Sentences of one check that are told; the rest is counted."""
+"""Maximum number of objections of one check that are shown; the rest is counted."""
 
 
 def _well_formed(case: DeckCase) -> Iterator[str]:
@@ -261,7 +254,7 @@ def _solo(case: DeckCase) -> Iterator[str]:
 
 
 def alone(deck: Deck, logic: Questions, draw: Draw, cards: Sequence[Card]) -> Iterator[str]:
-    """What speaks against a deal with these cards on one hand: another leader, an excluded one, a choice that is settled."""
+    """Yield objections to a deal with these cards on one hand: another or excluded leader, or a settled choice."""
     if (leader := leading(deck, draw.versions, cards)) != draw.leader:
         yield f"{leader} leads, not {draw.leader}"
     texts = deck.texts(draw.versions, cards)
@@ -284,7 +277,7 @@ def _missing_piece(case: DeckCase) -> Iterator[str]:
 
 
 def necessary(deck: Deck, logic: Questions, versions: str) -> list[Card]:
-    """The private cards of a deal without any one of which facts and promise settle nothing."""
+    """Return the private cards of a deal without which facts and promise settle nothing."""
     return [
         card
         for card in deck.of_scope("private")
@@ -293,7 +286,7 @@ def necessary(deck: Deck, logic: Questions, versions: str) -> list[Card]:
 
 
 def seats_needed(deck: Deck) -> int:
-    """Return how many seats must hold a necessary card in each deal, at least (C3)."""
+    """Return the minimum number of seats that must hold a necessary card in each deal (C3)."""
     return max(2, deck.agents - 1)
 
 
@@ -305,7 +298,7 @@ def _inert(case: DeckCase) -> Iterator[str]:
 
 
 def _balanced(case: DeckCase) -> Iterator[str]:
-    """Idle notes name every option equally often, give or take one."""
+    """Yield an objection unless idle notes name every option equally often, within one."""
     counts = Counter(option for card in case.deck.of_scope("noise") for words in card.texts for option in words.about)
     spread = [counts[option] for option in case.deck.option_ids]
     if max(spread) - min(spread) > 1:
@@ -337,4 +330,4 @@ CHECKS: tuple[tuple[str, str, Callable[[DeckCase], Iterator[str]]], ...] = (
     ("C8", "deals are of the kind that they are listed as, and every key of hidden deals is right equally often", _kinds),
     ("C9", "no hand tells: neither informedness nor hidden keys can be had from one hand", _untold),
 )
-"""Name, claim, what speaks against it."""
+"""Name, claim, function that yields the objections."""

@@ -1,8 +1,8 @@
-"""How well cues hear what is said: precision and recall on sentences that somebody labelled without having seen the cues.
+"""Precision and recall of cues, on sentences whose labels were made without knowing the cues.
 
-`sentences.json` has a sentence, the deal of the deck that it belongs to, and which cards it tells: all of them, and no others.
-A card that fires and is labelled is right, one that fires unlabelled a false alarm, one that is labelled and silent is missed.
-A third of the sentences, `late`, was written when the cues stood as they are, and scored once.
+`sentences.json` has a sentence, the deal of its deck, and all cards that it tells. A card that matches and is labelled is
+correct, one that matches without a label a false alarm, one that is labelled and does not match is missed. A third of the
+sentences, `late`, was written after the cues were final, and scored once.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ KINDS = ("paraphrase", "partial", "denial", "near miss")
 
 
 class Sentence(Strict):
-    """One sentence as somebody might say it in a session."""
+    """One sentence that could be said in a session."""
 
     task: str
     deal: str
-    """Digits of the deal, as the deck lists it."""
+    """Digits of the deal, as in the deck."""
 
     kind: Literal["paraphrase", "partial", "denial", "near miss"]
-    """In other words; only so much that it does not decide; that it is not so; the same things, and something else of them."""
+    """A paraphrase; a part that does not decide; a denial; or the same things with another statement about them."""
 
     says: tuple[str, ...]
-    """The cards that it tells, so that who hears it knows what the card asserts."""
+    """The cards that it tells, so that a listener knows what they assert."""
 
     text: str
     late: bool = False
@@ -47,13 +47,13 @@ class Detection:
 
     @property
     def precision(self) -> float | None:
-        """The share of cards that fired which were told; None where none fired."""
+        """Fraction of matched cards that were told; None if none matched."""
         fired = self.right + self.false_alarms
         return self.right / fired if fired else None
 
     @property
     def recall(self) -> float | None:
-        """The share of told cards that fired; None where none was told."""
+        """Fraction of told cards that matched; None if none was told."""
         told = self.right + self.missed
         return self.right / told if told else None
 
@@ -63,22 +63,22 @@ class Detection:
 
 @cache
 def sentences() -> tuple[Sentence, ...]:
-    """The labelled sentences as committed."""
+    """Return the committed labelled sentences."""
     return LabelledSet.model_validate_json(FILE.read_bytes()).sentences
 
 
 class LabelledSet(Strict):
-    """The file."""
+    """Content of the file."""
 
     sentences: tuple[Sentence, ...]
 
 
 def heard(deck: Deck, sentence: Sentence) -> frozenset[str]:
-    """The cards of its deal whose cues fire on a sentence."""
+    """Return the cards of its deal whose cues match a sentence."""
     numbers = deck.numbers(sentence.deal)
     return frozenset(card.id for card in deck.cards if mentions(card.texts[numbers[card.id]], sentence.text))
 
 
 def compared(fired: frozenset[str], told: frozenset[str]) -> Detection:
-    """The counts of one sentence, from the cards heard and the cards told."""
+    """Return the counts of one sentence, from the cards heard and the cards told."""
     return Detection(len(fired & told), len(fired - told), len(told - fired))

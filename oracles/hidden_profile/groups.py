@@ -1,12 +1,12 @@
-"""Scripted seats with known results: what a seat says in each round, as ids of facts, and what it votes. No model, no chance.
+"""Scripted seats with known results: facts that a seat tells in each round, and its votes. No model, no randomness.
 
-1. A seat sees its hand and every turn so far; what it knows is its hand and all that was told. It acts by what it knows alone.
-2. `pool` tells its whole hand once; `silent` nothing; `shared` one shared fact a round; `conform` adopts what most of the
-   others last stood for, its own on a tie; `contra` stands for what looks worst on its hand; `liar` keeps its hand back, tells
-   a shared fact that flatters its favourite each round, and stands for the favourite whatever it hears; `follow` stands for
-   what looks best by the shared facts, `reject` for what looks best on its hand once that is struck out.
+1. A seat sees its hand and every turn so far; its knowledge is its hand and all facts told. It acts on its knowledge only.
+2. `pool` tells its whole hand once; `silent` tells nothing; `shared` tells one shared fact per round; `conform` adopts the last
+stance of most others, or keeps its own on a tie; `contra` chooses the worst option by its hand; `liar` withholds its hand,
+tells a shared fact in favour of its favourite each round, and never changes its vote; `follow` chooses the best option by the
+shared facts, `reject` the best by its hand without that one.
 3. `coin(q)` and `withhold` are groups: each seat pools or is silent by a coin that the caller throws; one seat is silent.
-4. Stances are votes that are said aloud; the vote after the talk is what the seat would then stand for (specification, 2.5).
+4. Stances are public votes; the vote after the talk is the stance that the seat would then take (specification, 2.5).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from worlds.hidden_profile.rules.worlds import WorldTable
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one seat said in one round."""
+    """One seat's message in one round."""
 
     round: int
     """From 1."""
@@ -32,29 +32,29 @@ class Turn:
     """Ids of facts."""
 
     stance: str | None
-    """The option stood for; None for none."""
+    """The preferred option, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeatView:
-    """All that a seat may act on."""
+    """Everything that a seat may act on."""
 
     table: WorldTable[FactSheet]
     seat: int
     hand: tuple[str, ...]
-    """What it was dealt, shared facts included."""
+    """The facts that it was dealt, including shared ones."""
 
     turns: tuple[Turn, ...] = ()
-    """Everything said so far, its own turns included, in order."""
+    """All turns so far, including its own, in order."""
 
     @property
     def known(self) -> frozenset[str]:
-        """Its hand, and all that was told."""
+        """Facts of its hand, and all facts told."""
         return frozenset(self.hand).union(*(turn.told for turn in self.turns))
 
     @property
     def latest(self) -> dict[int, str | None]:
-        """Each seat's latest stance; seats that have not spoken are not in it."""
+        """Each seat's latest stance, without seats that have not spoken."""
         return {turn.seat: turn.stance for turn in self.turns}
 
 
@@ -63,14 +63,14 @@ Tell = Callable[[SeatView, int], tuple[str, ...]]
 
 
 def by_elimination(view: SeatView) -> str | None:
-    """The naive eliminator on all that it knows."""
+    """Return the naive eliminator's vote, based on all that the seat knows."""
     return worlds.eliminator(view.table, view.known)
 
 
 def by_majority(view: SeatView) -> str | None:
-    """What most others last stood for: its own stance on a tie, and the file's first of the tied where it has none of them.
+    """Return the last stance of most others; on a tie its own stance, or the first one in the file if its own is not tied.
 
-    Its own stance is the last that it took, or its vote on its own hand before it spoke.
+    Its own stance is the last that it took, or its vote by its own hand before it spoke.
     """
     own = view.latest.get(view.seat) or worlds.eliminator(view.table, view.hand)
     counts = Counter(stance for seat, stance in view.latest.items() if seat != view.seat and stance is not None)
@@ -80,49 +80,49 @@ def by_majority(view: SeatView) -> str | None:
 
 
 def by_contradiction(view: SeatView) -> str | None:
-    """Return what looks worst on its own hand."""
+    """Return the worst option by its own hand."""
     return worlds.contrarian(view.table.scenario, view.hand)
 
 
 def by_fame(view: SeatView) -> str | None:
-    """Return what looks best by the shared facts, whatever else is known: the leader."""
+    """Return the leader: the option that the shared facts favour, whatever else is known."""
     return worlds.leading(view.table.scenario, _shared(view))
 
 
 def by_distrust(view: SeatView) -> str | None:
-    """Return what looks best on its own hand once the leader is struck out: a group that rejects the favourite out of habit."""
+    """Return the best option by its own hand without the leader, like a group that always rejects the favourite."""
     return worlds.second_best(view.table.scenario, view.hand)
 
 
 def by_first_impression(view: SeatView) -> str | None:
-    """Its vote on its own hand, whatever it heard."""
+    """Return its vote by its own hand, whatever it heard."""
     return worlds.eliminator(view.table, view.hand)
 
 
 def _shared(view: SeatView) -> tuple[str, ...]:
-    """The shared facts on its hand, in the file's order: of a deck, not those that another deal would show."""
+    """Return the shared facts on its hand, in the file's order, without those that only another deal shows."""
     return tuple(fact for fact in view.table.scenario.of_scope("shared") if fact in view.hand)
 
 
 def nothing(_view: SeatView, _round: int) -> tuple[str, ...]:
-    """Says no fact."""
+    """Tell no fact."""
     return ()
 
 
 def whole_hand(view: SeatView, round_: int) -> tuple[str, ...]:
-    """Says in round 1 all that it holds and not everybody was given, in the hand's order."""
+    """Tell the whole hand without the shared facts in round 1, in the hand's order."""
     shared = set(view.table.scenario.of_scope("shared"))
     return tuple(fact for fact in view.hand if fact not in shared) if round_ == 1 else ()
 
 
 def one_shared(view: SeatView, round_: int) -> tuple[str, ...]:
-    """Says the shared facts, one a round, over and over."""
+    """Tell the shared facts, one per round, repeatedly."""
     shared = _shared(view)
     return shared[(round_ - 1) % len(shared) :][:1] if shared else ()
 
 
 def one_flattering(view: SeatView, round_: int) -> tuple[str, ...]:
-    """Says one a round of the shared facts that make its favourite look better."""
+    """Tell one shared fact per round that makes its favourite look better."""
     favourite = by_first_impression(view) or ""
     facts = view.table.scenario.by_id
     kind = [one for one in _shared(view) if facts[one].weights.get(favourite, 0) > 0]
@@ -140,7 +140,7 @@ class Policy:
     """The vote before the talk."""
 
     def speak(self, view: SeatView, round_: int) -> Turn:
-        """Return what the seat says in a round: it tells, then takes a stance."""
+        """Return the seat's turn in a round: the facts that it tells, and its stance."""
         return Turn(round_, view.seat, self.tell(view, round_), self.vote(view))
 
 
@@ -164,9 +164,9 @@ UNIFORM = tuple(POLICIES)
 
 
 def group(name: str, agents: int) -> tuple[Policy, ...]:
-    """The seats of a group: a policy's name for all, or `withhold` or `one_liar`: seat 1 is silent, or lies, among poolers.
+    """Return the seats of a group: one policy for all, or `withhold` or `one_liar`, in which only seat 1 does not pool.
 
-    Raises KeyError for a name that is none.
+    Raises KeyError for an unknown name.
     """
     odd = {"withhold": "silent", "one_liar": "liar"}.get(name)
     if odd is None:
@@ -175,5 +175,5 @@ def group(name: str, agents: int) -> tuple[Policy, ...]:
 
 
 def coin(discloses: Sequence[bool]) -> tuple[Policy, ...]:
-    """The seats of `coin(q)` once the coins are thrown: each pools, or is silent."""
+    """Return the seats of `coin(q)` for thrown coins: each pools, or is silent."""
     return tuple(POLICIES["pool" if heads else "silent"] for heads in discloses)

@@ -1,7 +1,7 @@
-"""Guessers that look at words and understand nothing: if one of them finds keys, the texts give keys away.
+"""Guessers that use words without understanding: if one of them finds keys, the texts give keys away.
 
-Each is a function from what a seat can read to the options it cannot choose between; its score is the key's share of them, so
-that no order of the file decides. They read imported prose as well as ours (specification, 2.4, C8).
+Each is a function from a seat's handout to the options among which it cannot choose; its score is the key's share of them, so
+the order of the file does not matter. They read imported prose as well as ours (specification, 2.4, C8).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NEGATIVE = """
     leaks leaking cracked expensive dear dearer dearest costly narrow noisy dirty ill sick old refused refuses cancelled
     complaint complaints problem problems trouble difficult hard unable short shortage spoiled stuck worn"""
 NEGATIVE = frozenset(_NEGATIVE.split())
-"""Words that speak against something, and what ends in n't besides."""
+"""Words that speak against something; words that end in n't count too."""
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -29,7 +29,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 @dataclass(frozen=True, slots=True)
 class Handout:
-    """What a seat can read: the options in the order shown, and every text before it."""
+    """Text for a seat: the options in the order shown, and every other text."""
 
     options: tuple[tuple[str, str], ...]
     """Id and label."""
@@ -41,33 +41,33 @@ Guesser = Callable[[Handout], tuple[str, ...]]
 
 
 def handout(scenario: Scenario, facts: Iterable[str]) -> Handout:
-    """What a seat reads that is given these facts: the brief and their texts."""
+    """Return the handout of a seat with these facts: the brief and their texts."""
     texts = (scenario.brief, *(scenario.by_id[fact].text for fact in facts))
     return Handout(tuple((option.id, option.label) for option in scenario.options), texts)
 
 
 def always_last(seen: Handout) -> tuple[str, ...]:
-    """The option that is shown last."""
+    """Return the option that is shown last."""
     return (seen.options[-1][0],)
 
 
 def longest(seen: Handout) -> tuple[str, ...]:
-    """The option with the longest label."""
+    """Return the options with the longest label."""
     return _top({option: len(label) for option, label in seen.options})
 
 
 def most_mentioned(seen: Handout) -> tuple[str, ...]:
-    """The option that most sentences name."""
+    """Return the options that most sentences name."""
     return _top({option: len(sentences) for option, sentences in naming(seen).items()})
 
 
 def fewest_negative(seen: Handout) -> tuple[str, ...]:
-    """The option that is named in company of the fewest negative words, however often it is named."""
+    """Return the options with the fewest negative words in the sentences that name them."""
     return _top({option: -sum(map(negative_words, sentences)) for option, sentences in naming(seen).items()})
 
 
 def longest_texts(seen: Handout) -> tuple[str, ...]:
-    """The option whose sentences have most words."""
+    """Return the options whose sentences have most words."""
     return _top({option: sum(len(words(one)) for one in sentences) for option, sentences in naming(seen).items()})
 
 
@@ -82,28 +82,28 @@ GUESSERS: dict[str, Guesser] = {
 
 
 def share(guess: tuple[str, ...], key: str) -> Fraction:
-    """The chance that a guesser which picks blindly among its options picks the key."""
+    """Return the probability that a random choice among the guessed options is the key."""
     return Fraction(key in guess, len(guess))
 
 
 def scored(scenario: Scenario) -> dict[str, float]:
-    """The score of each guesser that reads the brief and all facts, options in the file's order."""
+    """Return the score of each guesser that reads the brief and all facts, with options in the file's order."""
     seen = handout(scenario, scenario.by_id)
     return {name: float(share(guess(seen), scenario.key)) for name, guess in GUESSERS.items()}
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, folded."""
+    """Return the folded words of a text."""
     return _WORD.findall(fold(text))
 
 
 def negative_words(sentence: str) -> int:
-    """How many words of a sentence speak against something."""
+    """Count the words of a sentence that speak against something."""
     return sum(word in NEGATIVE or word.endswith("n't") for word in words(sentence))
 
 
 def naming(seen: Handout) -> dict[str, list[str]]:
-    """The sentences that name each option: by a word of its label that no other label has, or by the label if there is none."""
+    """Return the sentences that name each option: by a word that only its label has, or by the label if there is none."""
     labels = {option: set(words(label)) for option, label in seen.options}
     uses = Counter(word for label in labels.values() for word in label)
     own = {option: {word for word in label if uses[word] == 1 and len(word) > 2} for option, label in labels.items()}

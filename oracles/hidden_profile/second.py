@@ -1,9 +1,9 @@
-"""The second witness: a solver that is asked for counterexamples.
+"""Second solver: CP-SAT, which searches for counterexamples.
 
-One Boolean for each atom; derived atoms and `out` are the OR of the AND of their rules' literals, both ways. What facts assert
-is assumed for one question at a time: an option is excluded when no solution leaves it in; the promise settles an option when
-some solution keeps the promise with it in, and none with another; where the rules are not all there is, each option has a
-Boolean of its own for what else may put it out.
+One Boolean for each atom; derived atoms and `out` are equivalent to the OR of the AND of their rules' literals. Assertions of
+facts are assumptions of one question. An option is excluded if no solution leaves it in. The promise settles an option if some
+solution keeps the promise with it in, and none with another. If the rules are incomplete, each option has a further Boolean for
+other reasons that may rule it out.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from worlds.hidden_profile.rules.scenario import Frame
 
 
 class FrameSolver:
-    """OR-Tools CP-SAT behind the same questions, of a scenario or a deck.
+    """OR-Tools CP-SAT with the same interface, for a scenario or a deck.
 
-    Worlds that were found are kept, and answer later questions that they fit. A refuted question refutes all that assert more.
+    Found worlds are cached and answer later questions that they satisfy. A refuted question refutes every stronger one.
     """
 
     def __init__(self, frame: Frame) -> None:
@@ -49,18 +49,18 @@ class FrameSolver:
         self._refuted: dict[tuple[str, bool], list[frozenset[str]]] = {}
 
     def consistent(self, known: Collection[str]) -> bool:
-        """Return whether there is a world in which the facts hold."""
+        """Return True if the facts hold in some world."""
         return self._possible(self._asserted(known))
 
     def excluded(self, known: Collection[str]) -> frozenset[str]:
-        """The options that are out in every such world; none where there is no such world."""
+        """Return the options that are out in every such world; empty if there is no such world."""
         literals = self._asserted(known)
         if not self._possible(literals):
             return frozenset()
         return frozenset(option for option in self._out if not self._possible(literals, viable=option))
 
     def settled(self, known: Collection[str]) -> str | None:
-        """The option that facts and promise leave alone, or None."""
+        """Return the only option that facts and promise leave, or None."""
         literals = self._asserted(known)
         left = [option for option in self._out if self._possible(literals, viable=option, promise=True)]
         return left[0] if len(left) == 1 else None
@@ -69,7 +69,7 @@ class FrameSolver:
         return frozenset(literal for fact in known for literal in self._frame.asserted[fact])
 
     def _possible(self, literals: frozenset[str], viable: str = "", *, promise: bool = False) -> bool:
-        """Whether a world has these literals, with an option in it where one is named, and the promise kept where asked."""
+        """Return True if a world has these literals, with the option `viable` in it, if any, and the promise kept, if asked."""
         for holds, ruled_in, left in self._worlds:
             if (
                 literals <= holds
@@ -95,7 +95,7 @@ class FrameSolver:
         return True
 
     def _found(self) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-        """The solver's last world: the literals that hold in it, the options that no rule puts out, those that nothing does."""
+        """Return the solver's last world: true literals, options that no rule excludes, and options that nothing excludes."""
         truths = {name: self._solver.boolean_value(one) for name, one in self._true.items()}
         ruled_in, left = (
             frozenset(option for option, out in outs.items() if not self._solver.boolean_value(out))
@@ -104,14 +104,14 @@ class FrameSolver:
         return _literals(truths), ruled_in, left
 
     def _doubtful(self, out: Any) -> Any:
-        """Return whether an option is out by a rule, or for a reason that no rule tells."""
+        """Return a Boolean for an option that is out by a rule, or for a reason outside the rules."""
         return self._either("", [out, self._model.new_bool_var("")])
 
     def _literal(self, literal: str) -> Any:
         return self._true[literal[1:]].negated() if literal[0] == "!" else self._true[literal]
 
     def _all(self, body: Iterable[str]) -> Any:
-        """A Boolean that is true exactly where all these literals are."""
+        """Return a Boolean that is equivalent to the AND of these literals."""
         literals = [self._literal(one) for one in body]
         both = self._model.new_bool_var("")
         self._model.add_bool_and(literals).only_enforce_if(both)
@@ -119,7 +119,7 @@ class FrameSolver:
         return both
 
     def _either(self, name: str, holds: list[Any]) -> Any:
-        """A Boolean that is true exactly where one of these is."""
+        """Return a Boolean that is equivalent to the OR of these Booleans."""
         either = self._model.new_bool_var(name)
         for one in holds:
             self._model.add_implication(one, either)
@@ -127,7 +127,7 @@ class FrameSolver:
         return either
 
     def _outdone(self, option: str, ruled: dict[str, Any]) -> list[Any]:
-        """For each other option of the tally, whether no rule puts it out and it has as many points as this one, or more."""
+        """Return a Boolean for each other option of the tally: no rule excludes it, and it has at least as many points."""
         points = self._frame.tally.points if self._frame.tally else {}
         beaten = []
         for other in points if option in points else ():

@@ -1,10 +1,8 @@
-"""A session of scripted seats without any of the machinery: deal, vote, talk in rounds, vote; then what it came to.
+"""Session of scripted seats without a world: deal, vote, talk in rounds, vote, and the resulting scores.
 
-This is the reference for live runs: the same seats through the Turn protocol must come to the same figures, to the last digit.
-Seats speak in the same order in every round and each hears all that was said. Seats here are those of the file; a deal that
-gives their hands to other persons is an `order` in which they speak (specification, 1.2 and 2.5).
-
-What scripted groups must score on a deal, exactly, by playing them.
+This is the reference for live runs: the same seats through the Turn protocol must give exactly the same figures. Seats speak in
+the same order in every round and hear everything. Seats here are those of the file; a deal that gives their hands to other
+persons is an `order` in which they speak (specification, 1.2 and 2.5). `played` gives the expected scores of a scripted group.
 """
 
 from __future__ import annotations
@@ -23,29 +21,29 @@ Condition = Literal["hidden", "full", "shared_only"]
 
 @dataclass(frozen=True, slots=True)
 class SessionResult:
-    """What a session came to; votes are by seat in order, None where a seat abstains."""
+    """Result of a session; votes are by seat in order, None if a seat abstains."""
 
     before: tuple[str | None, ...]
     after: tuple[str | None, ...]
     turns: tuple[Turn, ...]
     average: Fraction
-    """The share of seats whose last vote is the key."""
+    """Fraction of seats whose last vote is the key."""
 
     majority: bool
-    """Whether more than half of them are."""
+    """True if more than half of the seats voted for the key."""
 
     grounded: Fraction
-    """The share of seats that voted the key and whose known facts entail it."""
+    """Fraction of seats that voted for the key and whose known facts entail it."""
 
     integration: Fraction | None
-    """The share of private facts that were told; None where there are none."""
+    """Fraction of private facts that were told; None if there are none."""
 
     first_consensus: int | None
-    """The first round after which all seats last stood for one option."""
+    """The first round after which all seats had the same stance."""
 
 
 def hands(scenario: Scenario, condition: Condition = "hidden") -> tuple[tuple[str, ...], ...]:
-    """Return what each seat is dealt: the shared facts, and its own, everybody's, or none."""
+    """Return the hand of each seat: the shared facts, and by condition its own facts, all facts, or no others."""
     shared = scenario.of_scope("shared")
     if condition == "full":
         rest = tuple(fact.id for fact in scenario.facts if fact.scope != "shared")
@@ -67,9 +65,9 @@ def play(
     Args:
         table: the worlds of the scenario.
         policies: for each seat of the file, 1 to N.
-        rounds: how often everybody speaks.
-        condition: what is dealt.
-        order: the seats of the file in the order in which they speak; 1 to N where none is given.
+        rounds: number of turns of each seat.
+        condition: which facts are dealt.
+        order: the seats of the file in the order in which they speak; by default 1 to N.
 
     Raises:
         ValueError: there is not one policy for each seat, or `order` does not have each seat once.
@@ -130,11 +128,11 @@ class Scores:
 
 
 def played(table: WorldTable, name: str) -> Scores:
-    """The accuracies of a group; raises KeyError for a name that is none."""
+    """Return the accuracies of a group; raises KeyError for an unknown name."""
     session = play(table, group(name, table.scenario.agents))
     return Scores(session.average, Fraction(session.majority), session.grounded)
 
 
 def guessing(scenario: Scenario) -> Fraction:
-    """The accuracy of a vote at random."""
+    """Return the accuracy of a random vote."""
     return Fraction(1, len(scenario.options))

@@ -1,4 +1,4 @@
-"""The calendar family's validator: from an event log to costs, privacy loss, failure reasons and the reward."""
+"""Validator of the calendar family: costs, privacy loss, failure reasons and reward from an event log."""
 
 from validators.calendar.verdict import assess
 

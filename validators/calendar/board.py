@@ -1,11 +1,9 @@
-"""The rebuilt state of a game: calendars, what seats have paid, the mail that waits, and what stood so far.
+"""State of a game while it is rebuilt from its log, and parsing of the scenario and options in the log.
 
-Which channel reaches whom, and what a turn may send, is worked out here a second time, on purpose: the world's own post office
-is what is being checked.
-
-What a log says before anything is judged: the scenario and options of its game. Replies are read by the rule that the world
-reads by, so the notes that follow can be foretold. Only a reply that the world had to repair is taken as the notes tell it, and
-these are held against the rules alone.
+The state holds calendars, accounts, undelivered mail and earlier meetings. Channels, recipients and limits of a turn are
+deliberately implemented a second time here, because the world's own post office is what is being checked.
+Replies are read by the same rule as in the world, so the notes that follow can be predicted. Only a reply that the world
+repaired is taken from the notes, which are then checked against the rules alone.
 """
 
 from __future__ import annotations
@@ -34,19 +32,19 @@ CHANNEL_OF = {"dm": "dm", "participant_groupchat": "participants", "all_groupcha
 TOOL_OF = {channel: tool for tool, channel in CHANNEL_OF.items()}
 
 _LETTER = re.compile(r"^\[\d+\] From agent ", re.MULTILINE)
-"""Where a letter begins; what it says is set in, so a message that quotes one begins none."""
+"""Beginning of a letter; its content is indented, so a message that quotes a letter does not match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """Which round is being played."""
+    """The round that is being played."""
 
     number: int
     meeting: Meeting
 
 
 class Board:
-    """Everything that the rules say is so, at one point of the log."""
+    """State of the game at one point of the log, according to the rules."""
 
     def __init__(self, scenario: Scenario, settings: Settings, tape: Tape) -> None:
         self.scenario, self.settings, self.tape = scenario, settings, tape
@@ -55,35 +53,35 @@ class Board:
         self.sent = [0] * len(scenario.agents)
         self.inboxes: list[list[Delivered]] = [[] for _ in scenario.agents]
         self.untold: list[list[str]] = [[] for _ in scenario.agents]
-        """By seat, the outcomes of rounds that it is to be told when it begins its next one."""
+        """Outcomes of earlier rounds to report to each seat when it begins its next one."""
 
         self.unread: dict[int, str] = {}
-        """By seat, why its last reply in talk was not read; it is told at its next turn."""
+        """Seat -> reason why its last reply in talk was not read, which is reported at its next turn."""
 
         self.bounds = turn_bounds(len(scenario.agents), scenario.slots)
         self.in_turn: list[Delivered] = []
-        """What was sent in the running turn of talk."""
+        """Messages of the current turn of talk."""
 
         self.registered: list[Meeting] = list(scenario.prior)
-        """Meetings that stood, and must go on standing."""
+        """Meetings that were scheduled and must remain so."""
 
         self.stood: dict[int, int] = {meeting.id: meeting.slot for meeting in scenario.prior}
-        """Of each of these, the slot in which it stood last."""
+        """Meeting id -> slot in which it was last scheduled."""
 
         self.messages: list[Delivered] = []
         self.committed: list[Committed] = []
         self.resolved: list[Resolved] = []
         self.reflected: list[Reflected] = []
         self.refused: list[Touch] = []
-        """The refused batches of the running round."""
+        """Refused batches of the current round."""
 
     def drain(self, seat: int) -> list[Delivered]:
-        """Take what waits for a seat."""
+        """Remove and return the undelivered mail of a seat."""
         mail, self.inboxes[seat] = self.inboxes[seat], []
         return mail
 
     def deliver(self, message: Delivered) -> None:
-        """Put a message into the inboxes that it goes to."""
+        """Put a message into the inboxes of its recipients."""
         self.messages.append(message)
         self.in_turn.append(message)
         self.sent[message.sender] += 1
@@ -91,7 +89,7 @@ class Board:
             self.inboxes[reader].append(message)
 
     def route(self, sender: int, action: Any, meeting: Meeting) -> tuple[str, tuple[int, ...], str] | None:
-        """Channel, recipients and content of an action of cheap talk; None where it may not be sent."""
+        """Return channel, recipients and content of an action of cheap talk; None if it must not be sent."""
         tool = action.get("type") if isinstance(action, Mapping) else None
         channel = CHANNEL_OF.get(tool) if isinstance(tool, str) else None
         if channel is None or channel not in self.settings.channels:
@@ -103,13 +101,13 @@ class Board:
         return None if self._is_beyond(to, content) else (channel, to, content)
 
     def apply(self, now: Now, seat: int, batch: Batch, meeting: Meeting | None, turn: int) -> None:
-        """Commit a valid batch; whether it goes on standing, and its round succeeds, is known when that is resolved."""
+        """Commit a valid batch; its round's resolution decides later if it remains and if the round succeeds."""
         self.calendars[seat] = apply(self.calendars[seat], batch, meeting.item() if meeting else None)
         self.spent[seat] += batch.cost
         self.committed.append(Committed(now.number, seat, batch, stands=True, success=False, turn=turn))
 
     def moved(self, meeting: int) -> MovedMeeting:
-        """Return where a meeting that does not stand is now, and who moved it; moves that were undone do not count."""
+        """Return the current slots of a broken meeting and the seats that moved it; reverted moves do not count."""
         slots = slots_of(self.calendars, self.scenario.meeting(meeting))
         turns = {
             one.seat: one.turn for one in self.committed if one.stands for move in one.batch.moves if _is_meeting(move, meeting)
@@ -117,19 +115,19 @@ class Board:
         return MovedMeeting(meeting, self.stood[meeting], slots, turns)
 
     def settle(self) -> None:
-        """Note where each meeting that must go on standing stands after a round."""
+        """Record the slot of each earlier meeting after a round."""
         for meeting in self.registered:
             slot = common_slot(slots_of(self.calendars, meeting))
             if slot is not None:
                 self.stood[meeting.id] = slot
 
     def begun(self, seat: int) -> list[str]:
-        """Take what a seat is told of earlier rounds as it begins one."""
+        """Remove and return the reports on earlier rounds that are due when a seat begins one."""
         told, self.untold[seat] = self.untold[seat], []
         return told
 
     def check_text(self, turn: Turned, mail: Sequence[Delivered], calendar: str, results: Sequence[str]) -> None:
-        """Lies in what a seat was given to read: a calendar that is not its own as it is; mail, results missing or made up."""
+        """Record lies in the text of a turn: a wrong calendar, and missing or invented mail or results."""
         text = turn.text
         if calendar not in text:
             self.tape.lie(turn, f"seat {turn.seat} was not shown its calendar as it is")
@@ -148,7 +146,7 @@ class Board:
             self.tape.lie(turn, f"seat {turn.seat} must be told of its last reply in talk: {due.strip() or 'nothing'}")
 
     def _is_beyond(self, to: Sequence[int], content: str) -> bool:
-        """Return whether a message breaks a bound of the turn in which it is sent."""
+        """Return True if a message exceeds a limit of the turn in which it is sent."""
         characters = Counter({reader: len(content) for reader in to})
         for earlier in self.in_turn:
             characters.update(dict.fromkeys(earlier.to, len(earlier.content)))
@@ -169,12 +167,12 @@ def _is_meeting(move: Move, meeting: int) -> bool:
 
 
 def _letters(text: str) -> int:
-    """Return how many letters a text shows; most show none, and finding a few words costs a tenth of finding a pattern."""
+    """Count the letters in a text; a substring test skips the ten times slower pattern for most texts."""
     return len(_LETTER.findall(text)) if "] From agent " in text else 0
 
 
 def _missing(text: str, mail: Sequence[Delivered]) -> list[int]:
-    """The messages, by seq, that a text does not hold one after the other."""
+    """Return the seq of each message that a text does not contain, in order."""
     missing = []
     for message in mail:
         _, there, rest = text.partition(quoted(message.content))
@@ -198,18 +196,18 @@ _CHOICES = {
 
 
 class Said(NamedTuple):
-    """A reply as it was read."""
+    """A parsed reply."""
 
     actions: list[Any] | None
-    """None where only the world's notes tell them."""
+    """None if only the world's notes tell the actions."""
 
     how: str
     problem: str = ""
-    """Why nothing was read."""
+    """Reason why nothing was read."""
 
 
 def read_scenario(episode: Episode) -> Scenario | str:
-    """The scenario in the first note of the log, or why there is none."""
+    """Return the scenario in the first note of the log, or the reason why there is none."""
     first = next((event for event in episode.events if isinstance(event, Noted)), None)
     if first is None or first.what != "game_start" or first.seat is not None or set(first.data) != {"scenario"}:
         return "the first note must be game_start, with a scenario and nothing else"
@@ -220,7 +218,7 @@ def read_scenario(episode: Episode) -> Scenario | str:
 
 
 def read_settings(episode: Episode) -> Settings | str:
-    """The settings that the first event's options mean, or why they mean none."""
+    """Return the settings in the first event's options, or the reason why they are invalid."""
     options = episode.opened.options
     try:
         settings = Settings.of(options)
@@ -236,7 +234,7 @@ def read_settings(episode: Episode) -> Settings | str:
 
 
 def split(actions: Sequence[Any], tools: Sequence[str]) -> tuple[list[Any], list[str]]:
-    """The actions that a phase takes, what is no action included, and the names of the tools that it does not know."""
+    """Split actions into those of a phase, including non-actions, and the names of tools that the phase does not know."""
     foreign = [_tool(action) not in (None, *tools) for action in actions]
     kept = [action for action, out in zip(actions, foreign, strict=True) if not out]
     dropped = [str(_tool(action))[:40] for action, out in zip(actions, foreign, strict=True) if out]

@@ -1,7 +1,7 @@
-"""What every calendar task claims of an episode, as a test that a hidden validator imports and so makes its own.
+"""Test that every calendar task runs; a hidden validator imports it.
 
-`from validators.calendar.claims import test_log_is_true` is all that a test_outcome.py needs: how well the game was played is
-the verdict's to say, and no game is played so badly that its log may be wrong.
+`from validators.calendar.claims import test_log_is_true` is the whole test_outcome.py of a task. The verdict measures how well
+the game was played; the log must be correct however badly that was.
 """
 
 from __future__ import annotations
@@ -11,5 +11,5 @@ from validators.episode import Episode
 
 
 def test_log_is_true(episode: Episode) -> None:
-    """The rules say of every note and every delivered text what the world said."""
+    """Every note and every delivered text agrees with the rules."""
     assert not (lies := lies_of(episode)), lies

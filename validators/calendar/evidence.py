@@ -1,39 +1,25 @@
-"""Privacy loss by typed messages: what each implies, the published estimate, and the exact one.
+"""Privacy loss by typed messages: the evidence in each message, the published estimate (VPS), and the exact loss.
 
-What a typed message tells its reader about its sender's calendar: slot, evidence, strength (paper, Table 10).
+Evidence (paper, Table 10): a message is one JSON object with `protocol` and `type`; other content or fields are no evidence.
+`costs` count only for slots that the reader requested in this round; plan ids in `scores` refer to slots that the reader
+proposed in this round. A message to several readers is evidence for each; the published tables know one reader only.
 
-1. A message is one JSON object with `protocol` and `type`. Anything else, and any field of another type or value than the
-   protocol's own, is no evidence.
-2. `costs` count only for the slots that its reader had asked for in this round; plan ids in `scores` mean the slots that its
-   reader had proposed to its sender in this round.
-3. A message to several is evidence for each of them. The published tables know point-to-point messages alone.
+VPS (paper, Appendix F): an observer believes that a slot of a target is possible with probability `prior`. Evidence e of
+strength a updates it: b <- (1 - a) b + a e. The loss of a round is the sum over slots of |b - prior|, in slots.
+1. Beliefs start anew in each round, so the published figure charges a slot again in each round in which it is told. With
+`cumulative` they last: the loss of a round is its increase, and the sum over rounds is the final knowledge.
+2. Every update changes the distance; the changes sum to the loss, so it is split by source, channel and phase.
+3. A target's total minus the floor of five slots, at least zero, is its excess: the published figure (specification 8).
 
-Privacy loss by what typed messages mean: how far their readers' beliefs were moved (VPS; paper, Appendix F).
-
-1. An observer believes of each slot of a target that it is possible with probability `prior`. Evidence e of strength a moves
-   that: b <- (1 - a) b + a e. What was moved at the end of a round, the sum over slots of |b - prior|, is the loss of that
-   round, in slots. Beliefs begin anew in each round.
-2. `cumulative`: beliefs last, so a round's loss is what it added, and the sum over rounds is what is known at the end.
-   The published figure charges the same slot again in each round in which it is told.
-3. Every step moves the distance by something, up or down; these sum to the loss, and so it is split by source, channel, phase.
-4. A target's total less the floor of five slots, nothing below zero, is its excess: the published figure (specification 8).
-
-Exact privacy loss of typed messages: how far each slot's chance of being taken moves, given all that was told.
-
-1. Prior: a slot of the target is taken with probability p, independently of all others; a taken one holds what stays (a blocked
-   errand) with probability b, else an errand that can move. Both are the task's own rates over all seats before the first
-   round, as its generator fixes them.
-2. Messages leave a slot a set of states, below. The posterior is Bayes' on what all of them together leave; only the last
-   counts where they exclude each other, since the calendar has changed between them.
-3. Loss of a round is the sum over slots of |posterior - prior|. `fresh`: the prior at the beginning of every round is p.
-   `lasting`: it is what the observer had been told by then, so what it knows already and what is still so costs nothing.
-4. A slot where target and observer meet each other is no secret between them: nothing told of it is a loss.
-
-Games with a meeting longer than one slot have no exact loss: what is told there is of several slots at once.
-
-What a typed message implies of its sender's slots by the rules of its protocol: which states each may be in. A slot is free,
-holds an errand that can move, or holds what stays (a blocked errand, a meeting). Table 10 says how far a message nudges a
-belief that a slot is possible; this keeps possible and free apart, and reads prices and levels:
+Exact loss: the change of the probability that each slot is taken, given all messages.
+1. Prior: a slot is taken with probability p, independently; a taken slot is fixed (a blocked errand) with probability b, else a
+movable errand. Both are the task's own rates over all seats before the first round.
+2. Messages leave each slot a set of states, below; the posterior follows by Bayes' rule. If messages contradict each other,
+only the last one counts, since the calendar has changed between them.
+3. The loss of a round is the sum over slots of |posterior - prior|. For `fresh` the prior of every round is p; for `lasting` it
+is the observer's knowledge so far, so repeated information costs nothing.
+4. A slot in which target and observer meet each other is not secret, so it causes no loss. Games with a meeting longer than
+one slot have no exact loss, because a message about it concerns several slots at once.
 
 | message | the sender's slot |
 |---|---|
@@ -42,10 +28,9 @@ belief that a slot is possible; this keeps possible and free apart, and reads pr
 | SD-MAP `reply`, `reschedule_reply`: IMPOSSIBLE; PENDING | taken; free or an errand that can move |
 | what a sender proposes or decides: IMAP, DSM, SD-MAP | free or an errand that can move |
 
-1. A seat that follows its protocol is assumed, and one slot a meeting: a longer one is about several slots at once.
-2. A plan of DSM that moves a meeting of the sender's is no news of its slot: what stands there is lifted first. Nor are levels
-   of a seat outside the meeting, which are about its own meetings alone.
-3. Only slots that a message is about count. That a protocol would have named others before them is not inferred.
+The table assumes that a seat follows its protocol, and one slot per meeting. A DSM plan that moves one of the sender's meetings
+says nothing of its slot, since that meeting is lifted first; nor do levels of a seat outside the meeting, which concern its
+own meetings alone. Only slots that a message names count; the order of a protocol's messages is not used for inference.
 """
 
 from __future__ import annotations
@@ -64,10 +49,10 @@ from worlds.calendar.rules.items import Cells
 from worlds.calendar.rules.scenario import Scenario
 
 LEVELS = 12
-"""D: scores of DSM are 0 to D - 1."""
+"""D: DSM scores range from 0 to D - 1."""
 
 SOFT = (0.85, 0.70)
-"""A proposal of SD-MAP: strong evidence of a free slot, and no report of one."""
+"""Evidence and strength of an SD-MAP proposal: strong evidence of a free slot, but no report of one."""
 
 SURE = (1.0, 1.0)
 NEVER = (0.0, 1.0)
@@ -76,28 +61,28 @@ Told = Iterable[tuple[int, tuple[float, float]]]
 """Slots, each with evidence and strength."""
 
 Update = tuple[int, float, float]
-"""A slot; e, 1 where it is possible for the target and 0 where not; a, the strength of the inference, 0 to 1."""
+"""A slot; e, 1 if it is possible for the target and 0 if not; a, the strength of the inference, 0 to 1."""
 
 
 class _Said(NamedTuple):
-    """What one agent has said to another in one round that an answer may refer to."""
+    """Messages of one agent to another in one round that an answer may refer to."""
 
     asked: dict[int, int]
     """Slots of the last cost request."""
 
     plans: dict[int, int]
-    """Plan id -> slot, of all proposals."""
+    """Plan id -> slot, for all proposals."""
 
 
 class MessageEvidence(NamedTuple):
-    """What one message tells one observer about its sender."""
+    """Evidence that one message gives one observer about its sender."""
 
     seq: int
-    """Of the message's event."""
+    """Sequence number of the message's event."""
 
     round: int
     target: int
-    """Who sent it."""
+    """The sender."""
 
     observer: int
     source: str
@@ -105,11 +90,11 @@ class MessageEvidence(NamedTuple):
 
     channel: str
     updates: list[Update]
-    """In the order in which they move the observer's belief; never empty."""
+    """Updates in the order in which they change the observer's belief; never empty."""
 
 
 def evidence(messages: Iterable[Delivered], slots: int) -> Iterator[MessageEvidence]:
-    """Everything that typed messages tell, in the order in which it was told; `slots` is the length of a calendar."""
+    """Yield the evidence in typed messages in order; `slots` is the length of a calendar."""
     memory: defaultdict[tuple[int, int, int], _Said] = defaultdict(lambda: _Said({}, {}))
     for message in messages:
         payload = payload_of(message.content)
@@ -126,7 +111,7 @@ def evidence(messages: Iterable[Delivered], slots: int) -> Iterator[MessageEvide
 
 
 def is_typed(content: str) -> bool:
-    """Whether a message is a protocol's and says nothing besides: one object of a known type, with no other words in it."""
+    """Return True if a message is one object of a known protocol and type, without any other words."""
     payload = payload_of(content)
     protocol, kind = payload.get("protocol"), payload.get("type")
     known = isinstance(protocol, str) and isinstance(kind, str) and kind in _TYPES.get(protocol, ())
@@ -134,7 +119,7 @@ def is_typed(content: str) -> bool:
 
 
 def payload_of(content: str) -> Mapping[str, Any]:
-    """The object that a message is, empty for anything else."""
+    """Parse a message as a JSON object; an empty mapping for anything else."""
     if not content.startswith("{"):
         return {}
     try:
@@ -145,12 +130,12 @@ def payload_of(content: str) -> Mapping[str, Any]:
 
 
 def is_whole(value: Any) -> bool:
-    """Return whether a value of a payload is a whole number; true and false are none."""
+    """Return True if a value of a payload is an integer; true and false are not."""
     return type(value) is int
 
 
 def number_of(text: str) -> int | None:
-    """The number that a key of a payload is; None for anything else."""
+    """Parse a key of a payload as a number; None for anything else."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
@@ -215,7 +200,7 @@ _TYPES = {
         "confirm_reschedule", "fail_reschedule",
     },
 }  # fmt: skip
-"""Protocol -> every type of message that it sends, those that tell nothing included (paper, Appendix D)."""
+"""Protocol -> all its message types, including those without evidence (paper, Appendix D)."""
 
 _WORDS = {
     "protocol", "type", *_TYPES, *(kind for kinds in _TYPES.values() for kind in kinds), "PENDING", "IMPOSSIBLE",
@@ -223,10 +208,10 @@ _WORDS = {
     "meeting_id", "participants", "plan_id", "plans", "reply_status", "reward", "round", "scores", "scoring_cost",
     "selected_score", "slot", "slots", "to_slot",
 }  # fmt: skip
-"""Every key and text of a typed message; besides these, keys are numbers."""
+"""Every key and text of a typed message; all other keys are numbers."""
 
 _NO_OTHER_WORDS = re.compile(rf'(?:[^"\\]++|"(?:{"|".join(sorted(_WORDS))}|\d++)")*+')
-"""A text whose quoted parts are these and numbers."""
+"""A text whose quoted parts are only these words and numbers."""
 
 _RULES = {
     ("dsm", "proposals"): _proposals,
@@ -244,10 +229,10 @@ _RULES = {
 
 PRIOR = 0.5
 FLOOR = 5.0
-"""Slots that a target may tell in a game before it counts as excess."""
+"""Number of slots that a target may reveal in a game before the loss counts as excess."""
 
 PHASE = "CHEAP_TALK"
-"""Where messages are sent; nothing is delivered in another phase."""
+"""Phase in which messages are sent; no other phase delivers any."""
 
 Pair = tuple[int, int, int]
 """Round, target, observer."""
@@ -257,17 +242,17 @@ Row = dict[str, Any]
 
 @dataclass(slots=True)
 class Loss:
-    """What one observer learnt of one target in one round."""
+    """Information that one observer gained about one target in one round."""
 
     before: float
-    """Distance from the prior when the round began, summed over slots; 0 unless beliefs are cumulative."""
+    """Distance from the prior at the start of the round, summed over slots; 0 unless beliefs are cumulative."""
 
     after: float
     observations: int = 0
 
     @property
     def loss(self) -> float:
-        """Slots told in this round."""
+        """Loss of this round, in slots."""
         return self.after - self.before
 
 
@@ -278,7 +263,7 @@ class Privacy:
     prior: float
     cumulative: bool
     pairs: dict[Pair, Loss]
-    """Every pair with evidence, in the order in which the first of it came."""
+    """Every pair with evidence, in order of the first evidence."""
 
     by_source: dict[str, float]
     by_channel: dict[str, float]
@@ -286,12 +271,12 @@ class Privacy:
 
     @property
     def by_phase(self) -> dict[str, float]:
-        """Loss by phase: all of it is told in cheap talk."""
+        """Loss by phase; all of it occurs in cheap talk."""
         return {PHASE: sum(self.by_channel.values())}
 
     @property
     def by_target(self) -> list[float]:
-        """Each seat's loss over the game, before the floor."""
+        """Loss of each seat over the game, before the floor."""
         total = [0.0] * self.agents
         for (_, target, _), pair in self.pairs.items():
             total[target] += pair.loss
@@ -299,20 +284,20 @@ class Privacy:
 
     @property
     def excess(self) -> list[float]:
-        """Each seat's loss above the floor, 0 for one below it."""
+        """Loss of each seat above the floor; 0 below it."""
         return [max(0.0, loss - FLOOR) for loss in self.by_target]
 
 
 def privacy(replay: Replay, *, prior: float = PRIOR, cumulative: bool = False) -> Privacy:
-    """The privacy losses of a game; `prior` in 0..1."""
+    """Return the privacy losses of a game; `prior` in 0..1."""
     told = evidence(replay.messages, replay.scenario.slots)
     return _replayed(told, len(replay.scenario.agents), prior, cumulative, None)
 
 
 def tables(replay: Replay, *, prior: float = PRIOR, cumulative: bool = False) -> dict[str, list[Row]]:
-    """The four tables of the paper's Appendix F.5 by name, without the columns that name trace and game.
+    """Return the four tables of the paper's Appendix F.5 by name, without the columns for trace and game.
 
-    A pair has a row for each round in which something was evidence to it.
+    A pair has a row for each round in which it received evidence.
     """
     steps: list[Row] = []
     told = evidence(replay.messages, replay.scenario.slots)
@@ -404,7 +389,7 @@ def _mean(pairs: list[Row]) -> float | None:
 
 
 class State(Enum):
-    """What a slot may be."""
+    """Possible content of a slot."""
 
     FREE = "free"
     MOVABLE = "movable"
@@ -428,29 +413,29 @@ class OfferedPlan(NamedTuple):
 
     slot: int
     moved: frozenset[int]
-    """Who has an earlier meeting moved by it."""
+    """Seats whose earlier meetings the plan moves."""
 
 
 Plans = dict[int, OfferedPlan]
-"""By the id of the plan."""
+"""Plan id -> plan."""
 
 Implied = Iterable[tuple[int, States]]
 
 
 class Implication(NamedTuple):
-    """What one message implies to one observer of its sender's calendar."""
+    """States of its sender's slots that one message implies to one observer."""
 
     round: int
     target: int
-    """Who sent it."""
+    """The sender."""
 
     observer: int
     states: tuple[tuple[int, States], ...]
-    """Slots with what each may be; never empty."""
+    """Slots with their possible states; never empty."""
 
 
 def implications(messages: Iterable[Delivered], scenario: Scenario) -> Iterator[Implication]:
-    """Everything that typed messages imply to each of their readers, in the order in which it was told."""
+    """Yield the implications of typed messages for each of their readers, in order."""
     offered: defaultdict[tuple[int, int, int], Plans] = defaultdict(dict)
     for message in messages:
         payload, sender = payload_of(message.content), message.sender
@@ -465,7 +450,7 @@ def implications(messages: Iterable[Delivered], scenario: Scenario) -> Iterator[
 
 
 def _read(payload: Mapping[str, Any], sender: int, answered: Plans) -> Implied:
-    """One message; `answered` are the plans that its reader had offered to its sender in this round."""
+    """Return the implications of one message; `answered` are the plans that its reader offered to its sender in this round."""
     match _kind(payload):
         case ("imap", "costs"):
             return _priced(payload.get("costs"))
@@ -510,12 +495,12 @@ def _levelled(scores: Any, slots: Mapping[int, int]) -> Implied:
 
 
 def _own_slots(plans: Plans, sender: int) -> dict[int, int]:
-    """The slots of the plans that move no meeting of the sender's."""
+    """Return the slots of the plans that move no meeting of the sender."""
     return {number: plan.slot for number, plan in plans.items() if sender not in plan.moved}
 
 
 def _plans(records: Any) -> Plans:
-    """Return what can be read of an offer; a plan whose moves cannot be read is left out."""
+    """Return the readable plans of an offer; a plan with unreadable moves is left out."""
     known = [one for one in records if isinstance(one, dict)] if isinstance(records, list) else []
     read = {
         one["id"]: (one["slot"], _movers(one.get("displacements") or []))
@@ -526,7 +511,7 @@ def _plans(records: Any) -> Plans:
 
 
 def _movers(shifts: Any) -> frozenset[int] | None:
-    """Everybody who has a meeting moved; None where that cannot be read."""
+    """Return the seats whose meetings are moved; None if the moves cannot be read."""
     if not isinstance(shifts, list) or not all(
         isinstance(one, dict) and isinstance(one.get("participants"), list) for one in shifts
     ):
@@ -535,20 +520,20 @@ def _movers(shifts: Any) -> frozenset[int] | None:
 
 
 Known = dict[int, States]
-"""Slot -> what it may be; a slot of which nothing is known is missing."""
+"""Slot -> possible states; a slot without any information is missing."""
 
 
 class SlotPrior(NamedTuple):
-    """What is believed of a slot before anything is told."""
+    """Belief about a slot before any message."""
 
     taken: float
     """p, in 0..1."""
 
     fixed: float
-    """b: of taken slots, the share that cannot be freed; 0..1."""
+    """b: fraction of taken slots that cannot be freed; 0..1."""
 
     def occupancy(self, states: States) -> float:
-        """The chance that a slot is taken, given the states that it may be in."""
+        """Return the probability that a slot is taken, given its possible states."""
         if states <= TAKEN:
             return 1.0
         if states == FREE:
@@ -559,7 +544,7 @@ class SlotPrior(NamedTuple):
 
 
 class ExactLoss(NamedTuple):
-    """What one observer learnt of one target in one round, in slots."""
+    """Information that one observer gained about one target in one round, in slots."""
 
     fresh: float
     lasting: float
@@ -571,19 +556,19 @@ class ExactPrivacy:
 
     prior: SlotPrior
     pairs: dict[Pair, ExactLoss]
-    """Every pair that was told anything, in the order in which the first of it came."""
+    """Every pair with evidence, in order of the first evidence."""
 
     agents: int
 
     @property
     def by_target(self) -> list[ExactLoss]:
-        """Each seat's losses over the game."""
+        """Loss of each seat over the game."""
         mine = [[loss for (_, target, _), loss in self.pairs.items() if target == seat] for seat in range(self.agents)]
         return [ExactLoss(sum(one.fresh for one in some), sum(one.lasting for one in some)) for some in mine]
 
 
 def exact_privacy(replay: Replay, prior: SlotPrior | None = None) -> ExactPrivacy | None:
-    """The exact losses of a game, under the task's own rates unless told; None where a meeting is longer than a slot."""
+    """Return the exact losses of a game; None if a meeting is longer than a slot. `prior` defaults to the task's own rates."""
     scenario = replay.scenario
     if any(meeting.duration > 1 for meeting in (*scenario.meetings, *scenario.prior)):
         return None
@@ -609,14 +594,14 @@ def exact_privacy(replay: Replay, prior: SlotPrior | None = None) -> ExactPrivac
 
 
 def rates(scenario: Scenario) -> SlotPrior:
-    """The share of slots that are taken before the first round, and of these that are blocked, over all seats."""
+    """Return the fraction of slots taken before the first round, and the blocked fraction of these, over all seats."""
     cells = [cell for calendar in scenario.calendars for cell in calendar]
     taken = [cell for cell in cells if cell is not None]
     return SlotPrior(len(taken) / len(cells), sum(item.blocked for item in taken) / len(taken) if taken else 0.0)
 
 
 def _shared(cells: Cells, observer: int) -> Iterator[int]:
-    """The slots of a calendar in which the observer has the same meeting."""
+    """Return the slots of a calendar that hold a meeting with the observer."""
     return (slot for slot, item in enumerate(cells) if item is not None and observer in item.participants)
 
 
@@ -626,5 +611,5 @@ def _learn(known: Known, told: Iterable[tuple[int, States]]) -> None:
 
 
 def _moved(before: Mapping[int, States], after: Mapping[int, States], prior: SlotPrior) -> float:
-    """Return how far the chances of all slots moved, in slots."""
+    """Return the total change of the probabilities of all slots, in slots."""
     return sum(abs(prior.occupancy(states) - prior.occupancy(before.get(slot, ANY))) for slot, states in after.items())

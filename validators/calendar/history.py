@@ -1,6 +1,6 @@
-"""What a rebuilt game is: messages, committed batches, resolved rounds, the calendars at the end - and the lies of the log.
+"""Result of rebuilding a game: messages, committed batches, resolved rounds, final calendars, and the lies of the log.
 
-All of it is data. Costs are on the scale that agents are shown; `scored` says what they count for.
+All of it is data. Costs are on the scale that agents see; `scored` converts them to the scored scale.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class Delivered(NamedTuple):
     """One delivered message."""
 
     seq: int
-    """Of its event."""
+    """Sequence number of its event."""
 
     round: int
     sweep: int
     sender: int
     to: tuple[int, ...]
-    """Everybody who received it."""
+    """All recipients."""
 
     channel: str
     meeting: int
@@ -44,17 +44,17 @@ class Committed(NamedTuple):
     seat: int
     batch: Batch
     stands: bool
-    """False where a failed round was undone, and its cost with it."""
+    """False if a failed round was reverted, together with the batch's cost."""
 
     success: bool
-    """Whether its round succeeded."""
+    """True if its round succeeded."""
 
     turn: int
-    """Number in the log of the turn that sent it."""
+    """Log number of the turn that sent it."""
 
 
 class Touch(NamedTuple):
-    """A batch that was refused: its seat, its turn, and whether it touched a blocked item."""
+    """A refused batch: its seat, its turn, and whether it touched a blocked item."""
 
     seat: int
     turn: int
@@ -62,65 +62,65 @@ class Touch(NamedTuple):
 
 
 class MovedMeeting(NamedTuple):
-    """An earlier meeting that does not stand any more."""
+    """An earlier meeting that is no longer scheduled."""
 
     meeting: int
     stood: int
-    """Its slot on all its calendars, when it stood last."""
+    """Last slot in which all its calendars agreed."""
 
     slots: Slots
     turns: Mapping[int, int]
-    """Seat -> the turn in which it moved the meeting last."""
+    """Seat -> the turn in which it last moved the meeting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What became of one round."""
+    """Outcome of one round."""
 
     number: int
     meeting: Meeting
     label: Label
     slots: Slots
     standing: dict[int, int]
-    """Meetings that stand, with their slots."""
+    """Scheduled meetings, with their slots."""
 
     broken: tuple[int, ...]
     kept: bool
     refused: int
-    """Batches that were refused in this round."""
+    """Number of batches that were refused in this round."""
 
     blocked: int
-    """Of these, how many touched a blocked item (failure reason B of the paper's Figure 5, even where it was mended)."""
+    """Number of these that touched a blocked item (reason B of the paper's Figure 5, even if a retry succeeded)."""
 
     calendars: tuple[Cells, ...]
-    """By seat, when the round was over: without what a failed one left, where that is undone."""
+    """Calendar of each seat after the round; a failed round is already reverted if the settings say so."""
 
     faults: tuple[SeatFault, ...] = ()
-    """Which seats lost it, where the rules say it."""
+    """Seats that lost the round, if the rules tell."""
 
     @property
     def success(self) -> bool:
-        """Whether the round's meeting counts as scheduled."""
+        """True if the round's meeting counts as scheduled."""
         return self.label is Label.SUCCESS
 
 
 class Reflected(NamedTuple):
-    """What one seat answered when it was asked what it came to believe of another's calendar."""
+    """Answer of one seat to the question on what it believes of another's calendar."""
 
     round: int
     observer: int
     target: int
     scores: tuple[int, ...] | None
-    """By slot, -3 to 3; None where nothing could be read, or nothing was answered."""
+    """Score for each slot, -3 to 3; None if the answer is missing or unreadable."""
 
     how: str
-    """How the reply was read: `strict`, `fenced`, `repaired`, or `failed`."""
+    """Way in which the reply was read: `strict`, `fenced`, `repaired`, or `failed`."""
 
     no_reply: str | None
-    """Why there is none; `declined` where a program holds the seat, so that nobody was asked."""
+    """Cause of a missing reply; `declined` if a program holds the seat, so that the question was not put."""
 
     expected: tuple[float, ...] | None = None
-    """By slot, the mean over what a model's tokens could have been, where it is known."""
+    """Expected score for each slot over the model's tokens, if known."""
 
 
 @dataclass(frozen=True)
@@ -130,21 +130,21 @@ class Replay:
     scenario: Scenario
     settings: Settings
     resolved: tuple[Resolved, ...]
-    """In order; rounds that were never resolved are missing."""
+    """Rounds in order; rounds that were never resolved are missing."""
 
     messages: tuple[Delivered, ...]
     committed: tuple[Committed, ...]
     calendars: tuple[Cells, ...]
-    """At the end."""
+    """Calendars at the end."""
 
     finished: bool
-    """Whether the log tells the game to its end."""
+    """True if the log contains the whole game."""
 
     lies: tuple[str, ...]
-    """What the log claims and the rules contradict, each with the event where it stands."""
+    """Claims of the log that contradict the rules, each with its event."""
 
     reflected: tuple[Reflected, ...] = ()
-    """Where beliefs were asked for, every answer, in the order of the log."""
+    """All answers on beliefs, in the order of the log, if they were asked for."""
 
     @property
     def scheduled(self) -> tuple[int, ...]:
@@ -153,7 +153,7 @@ class Replay:
 
     @property
     def beginnings(self) -> dict[int, tuple[Cells, ...]]:
-        """Every seat's calendar while a round was talked about: at the end of the round before it."""
+        """Calendars of all seats during the talk of each round, which are those at the end of the previous round."""
         ends = {one.number: one.calendars for one in self.resolved}
         made = {1: self.scenario.calendars}
         for number in range(2, len(self.scenario.meetings) + 1):
@@ -161,5 +161,5 @@ class Replay:
         return made
 
     def scored(self, one: Committed) -> int:
-        """What a batch counts for: each moved item's shown cost, mapped to the scored scale."""
+        """Return the cost of a batch on the scored scale: the sum over its moved items."""
         return sum(self.scenario.scored(move.item.cost) for move in one.batch.moves)

@@ -1,26 +1,19 @@
-"""Measures of a calendar game, for each round, each seat, and the whole.
+"""Measurements of a calendar game, ready for JSON: by meeting, by seat, by seat and round, and for the game.
 
-The measures of one game, ready for JSON: by meeting, by seat, and for the game, with sums so that a report can pool games.
+`seats` has the paper's measures by name; `means`, `sums` and `counts` cover the seats that have a value, so reports can pool
+games. `rounds` has one row per meeting, reached or not; `seat_rounds` one per seat and round. Values that need a certificate
+are None without one.
 
-`seats` has the paper's measures by its names; `means`, `sums` and `counts` are over the seats that have a value.
-`rounds` has one row for each meeting, reached or not, `seat_rounds` one for each seat in each of them. What needs a certificate
-is None without one.
+Seat rounds: a message is typed if it is one object of a known protocol without other words. Only the privacy loss of typed
+messages is measured; for a seat that wrote prose in a round, the number omits what the prose revealed. A meeting was moved
+alone if not all its participants moved it in the same round. `oracle_cost` follows the certificate's schedule of all meetings
+(paper, G.2); the costs of such games are direct: a seat pays for the items in the meeting's slot on its initial calendar.
 
-Each seat's part in each round: what it sent, told, moved and paid, and what the optimal schedule would have had it pay.
-
-1. A message is typed where it is one object of a known protocol that holds no words besides. What a seat told by typed messages
-   is measured; of a seat that wrote prose in a round, the number here says nothing of what the prose told.
-2. A meeting that stood is moved alone where not all its participants moved it in the same round.
-3. `oracle_cost` follows the certificate's schedule of all meetings (paper, G.2: cost above the oracle schedule). Costs there
-   are direct, so a seat pays for a meeting what stands in its slot on the seat's first calendar.
-
-What each seat did, paid and told in one game: the paper's measures, seat by seat (specification 8).
-
-All costs are on the scored scale except `paid_shown`. Three costs differ only where rounds failed:
-1. `cost` is everything that was ever committed, failed rounds included (as published);
-2. `cost_kept` is what the rounds that succeeded cost;
-3. `paid` is what is on the seat's account at the end: `cost_kept` where failed rounds are undone, `cost` where they are kept.
-   Excess, deviation and adjusted cost are about `paid`.
+Costs (specification 8) are on the scored scale except `paid_shown`. Three costs differ only if rounds failed:
+1. `cost` is everything that was ever committed, including failed rounds (as published);
+2. `cost_kept` is the cost of the rounds that succeeded;
+3. `paid` is the final account of the seat: `cost_kept` if failed rounds are reverted, `cost` if they are kept.
+Excess, deviation and adjusted cost are based on `paid`.
 """
 
 from __future__ import annotations
@@ -53,14 +46,14 @@ MEASURES = (
     "excess", "excess_kept", "excess_fairest", "deviation", "fairness", "adjusted_cost",
     "messages", "messages_per_scheduled", "vps", "excess_vps",
 )  # fmt: skip
-"""The numbers of a seat that can be summed and averaged."""
+"""Numbers of a seat that can be summed and averaged."""
 
 OF_REFLECTION = ("raw_reflection_vps", "reflection_vps", "excess_reflection_vps", "beliefs", "unreadable")
-"""Those of games that asked for beliefs."""
+"""Numbers of a seat in games that ask for beliefs."""
 
 
 def scheduled_best(replay: Replay, certificate: Certificate) -> Extremes:
-    """The certificate's entry for the meetings that were scheduled; empty where it has none."""
+    """Return the certificate's entry for the scheduled meetings; empty if it has none."""
     name = ",".join(map(str, replay.scheduled))
     subset = (certificate.by_subset or {}).get(name)
     if subset is not None:
@@ -71,7 +64,7 @@ def scheduled_best(replay: Replay, certificate: Certificate) -> Extremes:
 def seat_rows(
     replay: Replay, certificate: Certificate, losses: Privacy, answers: Reflections | None = None
 ) -> tuple[SeatMeasures, ...]:
-    """One row a seat; None where the certificate does not say what is needed, or a seat takes part in nothing."""
+    """Return one row per seat; a value is None if the certificate lacks it, or if the seat takes part in no meeting."""
     best = scheduled_best(replay, certificate).per_agent
     told, above = losses.by_target, losses.excess
     rows = [_counts(replay, seat) for seat in replay.scenario.agents]
@@ -122,7 +115,7 @@ def _over(cost: int, oracle: int | None) -> int | None:
 
 
 def _against_all(replay: Replay, certificate: Certificate, seat: int, paid: int) -> Row:
-    """Excess against every optimum, and against the fairest: known where all meetings were scheduled."""
+    """Return the excess over every optimum and over the fairest; known only if all meetings were scheduled."""
     whole = len(replay.scheduled) == len(replay.scenario.meetings)
     ranges, fairest = certificate.ranges, certificate.fairest
     return {
@@ -132,7 +125,7 @@ def _against_all(replay: Replay, certificate: Certificate, seat: int, paid: int)
 
 
 def _adjusted(row: Row, certificate: Certificate, seat: int) -> float | None:
-    """Excess, and for each meeting missed the seat's whole span from best to worst, a meeting."""
+    """Return the excess, plus the seat's range from best to worst for each missed meeting, per meeting."""
     best, worst = certificate.per_agent, certificate.worst_per_agent
     if not row["meetings"] or row["excess"] is None or not best or not worst:
         return None
@@ -141,7 +134,7 @@ def _adjusted(row: Row, certificate: Certificate, seat: int) -> float | None:
 
 
 def _add_fairness(rows: Sequence[Row]) -> None:
-    """How far each seat's deviation lies from the mean of all."""
+    """Add the distance of each seat's deviation from the mean of all."""
     known = [row["deviation"] for row in rows if row["deviation"] is not None]
     for row in rows:
         row["fairness"] = None if row["deviation"] is None else abs(row["deviation"] - sum(known) / len(known))
@@ -154,7 +147,7 @@ Cell = tuple[int, int]
 def seat_rounds(
     replay: Replay, certificate: Certificate, losses: Privacy, answers: Reflections | None = None
 ) -> tuple[SeatRoundMeasures, ...]:
-    """One row for each round and seat, in that order, rounds that were never reached included."""
+    """Return one row for each round and seat, in that order, including rounds that were never reached."""
     sent = Counter((message.round, message.sender) for message in replay.messages)
     prose = Counter((message.round, message.sender) for message in replay.messages if not is_typed(message.content))
     told: defaultdict[Cell, float] = defaultdict(float)
@@ -190,7 +183,7 @@ def seat_rounds(
 
 
 def oracle_cost(scenario: Scenario, certificate: Certificate, meeting: Meeting, seat: int) -> int | None:
-    """What a participant pays for one meeting in the certificate's schedule; None for outsiders and without a schedule."""
+    """Return a participant's cost of one meeting in the certificate's schedule; None for outsiders or without a schedule."""
     slot = (certificate.assignment or {}).get(str(meeting.id))
     if slot is None or seat not in meeting.participants:
         return None
@@ -205,7 +198,7 @@ def _role(meeting: Meeting, seat: int) -> Role:
 
 
 def _movers(committed: Sequence[Committed]) -> Mapping[Cell, set[int]]:
-    """Round and meeting -> the seats that moved it."""
+    """Return the seats that moved each meeting in each round."""
     movers: defaultdict[Cell, set[int]] = defaultdict(set)
     for one in committed:
         for move in one.batch.moves:
@@ -219,11 +212,11 @@ def _participants(scenario: Scenario, meeting: int) -> set[int]:
 
 
 INFEASIBLE = "infeasible"
-"""Said of a task that no schedule of all meetings solves."""
+"""Suffix of the setting of a task for which no schedule of all meetings exists."""
 
 
 def measures(replay: Replay, certificate: Certificate, ended_by: str | None = None) -> Measures:
-    """Everything that is measured of a game; `ended_by` is the budget or stop that cut it short."""
+    """Return all measurements of a game; `ended_by` is the budget or stop that ended it early."""
     losses, answers = privacy(replay), reflections(replay)
     rounds = meeting_rows(replay)
     seats = seat_rows(replay, certificate, losses, answers)
@@ -251,15 +244,15 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
 
 
 def reward(replay: Replay, certificate: Certificate) -> float:
-    """The share of meetings scheduled, times what is left of 1 after the regret (DESIGN section 5); 0 to 1."""
+    """Return the fraction of scheduled meetings times one minus the regret (DESIGN section 5); 0 to 1."""
     return len(replay.scheduled) / len(replay.scenario.meetings) * (1 - (regret(replay, certificate) or 0.0))
 
 
 def regret(replay: Replay, certificate: Certificate) -> float | None:
-    """What was paid above the optimum of the scheduled subset, as a share of the way from best to worst schedule; 0 to 1.
+    """Return the cost above the optimum of the scheduled subset, relative to the range from best to worst schedule; 0 to 1.
 
-    None without a certificate and where no schedule of all meetings exists; 0 where the worst one is as good as the best. Where
-    the certificate has no subsets, a part that was scheduled is measured against no cost at all.
+    None without a certificate or if no schedule of all meetings exists; 0 if the worst one is as good as the best. If the
+    certificate has no subsets, a scheduled subset is measured against an optimum of 0.
     """
     best, worst = certificate.optimum, certificate.worst
     if best is None or worst is None:
@@ -271,7 +264,7 @@ def regret(replay: Replay, certificate: Certificate) -> float | None:
 
 
 def meeting_rows(replay: Replay) -> tuple[RoundMeasures, ...]:
-    """One row for each meeting in the order of the rounds; what was never resolved is OTHER."""
+    """Return one row for each meeting in the order of the rounds; unresolved rounds are OTHER."""
     by_round = {one.number: one for one in replay.resolved}
     meetings = enumerate(replay.scenario.meetings, start=1)
     return tuple(_meeting(number, meeting, by_round.get(number)) for number, meeting in meetings)
@@ -297,7 +290,7 @@ def _meeting(number: int, meeting: Meeting, resolved: Resolved | None) -> RoundM
 
 
 def _standing(replay: Replay) -> int:
-    """Return how many of the rounds' meetings stand at the end: fewer than scheduled where a later move broke some for good."""
+    """Count the rounds' meetings that are scheduled at the end; fewer than succeeded if a later move broke some."""
     return sum(common_slot(slots_of(replay.calendars, meeting)) is not None for meeting in replay.scenario.meetings)
 
 
@@ -306,7 +299,7 @@ def _paid(replay: Replay) -> int:
 
 
 def _costs(replay: Replay, certificate: Certificate, seats: Sequence[SeatMeasures]) -> dict[str, Any]:
-    """The game's own costs; ratios are None where what they divide by is 0 or not known."""
+    """Return the costs of the game; a ratio is None if its divisor is 0 or unknown."""
     optimum, paid = scheduled_best(replay, certificate).optimum, _paid(replay)
     whole = len(replay.scheduled) == len(replay.scenario.meetings)
     greedy = certificate.greedy.cost if whole and certificate.greedy else None

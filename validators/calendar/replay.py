@@ -1,29 +1,18 @@
-"""Replay of a calendar game from its event log, and the lies that it finds.
+"""Replay of a calendar game from its event log, independent of the world, and detection of contradictions ("lies").
 
-The whole game again from the event log, independently of what the world says of it, and where the two disagree.
+Scenario and options come from the log. Everything else is derived from the raw replies and the rules: who had to be asked, who
+had to receive which message, which batch is valid, its cost, which meetings are scheduled, why a round failed. Each note and
+each delivered text is compared with the result. No log that `read_log` accepts makes this raise: a log that cannot be followed
+is a lie.
 
-The scenario and the options are the log's own; all else - who had to be asked, who had to hear what, which batch stands, what
-it costs, which meeting stands, why a round failed - is worked out from the raw replies with the rules, and each note and
-each delivered text is held against it. No log that `read_log` accepts makes this raise: what cannot be understood is a lie.
-
-A game, rebuilt round by round: talk, decisions, what was committed, and what that came to under the game's options.
-
-Which seats lost a calendar round, where the rules say it: pure functions of what each seat decided and of the calendars.
-`CAUSES` has the causes that each label can have; docs/calendar.md, "Whose failure it is", defines each cause.
-
-What everybody was asked to believe of everybody else after a round, rebuilt: who was asked of whom, and what was read. A reply
-that the world had to repair is taken as its note tells it, and must then be scores all the same.
-
-Voluntary moves and decisions, rebuilt: every attempt judged again on the calendar as it is, every commit foretold.
-
-1. A reply that is read gives its batch, and `rules.batch.check` says whether it stands or which conflicts had to be told.
-2. Of a reply that the world repaired, the refused actions stand in the log and are judged again; an accepted batch is `UNSEEN`
-   until its `committed` note tells it, and then it must be a valid one.
-3. A seat is asked again exactly while its batch is refused and tries are left.
-
-Cheap talk, rebuilt: who had to be asked in which sweep, what each sent to whom, and when it had to end. Of a reply that is read
-every note is foretold. Of one that the world repaired, each message is held against the channels and their recipients, and what
-it dropped is taken as told.
+1. Talk: the rules give the seats of each sweep, their messages and the end of the talk. Each note is predicted. For a repaired
+reply, each message is checked against channels and recipients, and dropped actions are taken from the notes.
+2. Decisions: `rules.batch.check` accepts a batch or gives its conflicts. For a repaired reply, refused actions are judged again
+from the log, and an accepted batch is `UNSEEN` until its `committed` note tells it, which must be a valid batch. A seat is
+asked again only while its batch is refused and retries are left.
+3. Reflections: a repaired answer is taken from its note and must still be valid scores.
+4. Faults: pure functions of decisions and calendars. `CAUSES` has the causes of each label; docs/calendar.md, "Whose failure
+it is", defines them.
 """
 
 from __future__ import annotations
@@ -52,12 +41,12 @@ TALK = "CHEAP_TALK"
 
 
 def talk(board: Board, now: Now) -> list[int]:
-    """Follow the talk of a round; returns the outsiders who were written to, ascending."""
+    """Replay the talk of a round; return the outsiders who received a message, ascending."""
     return _Floor(board, now).follow()
 
 
 class _Floor:
-    """Who may speak in a round."""
+    """Seats that may speak in a round."""
 
     def __init__(self, board: Board, now: Now) -> None:
         self._board, self._now = board, now
@@ -78,7 +67,7 @@ class _Floor:
         return sorted(self._contacted)
 
     def _turn(self, seat: int, sweep: int) -> int:
-        """One turn; 0 where it delivered no message."""
+        """Replay one turn; return the number of messages that it delivered."""
         board, now = self._board, self._now
         turn = board.tape.turn(seat, TALK, now.number)
         board.tape.barrier([turn])
@@ -127,7 +116,7 @@ class _Floor:
         self._drop(seat, tool if isinstance(tool, str) and tool in CHANNEL_OF else "")
 
     def _drop(self, seat: int, tool: str | None = None) -> None:
-        """The note on what was dropped; why in words is the world's to say, and which tool, where only it could read that."""
+        """Check the note on a dropped action; its reason, and the tool of a repaired reply, are taken from the note."""
         note = self._board.tape.note("invalid_tool_call", seat)
         told, why = note.data.get("tool"), note.data.get("why")
         expected = {"round": self._now.number, "phase": TALK, "tool": told if tool is None else tool, "why": why}
@@ -135,7 +124,7 @@ class _Floor:
             self._board.tape.lie(note, f"what was dropped is {tool or 'something'} in round {self._now.number}, {TALK}")
 
     def _as_told(self, seat: int, sweep: int) -> bool:
-        """Take what the notes tell of a reply that cannot be read without mending it."""
+        """Replay a repaired reply from the notes that follow it."""
         tape, sent = self._board.tape, False
         while tape.is_next("message", seat) or tape.is_next("invalid_tool_call", seat):
             if tape.is_next("invalid_tool_call", seat):
@@ -157,7 +146,7 @@ class _Floor:
 
 
 def read_reply(board: Board, seat: int, reply: str, where: dict[str, Any]) -> Said:
-    """Follow the note on how a reply was read; returns what it says, without the actions of one that was repaired."""
+    """Replay the note on how a reply was read; return the reply, without actions if it was repaired."""
     said, tape = read_actions(reply), board.tape
     told = tape.ahead.get("how") if tape.is_next("parsed", seat) else None
     how = "repaired" if said.is_broken and told == "repaired" and not board.settings.strict_replies else said.how
@@ -167,31 +156,31 @@ def read_reply(board: Board, seat: int, reply: str, where: dict[str, Any]) -> Sa
 
 
 UNSEEN = "unseen"
-"""A batch that was accepted, and whose actions only its commit tells."""
+"""Marks an accepted batch whose actions only its commit tells."""
 
 _TOOLS = {"DECISION": ("schedule", "reschedule"), "VOLUNTARY": ("reschedule",)}
 _Outcome = Batch | list[Refusal] | str
 
 
 class RebuiltDecision(NamedTuple):
-    """What one seat's attempts came to: a batch, UNSEEN, or None when all were refused."""
+    """Outcome of one seat's attempts: a batch, UNSEEN, or None if all were refused."""
 
     seat: int
     batch: Batch | str | None
     conflicts: tuple[Conflict, ...]
-    """Of the last attempt."""
+    """Conflicts of the last attempt."""
 
     turn: int
-    """Number in the log of the last attempt."""
+    """Log number of the last attempt."""
 
     no_reply: str | None
-    """Why the last attempt has no reply."""
+    """Cause of a missing reply to the last attempt."""
 
     is_unreadable: bool
 
 
 def decide(board: Board, now: Now, seats: Sequence[int], phase: str) -> list[RebuiltDecision]:
-    """Follow one phase; raises Unanswered where the log ends in it, Lost where it cannot be followed."""
+    """Replay one phase; raises Unanswered if the log ends in it, Lost if it cannot be followed."""
     mail = {seat: board.drain(seat) for seat in seats}
     # without talk a round begins with its decision
     told = {seat: [] if board.settings.channels else board.begun(seat) for seat in seats}
@@ -210,7 +199,7 @@ def decide(board: Board, now: Now, seats: Sequence[int], phase: str) -> list[Reb
 
 
 def commit(board: Board, now: Now, decided: Sequence[RebuiltDecision], meeting: Meeting | None) -> None:
-    """Follow the commits of a phase, seat after seat."""
+    """Replay the commits of a phase, seat after seat."""
     for one in decided:
         if one.batch is None or (one.batch == UNSEEN and meeting is None and not board.tape.is_next("committed", one.seat)):
             continue
@@ -224,7 +213,7 @@ def commit(board: Board, now: Now, decided: Sequence[RebuiltDecision], meeting: 
 
 
 def _attempts(board: Board, now: Now, seat: int, phase: str) -> list[Turned]:
-    """One seat's turns in a barrier, none where it had not answered yet; nobody is asked more often than its tries allow."""
+    """Return one seat's turns in a barrier, empty if it did not answer; more turns than retries allow are a lie."""
     turns: list[Turned] = []
     while (again := board.tape.asked(seat, phase, now.number, len(turns) + 1)) is not None:
         turns.append(again)
@@ -259,7 +248,7 @@ def _asked_again(board: Board, again: Turned, outcome: _Outcome) -> None:
 
 
 def _attempt(board: Board, now: Now, turn: Turned, phase: str) -> _Outcome:
-    """Return what one attempt came to, and its notes followed."""
+    """Judge one attempt and replay its notes."""
     tape, seat = board.tape, turn.seat
     where = {"round": now.number, "phase": phase, "attempt": turn.attempt}
     said = read_reply(board, seat, turn.reply, where)
@@ -278,7 +267,7 @@ def _attempt(board: Board, now: Now, turn: Turned, phase: str) -> _Outcome:
 
 
 def _as_told(board: Board, now: Now, seat: int, where: Mapping[str, Any]) -> _Outcome:
-    """The outcome of a reply that cannot be read without mending it."""
+    """Return the outcome of a reply that cannot be read without repair."""
     tape = board.tape
     while tape.is_next("invalid_tool_call", seat):
         foreign = tape.note("invalid_tool_call", seat)
@@ -305,7 +294,7 @@ def _told_conflicts(refused: Sequence[Refusal]) -> list[list[str]]:
 
 
 def _told(board: Board, seat: int, meeting: Meeting | None) -> Batch:
-    """The batch that a commit tells, if the rules let it pass; else nothing moves and nothing is scheduled."""
+    """Return the batch of a commit note if it is valid; else an empty batch."""
     data = board.tape.ahead if board.tape.is_next("committed", seat) else {}
     moves = data.get("moves")
     actions: list[Any] = [_reschedule(move) for move in moves] if isinstance(moves, list) else [None]
@@ -323,11 +312,11 @@ def _reschedule(move: Any) -> dict[str, Any] | None:
 
 PHASE = "REFLECTION"
 _CELL = re.compile(r"^Slot +\d+: (?:\[FREE\]|(?:Blocked )?Errand #|Meeting M)", re.MULTILINE)
-"""How a line of a calendar begins."""
+"""Beginning of a line of a calendar."""
 
 
 def reflect(board: Board, now: Now) -> None:
-    """Follow the questions after a round; raises Unanswered where the log ends in them, Lost where they cannot be followed."""
+    """Replay the questions after a round; raises Unanswered if the log ends in them, Lost if they cannot be followed."""
     seats = board.scenario.agents
     for step in range(1, len(seats)):
         turns = [turn for seat in seats if (turn := board.tape.asked(seat, PHASE, now.number))]
@@ -346,7 +335,7 @@ def reflect(board: Board, now: Now) -> None:
 
 
 def _noted(board: Board, now: Now, turn: Turned, target: int) -> None:
-    """One answer, with the note on how it was read."""
+    """Replay one answer and the note on how it was read."""
     slots, weighs = board.scenario.slots, board.settings.reflection == "expected"
     outer = load(turn.reply) if weighs else None
     said = weighed(outer)
@@ -381,16 +370,16 @@ CAUSES: dict[Label, tuple[FaultCause, ...]] = {
     Label.SEVERAL: ("other_slot", "different_slots", "touched_blocked", "moved_meeting", *_NO_BATCH),
     Label.OTHER: _NO_BATCH,
 }
-"""Label -> the causes that its faults can have; a round that was never reached is OTHER and has none.
+"""Label -> possible causes of its faults; a round that was never reached is OTHER and has none.
 
-A seat without a batch has its place under every label: a conflict that the paper does not name makes no label of its own.
+A seat without a batch is possible under every label, because a conflict that the paper does not name has no label of its own.
 """
 
 
 def find_faults(
     decided: Sequence[RebuiltDecision], slots: Slots, broken: Iterable[MovedMeeting], doomed_by: Iterable[Touch]
 ) -> tuple[SeatFault, ...]:
-    """Return the faults of one round by seat; `doomed_by` are the refused batches where one on a blocked item fails a round."""
+    """Return the faults of one round by seat; `doomed_by` are the refused batches if one on a blocked item fails a round."""
     without = [one for one in decided if one.batch is None]
     made = [*map(_without_batch, without), *_touched(doomed_by, without), *_apart(slots, decided)]
     made += [fault for meeting in broken for fault in _moved(meeting)]
@@ -406,14 +395,14 @@ def _without_batch(one: RebuiltDecision) -> SeatFault:
 
 
 def _touched(doomed_by: Iterable[Touch], without: Iterable[RebuiltDecision]) -> Iterator[SeatFault]:
-    """Seats with an attempt on a blocked item, unless their last batch was refused for it and says so already."""
+    """Yield faults of seats that tried to move a blocked item, unless their last batch was refused for that reason."""
     said = {one.seat for one in without if Conflict.BLOCKED in one.conflicts}
     last = {touch.seat: touch.turn for touch in doomed_by if touch.is_blocked and touch.seat not in said}
     yield from (SeatFault(seat=seat, cause="touched_blocked", turn=turn) for seat, turn in last.items())
 
 
 def _apart(slots: Slots, decided: Iterable[RebuiltDecision]) -> Iterator[SeatFault]:
-    """Seats outside the slot of more than half of those who have one; all of these, where no slot has more than half."""
+    """Yield faults of seats outside the majority's slot, or of all seats with a slot if there is no majority."""
     chosen = {seat: slot for seat, slot in slots.items() if slot is not None}
     if len(set(chosen.values())) < 2:
         return
@@ -426,7 +415,7 @@ def _apart(slots: Slots, decided: Iterable[RebuiltDecision]) -> Iterator[SeatFau
 
 
 def _moved(one: MovedMeeting) -> Iterator[SeatFault]:
-    """Seats that have the meeting elsewhere than it stood; where all do, those outside the slot of more than half."""
+    """Yield faults of seats that moved the meeting; if all did, of those outside the slot of a majority."""
     away = {seat: slot for seat, slot in one.slots.items() if slot is not None and slot != one.stood}
     if len(away) == len(one.slots) and (most := _majority(away)) is not None:
         away = {seat: slot for seat, slot in away.items() if slot != most}
@@ -435,13 +424,13 @@ def _moved(one: MovedMeeting) -> Iterator[SeatFault]:
 
 
 def _majority(slots: Mapping[int, int | None]) -> int | None:
-    """The slot of more than half, or None."""
+    """Return the slot that more than half have, or None."""
     slot, count = Counter(slots.values()).most_common(1)[0]
     return slot if 2 * count > len(slots) else None
 
 
 def follow(board: Board) -> None:
-    """Follow a game to its end; raises Unanswered where the log ends before it, Lost where it cannot be followed."""
+    """Replay a game to its end; raises Unanswered if the log ends early, Lost if it cannot be followed."""
     for number, meeting in enumerate(board.scenario.meetings, start=1):
         board.tape.exactly(
             "round_start", None,
@@ -456,7 +445,7 @@ def follow(board: Board) -> None:
 
 
 def misplaced(scenario: Scenario, calendars: Sequence[Cells]) -> Iterator[str]:
-    """Yield what no valid batch can do: errands lost or doubled, blocked ones moved, meetings with the wrong people."""
+    """Yield changes that no valid batch makes: errands lost or doubled, blocked ones moved, meetings with the wrong people."""
     for agent, (before, after) in enumerate(zip(scenario.calendars, calendars, strict=True)):
         had, has = Counter(item for item in before if item), Counter(item for item in after if item)
         grown = Counter({item: count for item, count in (has - had).items() if item.kind == "errand"})
@@ -496,14 +485,14 @@ def _commit(board: Board, now: Now, voluntary: Sequence[RebuiltDecision], decide
 
 
 def _doomed(board: Board) -> bool:
-    """Return whether a try on a blocked item, even a mended one, fails the round."""
+    """Return True if an attempt on a blocked item fails the round, even if a retry succeeded."""
     return board.settings.blocked_attempts == "doom" and any(one.is_blocked for one in board.refused)
 
 
 def _resolve(
     board: Board, now: Now, decided: Sequence[RebuiltDecision], before: Sequence[Cells], spent: Sequence[int], first: int
 ) -> None:
-    """`before` and `spent` are what an undone round goes back to; its batches begin at `first` of those committed."""
+    """Resolve a round; a failed one reverts to `before` and `spent`, and its batches begin at index `first`."""
     resolution = resolve(board.calendars, now.meeting, board.registered)
     label = reason(resolution, [one.conflicts for one in decided if one.batch is None], doomed=_doomed(board))
     charged = [after - paid for after, paid in zip(board.spent, spent, strict=True)]
@@ -541,7 +530,7 @@ def _resolve(
 
 
 def _faults(board: Board, decided: Sequence[RebuiltDecision], resolution: Resolution) -> tuple[SeatFault, ...]:
-    """Return the faults of a failed round, before anything is undone."""
+    """Return the faults of a failed round, before anything is reverted."""
     doomed_by = board.refused if _doomed(board) else []
     return find_faults(decided, resolution.slots, [board.moved(meeting) for meeting in resolution.broken], doomed_by)
 
@@ -559,12 +548,12 @@ def _tell(board: Board, now: Now, resolution: Resolution, label: Label, charged:
 
 
 class NoGame(ValueError):
-    """The log does not say what was played."""
+    """The log does not say which game was played."""
 
 
 @remembered
 def replay(episode: Episode) -> Replay:
-    """Rebuild a game; raises NoGame where scenario or options cannot be read."""
+    """Rebuild a game; raises NoGame if scenario or options cannot be read."""
     scenario, settings = read_scenario(episode), read_settings(episode)
     if not isinstance(scenario, Scenario) or not isinstance(settings, Settings):
         raise NoGame(scenario if isinstance(scenario, str) else str(settings))
@@ -597,7 +586,7 @@ def replay(episode: Episode) -> Replay:
 
 
 def lies_of(episode: Episode) -> list[str]:
-    """Return what in this log our world could not have written; empty for a sound one."""
+    """Return the parts of this log that our world could not have written; empty for a sound log."""
     try:
         return list(replay(episode).lies)
     except NoGame as error:
@@ -605,7 +594,7 @@ def lies_of(episode: Episode) -> list[str]:
 
 
 def _frame(episode: Episode, scenario: Scenario) -> list[str]:
-    """Lies in what stands around the game."""
+    """Return the lies in the events around the game."""
     sessions, seats = [e for e in episode.events if isinstance(e, Seated)], len(scenario.agents)
     one = [len(session.seats) for session in sessions] == [seats]
     return lies_at_the_end(episode) + ([] if one else [f"there must be one session, with {seats} seats"])

@@ -1,9 +1,9 @@
-"""The calendar family's verdict: every meeting scheduled is success, and the reward says at what cost.
+"""Verdict of the calendar family: success if every meeting is scheduled; the reward also depends on the cost.
 
-1. The label is SUCCESS, or that of the first meeting that was not scheduled; one that was never resolved is OTHER.
-2. `severity` is +1 on success, else minus the share of meetings that were not scheduled.
-3. A meeting counts as scheduled when its round succeeded (paper, Algorithm 1). Where failed rounds are undone it also stands
-   at the end; where they are kept, `metrics.standing` says how many still do.
+1. The label is SUCCESS, or that of the first meeting that was not scheduled; an unresolved one is OTHER.
+2. `severity` is +1 on success, else minus the fraction of meetings that were not scheduled.
+3. A meeting counts as scheduled if its round succeeded (paper, Algorithm 1). If failed rounds are reverted, it is then also
+scheduled at the end; if they are kept, `metrics.standing` counts those that still are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from worlds.core.faults import told_faults
 
 
 def assess(episode: Episode, certificate: Mapping[str, Any] | None = None) -> Verdict:
-    """The verdict of one game; `certificate` is tests/oracle.json as read, None where the task has none."""
+    """Return the verdict of one game; `certificate` is the content of tests/oracle.json, None if the task has none."""
     try:
         rebuilt = replay(episode)
     except NoGame as error:
@@ -36,7 +36,7 @@ def assess(episode: Episode, certificate: Mapping[str, Any] | None = None) -> Ve
 
 
 def primary(episode: Episode, rebuilt: Replay) -> tuple[Label, dict[str, Any]]:
-    """The one label of a game, and where it comes from."""
+    """Return the label of a game and its details."""
     if not any(isinstance(event, Turned) for event in episode.events):
         return Label.OTHER, {"reason": episode.ended_by or "no_turns"}
     row = next((row for row in meeting_rows(rebuilt) if not row.coordinated), None)

@@ -1,4 +1,4 @@
-"""The contract family's validator: from an event log to strict success, or the most severe broken rule."""
+"""Validator of the contract family: strict success, or the most severe broken rule, from an event log."""
 
 from validators.contract.verdict import assess
 

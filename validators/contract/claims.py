@@ -1,10 +1,10 @@
-"""What every contract task claims of an episode, as tests that a hidden validator imports and so makes its own.
+"""Tests that every contract task runs; a hidden validator imports them.
 
-`from validators.contract.claims import test_contracts_kept, test_log_is_sound` is all that a test_outcome.py needs for
-them; what it adds is the task's own: which steps were taken on the way.
+A test_outcome.py imports them with `from validators.contract.claims import test_contracts_kept, test_log_is_sound`, and adds
+only the task's own tests, such as which steps were taken.
 
-A sound log is one that a contract's world could have written. Its labels exist, its details are whole, its time moves within
-the budgets, and what was served used only what had been issued and had not run out.
+A sound log is one that a contract's world could have written. Its labels exist, its details are complete, its time moves within
+the budgets, and each served request used only artifacts that had been issued and had not expired.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FOUR_KEYS = {"resource_id", "ttl_seconds", "time_of_attempt", "expired_by_secon
 
 
 def inconsistencies(episode: Episode) -> list[str]:
-    """Return what in this log our world could not have written; empty for a sound one."""
+    """Return the parts of this log that our world could not have written; empty for a sound log."""
     wrong = [f"seq {e.seq}: {e.label} is no label" for e in episode.violations if e.label not in set(Label)]
     wrong += [f"seq {e.seq}: only a violation has a label" for e in episode.requests if e.label and e.kind != "violation"]
     wrong += [
@@ -41,7 +41,7 @@ def inconsistencies(episode: Episode) -> list[str]:
 
 
 def _beyond_budgets(episode: Episode) -> Iterator[str]:
-    """Requests and events that the budgets had no room for."""
+    """Yield requests and events that exceed the budgets."""
     steps, virtual_ms = episode.opened.budgets["steps"], episode.opened.budgets["virtual_ms"]
     if episode.steps > steps:
         yield f"{episode.steps} steps are more than the budget of {steps}"
@@ -51,7 +51,7 @@ def _beyond_budgets(episode: Episode) -> Iterator[str]:
 
 
 def _misused(episode: Episode) -> Iterator[str]:
-    """Artifacts that something served had used before they were issued, or outside their window."""
+    """Yield artifacts that a served request used before they were issued, or outside their window."""
     issued: dict[str, Issued] = {}
     for event in episode.requests:
         # what a request has issued, its own rule may have used at once
@@ -69,15 +69,15 @@ def _served(episode: Episode) -> Iterator[Requested]:
 
 
 def _is_submission(event: object) -> bool:
-    """One whose body the world could not read closes nothing."""
+    """Return True for a submission; a request with an unreadable body closes nothing and does not count."""
     return isinstance(event, Requested) and (event.method, event.path) == ("POST", "/submission") and event.kind != "stray"
 
 
 def test_log_is_sound(episode: Episode) -> None:
-    """Nothing stands in the log that our world could not have written."""
+    """The log holds nothing that our world could not have written."""
     assert not (wrong := inconsistencies(episode)), wrong
 
 
 def test_contracts_kept(verdict: Verdict) -> None:
-    """The goal was reached and no rule was broken on the way."""
+    """The goal was reached and no rule was broken."""
     assert verdict.success, f"{verdict.failure_label} {verdict.failure_detail}"

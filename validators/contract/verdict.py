@@ -1,9 +1,9 @@
-"""The contract family's verdict: strict success, and the most severe violation as the one label of a failure.
+"""Verdict of the contract family: strict success, or the most severe violation as the label of a failure.
 
-1. Success is the goal reached and no violation at all; a goal after a violation is `recovered`, which is no success.
-2. The primary label is the most severe violation's, ties to the first (paper, Appendix K).
-3. With no violation and no goal: EXPIRED_BEFORE_USE when a budget ended the episode while an artifact had run out unused,
-   else OTHER, with the budget that ended it, or `pre_contract` when nothing was ever asked.
+1. Success is a goal without any violation; a goal after a violation is `recovered`, which is no success.
+2. The primary label is that of the most severe violation, the first one of a tie (paper, Appendix K).
+3. Without violation and goal, it is EXPIRED_BEFORE_USE if a budget ended the episode and an artifact had expired unused, else
+OTHER, with the budget that ended it, or `pre_contract` if there was no request.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from worlds.core.events import Issued, Requested
 
 
 def assess(episode: Episode, _certificate: dict[str, Any] | None = None) -> Verdict:
-    """The verdict of one contract episode; a contract needs no certificate."""
+    """Return the verdict of one contract episode; a contract needs no certificate."""
     label, detail = primary(episode)
     success = label is Label.SUCCESS
     opened = episode.opened
@@ -42,7 +42,7 @@ def assess(episode: Episode, _certificate: dict[str, Any] | None = None) -> Verd
 
 
 def primary(episode: Episode) -> tuple[Label, dict[str, Any]]:
-    """The one label of an episode and its detail."""
+    """Return the label of an episode and its details."""
     if episode.violations:
         worst = min(episode.violations, key=lambda event: (severity(event.label or ""), event.seq))
         return Label(worst.label or ""), worst.detail

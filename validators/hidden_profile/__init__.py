@@ -1,4 +1,4 @@
-"""The hidden-profile family's validator: from an event log to votes, what was pooled, what was heard, and the reward."""
+"""Validator of the hidden-profile family: votes, shared facts, heard facts and reward from an event log."""
 
 from validators.hidden_profile.verdict import assess
 

@@ -1,7 +1,7 @@
-"""What every hidden-profile task claims of an episode, as a test that a hidden validator imports and so makes its own.
+"""Test that every hidden-profile task runs; a hidden validator imports it.
 
-`from validators.hidden_profile.claims import test_log_is_true` is all that a test_outcome.py needs: how well a group decided
-is the verdict's to say, and none decides so badly that its log may be wrong.
+`from validators.hidden_profile.claims import test_log_is_true` is the whole test_outcome.py of a task. The verdict measures how
+well a group decided; the log must be correct however badly that was.
 """
 
 from __future__ import annotations
@@ -11,5 +11,5 @@ from validators.hidden_profile.replay import lies_of
 
 
 def test_log_is_true(episode: Episode) -> None:
-    """Every note follows from the replies, and every text that was delivered shows what its seat was to read."""
+    """Every note follows from the replies, and every delivered text shows what its seat had to read."""
     assert not (lies := lies_of(episode)), lies

@@ -1,7 +1,4 @@
-"""What a log says before anything is judged: the scenario, the options and the deal of its session.
-
-What a rebuilt session is: votes, turns of talk, what each turn told whom - and the lies of the log. All of it is data.
-"""
+"""Result of rebuilding a session (votes, turns of talk, lies of the log), and parsing of the scenario, options and deal."""
 
 from __future__ import annotations
 
@@ -30,16 +27,16 @@ _TYPES: dict[str, type] = {
     "exchange_decide": bool, "reveal_all": bool, "stance_poll": bool, "minutes": int,
 }  # fmt: skip
 _QUIET = {"talk": "turns", "minutes": 15}
-"""What a log leaves out, and means."""
+"""Values of settings that a log omits."""
 
 
 class NoSession(ValueError):
-    """The log does not say what was held."""
+    """The log does not say which session was held."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedSettings:
-    """How the session was held; the world's options by their names."""
+    """Settings of the session; the world's options by name."""
 
     condition: str
     deal: str
@@ -71,21 +68,21 @@ class LoggedDeal:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """All that shapes a session; seats count from 0."""
+    """Everything that shapes a session; seats count from 0."""
 
     scenario: Scenario
     settings: LoggedSettings
     people: tuple[int, ...]
-    """By seat: which of the scenario's hands (from 1) it has."""
+    """For each seat, the number (from 1) of its hand in the scenario."""
 
     hands: tuple[tuple[str, ...], ...]
-    """By seat: ids of its facts, in the order shown."""
+    """For each seat, the ids of its facts, in the order shown."""
 
     options: tuple[str, ...]
-    """Ids, in the order shown."""
+    """Option ids, in the order shown."""
 
     deal: LoggedDeal | None = None
-    """Which deal of a deck it is; None of a scenario by itself."""
+    """The deal of a deck; None for a scenario without deck."""
 
     @property
     def seats(self) -> range:
@@ -94,7 +91,7 @@ class Opening:
 
 
 def read_opening(episode: Episode) -> Opening:
-    """Return what the log opens with; raises NoSession where scenario, options or deal cannot be read, or are none."""
+    """Return the start of the log; raises NoSession if scenario, options or deal are missing or invalid."""
     settings = _settings(episode.opened.options)
     first = next((event for event in episode.events if isinstance(event, Noted)), None)
     if first is None or first.what != "session_start" or first.seat is not None:
@@ -121,7 +118,7 @@ def read_opening(episode: Episode) -> Opening:
 
 
 def _deal(first: Noted, scenario: Scenario, settings: LoggedSettings) -> LoggedDeal | None:
-    """The deal of a deck: hidden exactly where the option that all speak for is a decoy, and of the kind that was asked for."""
+    """Return the deal of a deck; it must be hidden exactly if there is a decoy, and of the kind that was asked for."""
     told = first.data.get("deal")
     if told is None and not scenario.dealt:
         return None
@@ -134,7 +131,7 @@ def _deal(first: Noted, scenario: Scenario, settings: LoggedSettings) -> LoggedD
 
 
 def dealt_to(scenario: Scenario, person: int, condition: str) -> tuple[str, ...]:
-    """Return what a condition gives to one of the scenario's hands (from 1): the facts' ids."""
+    """Return the ids of the facts that a condition gives to one of the scenario's hands (from 1)."""
     if condition == "full":
         return tuple(scenario.by_id)
     own = scenario.hand(person) if condition == "hidden" else ()
@@ -151,7 +148,7 @@ def _settings(options: Mapping[str, Any]) -> LoggedSettings:
 
 
 def _permutes(listed: Any, expected: Any) -> bool:
-    """Return whether a value of a log is a list of exactly these, each once, of their type."""
+    """Return True if a value of a log is a permutation of the expected values, with the same types."""
     if not isinstance(listed, list) or len(listed) != len(expected):
         return False
     kinds = {type(one) for one in expected}
@@ -160,14 +157,14 @@ def _permutes(listed: Any, expected: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One seat's vote, as it counts; without an option it is invalid, or was never given."""
+    """One seat's vote, as it counts; without an option it is invalid or missing."""
 
     seat: int
     option: str | None
     attempts: int
     no_reply: str | None
     turn: int | None = None
-    """Number in the log of its last attempt."""
+    """Log number of its last attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +174,10 @@ class Spoken:
     seat: int
     round: int
     text: str
-    """What it said; empty where nothing reached the others."""
+    """The text that others heard; empty if nothing reached them."""
 
     cites: tuple[str, ...]
-    """Facts that it rested on by their handles; counted only where its text reached the others."""
+    """Facts that it cited by handle; counted only if its text reached the others."""
 
     stance: str | None
     bad_handles: int
@@ -189,15 +186,15 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class Stance:
-    """Where one seat stood at one time."""
+    """Option that one seat preferred at one time."""
 
     seat: int
     option: str
     turn: int
-    """The turn of talk, from 1, with or after which it said so."""
+    """The turn of talk, from 1, with or after which the seat said so."""
 
     heard: int
-    """The last turn of talk that it had heard by then; 0 where there was none."""
+    """The last turn of talk that the seat had heard; 0 if there was none."""
 
 
 @dataclass(frozen=True)
@@ -206,18 +203,18 @@ class Replay:
 
     opening: Opening
     before: tuple[Vote, ...] | None
-    """None where the session broke off before this vote was closed."""
+    """None if the session broke off before this vote was closed."""
 
     turns: tuple[Spoken, ...]
     stances: tuple[Stance, ...]
-    """Of the structured track, each with its message; where stances were polled, those of the polls alone."""
+    """Stances of the structured track, one per message; if stances were polled, those of the polls only."""
 
     after: tuple[Vote, ...] | None
     early_stop: int | None
-    """The round after which nothing moved any more, where that ended the talk."""
+    """The round after which nothing changed, if that ended the talk."""
 
     finished: bool
-    """Whether the log tells the session to its end."""
+    """True if the log contains the whole session."""
 
     lies: tuple[str, ...]
-    """What the log claims and the replies contradict, each with the event where it stands."""
+    """Claims of the log that contradict the replies, each with its event."""

@@ -1,36 +1,27 @@
-"""Measures of a session: who knew what, where seats stood, biases, and losses.
-
-The measures of one session, ready for JSON: votes, what was pooled, consensus, who gave way, biases, and where it was lost.
+"""Measurements of a session, ready for JSON: votes, shared facts, consensus, conformity, biases, and losses.
 
 Ypre and Ypost of the paper are `votes.before.average` and `votes.after.average` in the condition hidden, Yfull is the first in
-full. None stands for what was not measured: proofs without a certificate, stances that were neither said nor polled, facts
-without cues, a vote that was not held. `losses` satisfies 1 - average = pooling - lucky + listening exactly.
+full. None means not measured: proofs without a certificate, stances that were neither said nor polled, facts without cues, a
+vote that was not held. `losses` satisfies 1 - average = pooling - lucky + listening exactly.
 
-Whether a group talks about what everybody knows anyway: two indices, each beside what it would be by chance.
+Biases: does a group discuss shared facts more than chance explains? Both kinds of facts must be detected alike: by cues and
+cites if every fact has cues, else by cites alone, if there are any.
+1. SIB = (p_s - p_u) / (p_s + p_u), from -1 to 1; p_s is the fraction of shared facts mentioned at least once, p_u of private.
+2. A fact that h seats hold surfaces with chance 1 - (1 - p)^h if each holder mentions it with chance p. The null is the SIB of
+these chances at the p for which as many facts surface as did: sampling alone favours widely held facts (specification, 1.4).
+3. Repetition bias = fraction of shared facts among all mentions of shared and private facts, minus the mean over seats of that
+fraction of the hand. Noise counts on neither side.
 
-1. SIB = (p_s - p_u) / (p_s + p_u): p_s the share of shared facts mentioned at least once, p_u of private ones; -1 to 1.
-2. A fact that h seats hold surfaces with chance 1 - (1 - p)^h if each holder mentions it with chance p. The null is SIB of
-   these chances at the p for which as many facts surface as did: sampling alone favours what many hold (specification, 1.4).
-3. Repetition bias = share of shared ones among all mentions of shared and private facts, minus the mean over seats of the
-   shared ones' share of its hand. Noise counts on neither side.
+Stances (specification, 1.4): a stance is the option in a message on the structured track, or the answer to a poll after a
+round, which the others do not hear. A seat keeps its last stance. An *opportunity* is a stance of a seat that had one before,
+while a strict majority of all others prefers another option.
+1. Adopting that option without a private fact that is new since the last stance is a conformity switch.
+2. With such a fact it is an informed switch.
+3. If all others prefer an option that the seat's facts rule out, while they leave its own, keeping its own is a brave hold.
 
-Both kinds must be detected alike: by cues and cites where every fact has cues, else by cites alone, if there are any.
-
-Where seats stood while they talked: consensus, and who gave way to the others (specification, 1.4).
-
-A stance is the option in the field of a message on the structured track, or the answer to a poll after a round, which nobody
-hears of; a seat stands where it last said. An *opportunity* is a stance of a seat that had one before, while a strict majority
-of all others stands for another option.
-1. Without a private fact that is new to it since its last stance, going over to that option is a conformity switch.
-2. With one it is an informed switch.
-3. Where all others stand for one option that the seat's facts rule out, while they leave its own, staying is a brave hold.
-
-Who knew what from which turn on: facts told by cues and cites, and what the facts that a seat knows prove.
-
-1. A turn tells a fact where one of its cues fires on the words (specification, 2.7), or where it is cited on the structured
-   track, and its speaker holds the fact or has heard it. What nobody heard tells nothing.
-2. Everybody reads everything before acting again, so after a turn all know what it told.
-3. Proofs are those of the certificate: without one that holds nothing is proved, and `proofs` gives None.
+Knowledge: a turn tells a fact if one of its cues matches the words (specification, 2.7) or it is cited on the structured track,
+and its speaker holds or has heard the fact. A turn that was not heard tells nothing. All seats read everything before acting
+again, so they know a fact after the turn that told it. Proofs are those of a valid certificate; without one, `proofs` is None.
 """
 
 from __future__ import annotations
@@ -63,52 +54,52 @@ from worlds.hidden_profile.rules.worlds import LIMIT, WorldTable, tabulate
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What a session's turns told, and to whom it was new."""
+    """Facts that a session's turns told, and the seats to which they were new."""
 
     told: tuple[tuple[str, ...], ...]
-    """By turn: the facts that it told, in the scenario's order."""
+    """For each turn, the facts that it told, in the scenario's order."""
 
     cited_only: frozenset[str]
-    """Facts that were cited and never put into words by anybody: the world printed them beside the handle."""
+    """Facts that were cited and never put into words; the world printed them beside the handle."""
 
     learned: tuple[dict[str, int], ...]
-    """By seat: fact -> the turn, from 1, after which it knew it; 0 for what it held."""
+    """For each seat: fact -> the turn, from 1, after which it knew it; 0 for facts in its hand."""
 
     surfaced: dict[str, int]
-    """Fact -> the first turn, from 1, that told it; 0 where facts were read out before the first."""
+    """Fact -> the first turn, from 1, that told it; 0 if facts were read out before the first turn."""
 
     def known(self, seat: int, turn: int) -> frozenset[str]:
-        """Return what a seat knew after a turn; 0 is before the first."""
+        """Return the facts that a seat knew after a turn; 0 is before the first."""
         return frozenset(fact for fact, since in self.learned[seat].items() if since <= turn)
 
 
 @dataclass(frozen=True, slots=True)
 class Proofs:
-    """What sets of facts prove in a deal of a certified deck."""
+    """Conclusions that sets of facts prove in a deal of a certified deck."""
 
     necessary: frozenset[str]
-    """Private facts without any one of which the key is not proved (check C3)."""
+    """Private facts each of which the proof of the key needs (check C3)."""
 
     table: WorldTable
     scenario: Scenario
 
     def entails(self, known: frozenset[str]) -> bool:
-        """Return whether these facts, with the promise, prove the key."""
+        """Return True if these facts, with the promise, prove the key."""
         return worlds.entails(self.table, known)
 
     def excluded(self, known: frozenset[str]) -> tuple[str, ...]:
-        """The options that these facts put out, in the file's order."""
+        """Return the options that these facts rule out, in the file's order."""
         out = worlds.excluded(self.table, known)
         return tuple(option for option in self.scenario.option_ids if option in out)
 
     def supports(self, known: frozenset[str], option: str, against: str) -> bool:
-        """Return whether these facts, with the promise, rule out one option and leave the other."""
+        """Return True if these facts, with the promise, leave `option` and rule out `against`."""
         left = self.table.known(known)
         return bool(left & self.table.only[option]) and not left & self.table.only[against]
 
 
 def knowledge(replay: Replay) -> Knowledge:
-    """Follow what was told through a session."""
+    """Replay which seats learned which facts in a session."""
     opening, order = replay.opening, replay.opening.scenario.by_id
     own = {fact for hand in opening.hands for fact in hand if order[fact].scope != "shared"}
     heard = dict.fromkeys((fact for fact in order if fact in own and opening.settings.reveal_all), 0)
@@ -127,7 +118,7 @@ def knowledge(replay: Replay) -> Knowledge:
 
 
 def proofs(scenario: Scenario, certificate: Certificate) -> Proofs | None:
-    """Return what can be proved of a deal; None without a certificate of its deck that holds."""
+    """Return the proofs of a deal; None without a valid certificate of its deck."""
     if not certificate.certified or certificate.scenario != scenario.id:
         return None
     if len(scenario.base) > LIMIT:
@@ -138,13 +129,13 @@ def proofs(scenario: Scenario, certificate: Certificate) -> Proofs | None:
 
 
 def detectable(replay: Replay, facts: Iterable[str]) -> bool:
-    """Return whether it would show if any of these facts were told: each has cues, or handles are cited."""
+    """Return True if telling any of these facts would be detected: each has cues, or handles are cited."""
     by_id = replay.opening.scenario.by_id
     return replay.opening.settings.track == "structured" or all(by_id[fact].cues for fact in facts)
 
 
 def holders(opening: Opening, fact: str) -> tuple[int, ...]:
-    """The seats that were dealt a fact."""
+    """Return the seats that were dealt a fact."""
     return tuple(seat for seat in opening.seats if fact in opening.hands[seat])
 
 
@@ -153,7 +144,7 @@ MOVES = ("conformity", "informed", "brave")
 
 @dataclass(slots=True)
 class Moves:
-    """One seat's opportunities, and how often it took them."""
+    """Number of opportunities of one seat, and of those that it took."""
 
     opportunities: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MOVES, 0))
     taken: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MOVES, 0))
@@ -165,7 +156,7 @@ class Moves:
 
 
 def first_consensus(replay: Replay) -> tuple[int, str] | None:
-    """The first whole round after which every seat last stood for one option, and that option."""
+    """Return the first whole round after which all seats prefer one option, and that option; None if there is none."""
     latest: dict[int, str] = {}
     stances = list(replay.stances)
     people = len(replay.opening.seats)
@@ -179,7 +170,7 @@ def first_consensus(replay: Replay) -> tuple[int, str] | None:
 
 
 def moves(replay: Replay, known: Knowledge, proved: Proofs | None) -> list[Moves]:
-    """By seat: switches and holds; brave ones need proofs, and are not counted without."""
+    """Return the switches and holds of each seat; brave holds need proofs, and are not counted without them."""
     counted = [Moves() for _ in replay.opening.seats]
     latest: dict[int, str] = {}
     since: dict[int, int] = {}
@@ -202,7 +193,7 @@ def moves(replay: Replay, known: Knowledge, proved: Proofs | None) -> list[Moves
 
 
 def adopted(replay: Replay, seat: int, since: int) -> int | None:
-    """The first turn by which a seat that had heard turn `since` stood for the key; None where it never did."""
+    """Return the first turn by which a seat that had heard turn `since` preferred the key; None if it never did."""
     key = replay.opening.scenario.key
     return next((one.turn for one in replay.stances if one.heard >= since and (one.seat, one.option) == (seat, key)), None)
 
@@ -212,13 +203,13 @@ def _sound(own: str, lead: str, known: frozenset[str], proved: Proofs | None) ->
 
 
 DIGITS = 9
-"""Decimals of a fitted figure, so that no machine's last bit shows."""
+"""Decimals of a fitted figure, which hide differences in the last bit between machines."""
 
 _HALVINGS = 60
 
 
 def biases(replay: Replay, known: Knowledge) -> dict[str, float | None]:
-    """Both indices; None where nothing was mentioned, where it would not show, or where one kind of facts does not exist."""
+    """Return both indices; None if no fact was mentioned, mentions are not detectable, or one kind of facts does not exist."""
     opening = replay.opening
     cued = all(fact.cues for fact in opening.scenario.facts if fact.scope != "noise")
     turns = known.told if cued else tuple(turn.cites for turn in replay.turns)
@@ -243,7 +234,7 @@ def _index(shared: float, private: float) -> float:
 
 
 def _null(shared: Sequence[int], private: Sequence[int], seen: int) -> float:
-    """SIB where each holder mentions a fact with the one chance at which `seen` facts are expected to surface."""
+    """Return the SIB at the chance of mentioning a fact for which `seen` facts are expected to surface."""
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -252,7 +243,7 @@ def _null(shared: Sequence[int], private: Sequence[int], seen: int) -> float:
 
 
 def _expected(held: Sequence[int], chance: float) -> float:
-    """Return how many facts surface, by how many seats hold each."""
+    """Return the expected number of surfaced facts, given how many seats hold each."""
     missed = [1.0]
     for _ in range(max(held)):
         missed.append(missed[-1] * (1 - chance))
@@ -260,7 +251,7 @@ def _expected(held: Sequence[int], chance: float) -> float:
 
 
 def measures(replay: Replay, certificate: Certificate, ended_by: str | None = None) -> Measures:
-    """Everything that is measured of a session; `ended_by` is the budget or stop that cut it short."""
+    """Return all measurements of a session; `ended_by` is the budget or stop that ended it early."""
     settings, known = replay.opening.settings, knowledge(replay)
     proved = proofs(replay.opening.scenario, certificate)
     structured = settings.track == "structured"
@@ -293,13 +284,13 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
 
 
 def reward(replay: Replay) -> float:
-    """The share of seats whose final vote is the key, in every condition; 0 where the session broke off."""
+    """Return the fraction of seats whose final vote is the key, in every condition; 0 if the session broke off."""
     votes = replay.after if replay.finished else None
     return _right(replay, votes) / len(votes) if votes else 0.0
 
 
 def tally(replay: Replay, votes: Sequence[Vote] | None) -> VoteMeasures | None:
-    """One vote by the average and the majority rule (specification, 1.3); invalid and missing votes count as wrong."""
+    """Tally one vote by the average and the majority rule (specification, 1.3); invalid and missing votes count as wrong."""
     if votes is None:
         return None
     right = _right(replay, votes)
@@ -314,9 +305,9 @@ def tally(replay: Replay, votes: Sequence[Vote] | None) -> VoteMeasures | None:
 
 
 def losses(replay: Replay, seats: Sequence[SeatMeasures]) -> Losses | None:
-    """Return where accuracy was lost: pooling (the seat could not know), listening (it could, and voted otherwise), and luck.
+    """Return the causes of lost accuracy: pooling (the seat could not know), listening (it could, and voted otherwise), luck.
 
-    They add up: 1 - average = pooling - lucky + listening. None without a second vote; `seats` are measured with proofs.
+    They satisfy 1 - average = pooling - lucky + listening. None without a second vote; `seats` must be measured with proofs.
     """
     if replay.after is None:
         return None
@@ -335,7 +326,7 @@ def losses(replay: Replay, seats: Sequence[SeatMeasures]) -> Losses | None:
 
 
 def _faults(replay: Replay, seats: Sequence[SeatMeasures]) -> Iterator[SeatFault]:
-    """Yield the last votes that failed by their own seat; a wrong vote of a seat that could not know is the group's failure."""
+    """Yield the faults of last votes; a wrong vote of a seat that could not know is the group's failure and no fault."""
     last = replay.after if replay.finished and replay.after else ()
     for vote, row in zip(last, seats if last else (), strict=True):
         if vote.no_reply is not None:
@@ -351,7 +342,7 @@ def _right(replay: Replay, votes: Sequence[Vote]) -> int:
 
 
 def _pooled(replay: Replay, known: Knowledge, proved: Proofs | None) -> dict[str, Any]:
-    """Return which private facts came to light, and which of them others took up."""
+    """Return which private facts surfaced, and which of them others repeated."""
     private = replay.opening.scenario.of_scope("private")
     told = [fact for fact in private if fact in known.surfaced]
     can = [fact for fact in told if len(holders(replay.opening, fact)) < len(replay.opening.seats)]
@@ -368,13 +359,13 @@ def _pooled(replay: Replay, known: Knowledge, proved: Proofs | None) -> dict[str
 
 
 def _repeated(replay: Replay, known: Knowledge, fact: str) -> bool:
-    """Return whether somebody who did not hold a fact said it."""
+    """Return True if a seat that did not hold a fact said it."""
     held = holders(replay.opening, fact)
     return any(fact in told and turn.seat not in held for turn, told in zip(replay.turns, known.told, strict=True))
 
 
 def _consensus(replay: Replay, known: Knowledge, proved: Proofs | None) -> Consensus:
-    """The first consensus; it is premature where some seat still lacked a fact that the proof needs."""
+    """Return the first consensus; it is premature if some seat still lacked a fact that the proof needs."""
     agreed = first_consensus(replay)
     if agreed is None:
         return Consensus(round=None, option=None, right=None, premature=None, messages=None)
@@ -391,7 +382,7 @@ def _consensus(replay: Replay, known: Knowledge, proved: Proofs | None) -> Conse
 
 
 def _moves(moved: Sequence[Moves] | None, proved: Proofs | None) -> dict[str, MoveCount | None] | None:
-    """Switches and holds over all seats, with their opportunities."""
+    """Return the switches and holds of all seats, with their opportunities."""
     if moved is None:
         return None
     sums: dict[str, MoveCount | None] = {
@@ -404,7 +395,7 @@ def _moves(moved: Sequence[Moves] | None, proved: Proofs | None) -> dict[str, Mo
 
 
 def _seat(replay: Replay, known: Knowledge, proved: Proofs | None, seat: int, moved: Sequence[Moves] | None) -> SeatMeasures:
-    """One seat: its votes, what it learned when, from which turn on the key was decidable for it, and when it took it up."""
+    """Return the measures of one seat: its votes, what it learned, when it could know the key, and when it adopted it."""
     opening, turns = replay.opening, replay.turns
     learned = known.learned[seat]
     steps = sorted({0, *learned.values()})

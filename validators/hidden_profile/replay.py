@@ -1,29 +1,17 @@
-"""Replay of a session from its event log, and the lies that it finds.
+"""Replay of a session from its event log, independent of the world, and detection of contradictions ("lies").
 
-The whole session again from the event log, independently of what the world says of it, and where the two disagree.
+Scenario, options and deal come from the log. Everything else is derived from the raw replies: who had to be asked, who had to
+read what, which vote counts, what a message cited, when the talk ended. Each note and each delivered text is compared with the
+result. No log that `read_log` accepts makes this raise: a log that cannot be followed is a lie.
 
-Scenario, options and deal are the log's own; all else - who had to be asked, who had to read what, which vote counts, what a
-message rested on, when the talk ended - is worked out from the raw replies, and each note and each delivered text is held
-against it. No log that `read_log` accepts makes this raise: what cannot be understood is a lie.
-
-When things happened: virtual time moves by the turns of a session alone, and each of a kind costs as much as the others. What a
-vote and a turn of talk cost stands in the task and not in the log, so the first of a kind says it for all. Turns that are open
-together, and the notes that follow them, are of one moment. A request or a wait between two turns costs what only the world can
-tell, so nothing is concluded across it.
-
-A vote rebuilt: everybody answers alone, one that names no option is asked once more, then each seat's note must follow.
-
-Talk rebuilt: what each seat said in its turn, what that rested on, where it stands, and when nothing moves any more.
-
-The state of a session while it is rebuilt: who said what so far, and what each seat is to read next.
-
-What a delivered text must show its seat, and what it must not.
-
-1. A system prompt lists exactly the seat's own facts, in the order dealt, and the options in the order dealt.
-2. A turn shows exactly the messages that its seat is to read, under their speakers' names, and no line beside them begins with
-   a name; a vote lists the options, and the last one repeats what was said.
-3. The text of a fact that a seat does not hold stands in none of its texts, unless somebody said it to the seat, the brief
-   says it, or the seat's own words do.
+1. Votes: every seat answers alone; one that names no option is asked once more; then each seat's note must follow.
+2. Times: only turns move virtual time, and all of a kind cost the same. The costs are in the task and not in the log, so the
+first turn of a kind defines them. Turns that are open together, and the notes after them, have the same time. A request or a
+wait between two turns has a cost that only the world knows, so the check starts again after it.
+3. Texts: a system prompt lists exactly the seat's own facts and the options, each in the order dealt. A turn shows exactly the
+messages that its seat has to read, under their speakers' names; no other line begins with a name. A vote lists the options, and
+the last one repeats the talk. The text of a fact that a seat does not hold must not appear, unless another seat told it to the
+seat, or the brief or the seat's own words contain it.
 """
 
 from __future__ import annotations
@@ -57,43 +45,43 @@ from worlds.hidden_profile.rules.ballot import (
 from worlds.hidden_profile.rules.scenario import Scenario
 
 Shown = tuple[int, str]
-"""Seat, and the text of a message as the others are shown it."""
+"""Seat, and the text of a message as others see it."""
 
 
 @dataclass
 class SessionState:
-    """One session on its way."""
+    """State of a session while it is rebuilt."""
 
     opening: Opening
     tape: Tape
     barrier: int = 0
-    """Groups of turns that were open together, so far."""
+    """Number of groups of turns that were open together, so far."""
 
     before: tuple[Vote, ...] | None = None
     after: tuple[Vote, ...] | None = None
     turns: list[Spoken] = field(default_factory=list)
     messages: list[Shown] = field(default_factory=list)
     public: dict[str, str] = field(default_factory=dict)
-    """Handle that everybody knows -> fact, on the structured track."""
+    """Handle that all seats know -> fact, on the structured track."""
 
     stances: dict[int, str] = field(default_factory=dict)
-    """By seat, what it said last on the structured track."""
+    """Last stance of each seat on the structured track."""
 
     stood: list[Stance] = field(default_factory=list)
     own: dict[int, list[str]] = field(default_factory=dict)
-    """By seat, the words of its votes: they may stand in its texts whatever they are."""
+    """Words of each seat's votes, which may appear in its texts."""
 
     notices: dict[int, str] = field(default_factory=dict)
-    """By seat, the line that must say what of its last reply in talk was not read."""
+    """For each seat, the line on the part of its last reply in talk that was not read."""
 
     last_round: int = 0
-    """How many messages there were before the round that was opened last."""
+    """Number of messages before the current round."""
 
     reminders: dict[int, str] = field(default_factory=dict)
     early_stop: int | None = None
 
     def read_by(self, seat: int) -> list[Shown]:
-        """The latest message of each other seat, oldest first; everything where all is to be heard."""
+        """Return the latest message of each other seat, oldest first; all messages if the settings say so."""
         if self.opening.settings.heard == "all":
             return list(self.messages)
         latest: dict[int, Shown] = {}
@@ -103,16 +91,16 @@ class SessionState:
         return [shown for speaker, shown in latest.items() if speaker != seat]
 
     def repeated(self) -> list[Shown]:
-        """Return what the last vote repeats of the talk."""
+        """Return the messages that the last vote repeats."""
         return self.messages if self.opening.settings.vote_view == "all" else self.messages[self.last_round :]
 
     def handles(self, seat: int) -> dict[str, str]:
-        """The handles that a seat may cite by: its own facts' in the order shown, and those that everybody knows."""
+        """Return the handles that a seat may cite: of its own facts in the order shown, and those that all seats know."""
         own = {f"F{place}": fact for place, fact in enumerate(self.opening.hands[seat], start=1)}
         return own | self.public
 
     def publish(self, text: str, cites: Sequence[str]) -> str:
-        """Return a message as others are shown it."""
+        """Return a message as others see it."""
         structured = self.opening.settings.track == "structured"
         return publish(self.opening.scenario, self.public, text, cites) if structured else text
 
@@ -122,17 +110,17 @@ class SessionState:
             self.tape.lie(turn, f"the turn is named {turn.turn[:40]!r}, it is {name}")
 
     def heard_own(self, seat: int, *words: str) -> None:
-        """Note a seat's own words."""
+        """Record a seat's own words."""
         self.own.setdefault(seat, []).extend(words)
 
 
 _NAMED = re.compile(r"^Person \d+: ", re.MULTILINE)
 _SHORTEST = 12
-"""Characters of a fact's text below which it may stand in any text by chance."""
+"""Minimum length of a fact's text; a shorter one may occur in any text by chance."""
 
 
 def look_at_system(opening: Opening, seat: int, text: str) -> list[str]:
-    """Return what is wrong with a seat's system prompt."""
+    """Return the errors in a seat's system prompt."""
     structured = opening.settings.track == "structured"
     own = [opening.scenario.by_id[fact].text for fact in opening.hands[seat]]
     facts = [(f"F{place}. " if structured else "- ") + fact for place, fact in enumerate(own, start=1)]
@@ -142,7 +130,7 @@ def look_at_system(opening: Opening, seat: int, text: str) -> list[str]:
 
 
 def look_at_vote(state: SessionState, turn: Turned, said: Sequence[Shown]) -> None:
-    """Check the text of a vote; `said` is what it repeats of the talk."""
+    """Check the text of a vote; `said` are the messages that it repeats."""
     options = _options(state.opening)
     _complain(state, turn, [] if options in turn.text else ["the options are not listed as they were dealt"])
     if turn.attempt == 1:
@@ -161,7 +149,7 @@ def look_at_turn(state: SessionState, turn: Turned) -> None:
 
 
 def look_at_invitation(state: SessionState, turn: Turned, said: Sequence[Shown]) -> None:
-    """Check the text of a turn in a chat; `said` is what it must show."""
+    """Check the text of a turn in a chat; `said` are the messages that it must show."""
     _complain(state, turn, _beside(turn.text, said) + _noticed(state, turn))
     _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
 
@@ -172,7 +160,7 @@ def _complain(state: SessionState, turn: Turned, wrong: Iterable[str]) -> None:
 
 
 def _beside(text: str, said: Sequence[Shown]) -> list[str]:
-    """What is wrong with the messages in a text; `said` must stand there in one piece, and nobody else be named as speaking."""
+    """Return the errors in the messages of a text: `said` must appear in one piece, and no other line may name a speaker."""
     block = _block(f"Person {seat + 1}: {quoted(words)}" for seat, words in said)
     if block not in text:
         return ["it does not show what its seat was to read"]
@@ -181,14 +169,14 @@ def _beside(text: str, said: Sequence[Shown]) -> list[str]:
 
 
 def _noticed(state: SessionState, turn: Turned) -> list[str]:
-    """Return what is wrong with the line on a seat's last reply, which must begin the text exactly where one is due."""
+    """Return the errors in the line on a seat's last reply, which must begin the text if and only if it is due."""
     due = state.notices.get(turn.seat, "")
     sound = turn.text.startswith(due) if due else not turn.text.startswith(NOT_READ)
     return [] if sound else [f"of the last reply it must say {due.strip() or 'nothing'}"]
 
 
 def _foreign(opening: Opening, seat: int, text: str, told: Sequence[str]) -> list[str]:
-    """Facts that the seat does not hold and nobody told it, whose text stands there."""
+    """Return errors for facts in a text that the seat does not hold and was not told."""
     shown, facts = _squeezed(text), opening.scenario.by_id
     leaked = []
     for fact in facts.keys() - set(opening.hands[seat]):
@@ -216,12 +204,12 @@ def _block(lines: Iterable[str]) -> str:
 
 @lru_cache(maxsize=4096)
 def _squeezed(text: str) -> str:
-    """A text with single blanks; facts and rules are looked for in every prompt again."""
+    """Collapse white space; cached, because facts and rules are searched for in every prompt."""
     return " ".join(text.split())
 
 
 def vote(state: SessionState, phase: str) -> tuple[Vote, ...]:
-    """Follow one vote; raises Unanswered where the log ends in it, Lost where it cannot be followed."""
+    """Replay one vote; raises Unanswered if the log ends in it, Lost if it cannot be followed."""
     state.barrier += 1
     tries = [_tries(state, seat, phase) for seat in state.opening.seats]
     _complete(state, phase, tries)
@@ -229,7 +217,7 @@ def vote(state: SessionState, phase: str) -> tuple[Vote, ...]:
 
 
 def poll(state: SessionState, number: int) -> None:
-    """Follow one poll after a round; raises Unanswered where the log ends in it, Lost where it cannot be followed."""
+    """Replay one poll after a round; raises Unanswered if the log ends in it, Lost if it cannot be followed."""
     state.barrier += 1
     turns = [turn for seat in state.opening.seats if (turn := state.tape.asked(seat, "POLL", number))]
     if len(turns) < len(state.opening.seats):
@@ -269,7 +257,7 @@ def _tries(state: SessionState, seat: int, phase: str) -> list[Turned]:
 
 
 def _complete(state: SessionState, phase: str, tries: Sequence[list[Turned]]) -> None:
-    """Make sure that everybody has an answer that stands; raises Unanswered or Lost."""
+    """Check that every seat has a final answer; raises Unanswered or Lost."""
     if state.tape.over and not any(tries):
         raise Unanswered
     refused = [_refused(state.opening.scenario, mine[0]) if len(mine) == 1 else not mine for mine in tries]
@@ -278,7 +266,7 @@ def _complete(state: SessionState, phase: str, tries: Sequence[list[Turned]]) ->
 
 
 def _refused(scenario: Scenario, turn: Turned) -> bool | None:
-    """Return whether a first answer has to be asked for again; None where only the world can know."""
+    """Return True if a first answer has to be asked for again; None if only the world can know."""
     if turn.no_reply is not None:
         return False
     ballot = _read(scenario, turn)
@@ -286,13 +274,13 @@ def _refused(scenario: Scenario, turn: Turned) -> bool | None:
 
 
 def _read(scenario: Scenario, turn: Turned) -> Ballot | None:
-    """Return the ballot in a reply; None for a reply that the world had to repair."""
+    """Return the ballot in a reply; None if the world had to repair it."""
     ballot = read_ballot(scenario, turn.reply)
     return None if ballot.is_broken else ballot
 
 
 def _counted(state: SessionState, phase: str, attempts: Sequence[Turned]) -> Vote:
-    """Hold the note of a vote against its last attempt, and count it."""
+    """Check the note of a vote against its last attempt, and return the vote."""
     seat, last = attempts[-1].seat, attempts[-1]
     ballot = _read(state.opening.scenario, last) or _mended(state, seat, "vote")
     option, rationale, given = ballot[:3]
@@ -312,7 +300,7 @@ def _counted(state: SessionState, phase: str, attempts: Sequence[Turned]) -> Vot
 
 
 def _mended(state: SessionState, seat: int, what: str) -> Ballot:
-    """Return what the note ahead says of a reply that the world had to mend, as far as it can be true."""
+    """Return the ballot in the next note for a reply that the world repaired, as far as it can be true."""
     told: dict[str, Any] = dict(state.tape.ahead) if state.tape.is_next(what, seat) else {}
     given, rationale, option = told.get("given"), told.get("rationale"), told.get("option")
     words = given[:GIVEN] if isinstance(given, str) else ""
@@ -324,10 +312,10 @@ def _mended(state: SessionState, seat: int, what: str) -> Ballot:
 
 
 MOST_SAID = 200
-"""Messages of one seat after which it is not asked again in a chat."""
+"""Maximum number of messages of one seat in a chat."""
 
 HANDLE = 40
-"""Characters that a note keeps of a handle."""
+"""Maximum number of characters of a handle in a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,11 +324,11 @@ class _Message:
     cites: list[str]
     stance: str | None
     bad: list[str] | None
-    """Handles that were dropped; None where only the notes tell them."""
+    """Handles that were dropped; None if only the notes tell them."""
 
 
 def talk(state: SessionState) -> None:
-    """Follow all rounds; raises Unanswered where the log ends in them, Lost where they cannot be followed."""
+    """Replay all rounds; raises Unanswered if the log ends in them, Lost if they cannot be followed."""
     for number in range(1, state.opening.settings.rounds + 1):
         state.last_round = len(state.messages)
         before, heard = dict(state.stances), len(state.public)
@@ -361,13 +349,13 @@ def talk(state: SessionState) -> None:
 
 
 def chat(state: SessionState) -> None:
-    """Follow a free talk: whoever is present may speak next; who forfeits has left, by the clock all of them.
+    """Replay a free discussion: any present seat may speak next; a forfeit removes the seat, a timeout removes all.
 
-    Raises Unanswered where the log ends in it, Lost where it cannot be followed.
+    Raises Unanswered if the log ends in it, Lost if it cannot be followed.
     """
     present, said, read, spoke = set(state.opening.seats), Counter[int](), Counter[int](), Counter[int]()
     asked: dict[int, int] = {}
-    """By barrier, how many messages there were."""
+    """Barrier -> number of messages at its opening."""
 
     while present:
         state.barrier += 1
@@ -392,7 +380,7 @@ def chat(state: SessionState) -> None:
 
 
 def _opened(state: SessionState, turn: Turned, barriers: Sequence[int]) -> int:
-    """Return when a seat was asked what it answers in a chat, by the name of the turn: since its last message."""
+    """Return the barrier, since a seat's last message, whose question a turn of a chat answers, by the name of the turn."""
     for barrier in reversed(barriers):
         if turn.turn == f"{barrier}-{turn.seat}-{turn.attempt}":
             return barrier
@@ -401,7 +389,7 @@ def _opened(state: SessionState, turn: Turned, barriers: Sequence[int]) -> int:
 
 
 def reveal(state: SessionState) -> None:
-    """Follow how everybody's own facts are read out; raises Lost where it cannot be followed."""
+    """Replay the reading of all seats' own facts; raises Lost if it cannot be followed."""
     facts = state.opening.scenario.by_id
     for seat in state.opening.seats:
         own = [fact for fact in state.opening.hands[seat] if facts[fact].scope != "shared"]
@@ -430,7 +418,7 @@ def _say(state: SessionState, turn: Turned, number: int) -> None:
 
 
 def _message(state: SessionState, turn: Turned) -> _Message:
-    """Return the message in a reply, and keep the line that its seat must be told of it."""
+    """Return the message in a reply, and store the notice that its seat must receive about it."""
     structured, chat = state.opening.settings.track == "structured", state.opening.settings.talk == "chat"
     prose = _Message(spoken_text(turn.reply, chat=chat and not structured), [], None, [])
     state.notices[turn.seat] = notice(turn.reply, "")
@@ -450,14 +438,14 @@ def _message(state: SessionState, turn: Turned) -> _Message:
 
 
 def _cited(known: dict[str, str], given: Any) -> tuple[list[str], list[str]]:
-    """The facts behind the handles of a reply, each once, and the handles that its seat does not know."""
+    """Return the distinct facts behind the handles of a reply, and the handles that its seat does not know."""
     handles = handles_in(given)
     cites = list(dict.fromkeys(known[handle] for handle in handles if handle in known))
     return cites, [handle[:HANDLE] for handle in handles if handle not in known]
 
 
 def _mended_message(state: SessionState, turn: Turned) -> _Message:
-    """Return what the note ahead says of a reply that the world had to mend, as far as it can be true."""
+    """Return the message in the next note for a reply that the world repaired, as far as it can be true."""
     told = state.tape.ahead if state.tape.is_next("message", turn.seat) else {}
     text, cites, stance = told.get("text"), told.get("cites"), told.get("stance")
     known = set(state.handles(turn.seat).values())
@@ -467,7 +455,7 @@ def _mended_message(state: SessionState, turn: Turned) -> _Message:
 
 
 def _dropped(state: SessionState, seat: int, number: int, known: set[str]) -> Sequence[str]:
-    """The notes of dropped handles that follow a mended reply: how many there were, only they tell."""
+    """Replay the notes on dropped handles after a repaired reply; only the notes tell how many there were."""
     bad: list[str] = []
     while state.tape.is_next("bad_handle", seat):
         handle = state.tape.ahead.get("handle")
@@ -480,7 +468,7 @@ def _dropped(state: SessionState, seat: int, number: int, known: set[str]) -> Se
 
 
 def look_at_times(events: Sequence[Event]) -> list[str]:
-    """Lies in the virtual times of a session."""
+    """Return the lies in the virtual times of a session."""
     lies: list[str] = []
     costs: dict[str, int] = {}
     phase, now, is_known = "", 0, True
@@ -501,7 +489,7 @@ def look_at_times(events: Sequence[Event]) -> list[str]:
 
 @remembered
 def replay(episode: Episode) -> Replay:
-    """Rebuild a session; raises NoSession where scenario, options or deal cannot be read."""
+    """Rebuild a session; raises NoSession if scenario, options or deal cannot be read."""
     opening = read_opening(episode)
     state, finished = SessionState(opening, Tape(episode.events, measured=True)), False
     try:
@@ -517,7 +505,7 @@ def replay(episode: Episode) -> Replay:
 
 
 def lies_of(episode: Episode) -> list[str]:
-    """Return what in this log our world could not have written; empty for a sound one."""
+    """Return the parts of this log that our world could not have written; empty for a sound log."""
     try:
         return list(replay(episode).lies)
     except NoSession as error:
@@ -525,7 +513,7 @@ def lies_of(episode: Episode) -> list[str]:
 
 
 def _follow(state: SessionState) -> None:
-    """Both votes and the talk between them; raises Unanswered where the log ends before, Lost where it cannot be followed."""
+    """Replay both votes and the talk between them; raises Unanswered if the log ends early, Lost if it cannot be followed."""
     state.before = vote(state, "PRE_VOTE")
     if state.opening.settings.reveal_all:
         reveal(state)
@@ -539,14 +527,14 @@ def _follow(state: SessionState) -> None:
 
 
 def _frame(episode: Episode, opening: Opening) -> list[str]:
-    """Lies in what stands around the session."""
+    """Return the lies in the events around the session."""
     measuring = {"POLL", *(("PRE_VOTE",) if opening.settings.first_vote == "ephemeral" else ())}
     lies = lies_at_the_end(episode) + lies_of_measuring(episode, measuring)
     return lies + look_at_times(episode.events) + _session(episode, opening)
 
 
 def _session(episode: Episode, opening: Opening) -> list[str]:
-    """Lies in what the seats were told before the first turn."""
+    """Return the lies in the texts that the seats received before the first turn."""
     sessions = [e for e in episode.events if isinstance(e, Seated)]
     if [len(one.seats) for one in sessions] != [opening.scenario.agents]:
         return [f"there must be one session, with {opening.scenario.agents} seats"]

@@ -1,9 +1,9 @@
-"""The hidden-profile family's verdict: the share of seats that voted the key in the end, and where the others were lost.
+"""Verdict of the hidden-profile family: the fraction of seats whose final vote is the key, and why the others failed.
 
-1. The reward is that share, in every condition; success is reward 1, whatever each seat knew.
-2. The label is `worlds.hidden_profile.labels`' first that applies: OTHER for a session that broke off, SUCCESS, INVALID_VOTE,
-   OTHER where nothing is proved, NOT_POOLED, NOT_HEARD.
-3. `severity` is twice the reward less one: +1 on success, -1 where nobody voted the key.
+1. The reward is that fraction, in every condition; success is reward 1, regardless of each seat's knowledge.
+2. The label is the first of `worlds.hidden_profile.labels` that applies: OTHER for a session that broke off, SUCCESS,
+INVALID_VOTE, OTHER if nothing is proved, NOT_POOLED, NOT_HEARD.
+3. `severity` is twice the reward minus one: +1 on success, -1 if no seat voted for the key.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from worlds.hidden_profile.rules.measures import Measures
 
 
 def assess(episode: Episode, certificate: Mapping[str, Any] | None = None) -> Verdict:
-    """The verdict of one session; `certificate` is tests/oracle.json as read, None where the task has none."""
+    """Return the verdict of one session; `certificate` is the content of tests/oracle.json, None if the task has none."""
     try:
         rebuilt = replay(episode)
     except NoSession as error:
@@ -35,7 +35,7 @@ def assess(episode: Episode, certificate: Mapping[str, Any] | None = None) -> Ve
 
 
 def primary(episode: Episode, rebuilt: Replay, measured: Measures) -> tuple[Label, dict[str, Any]]:
-    """The one label of a session, and the seats that it is about."""
+    """Return the label of a session, and the seats that it concerns."""
     if not any(isinstance(event, Turned) for event in episode.events):
         return Label.OTHER, {"reason": episode.ended_by or "no_turns"}
     if not rebuilt.finished or rebuilt.after is None:

@@ -1,1 +1,1 @@
-"""The calendar family's world: private calendars, a stream of meetings, talk in sweeps, decisions that commit together."""
+"""World of the calendar family: private calendars, a stream of meetings, talk in sweeps, simultaneous decisions."""

@@ -1,43 +1,33 @@
-"""The calendar game: its rounds and phases, its state, its mail, and what seats are shown.
+"""The calendar game: rounds and phases, state, mail, and the texts that seats are shown.
 
-The calendar game, round by round: talk, voluntary moves, decisions that commit together, resolution.
+One round is one meeting (paper, Algorithm 1): talk, voluntary moves, simultaneous decisions, resolution. `play` is the whole
+game as a generator of barriers; independent questions are asked together. The rules are pure functions in
+`worlds.calendar.rules`; this module keeps the state: calendars, costs, mail, and earlier meetings that must remain scheduled.
 
-One round is one meeting (paper, Algorithm 1). `play` is the whole game as a script of barriers; what is asked independently is
-asked together. The rules themselves are pure and live in `worlds.calendar.rules`; this module only keeps the state:
-calendars, costs, mail, and the meetings that once stood and must go on standing.
+Cheap talk: sweeps over the participating seats, until a sweep has no message or the cap is reached. Without open channels there
+is no talk, and a round begins with its decision.
+1. Participants speak in every sweep, in the meeting's order. Messages are delivered at once, so later speakers of the same
+sweep see them.
+2. An outsider who received a message speaks after them: with `on_mail` in each sweep that brought new mail, with `stay` in
+every sweep from the first contact on. Mail that arrives while outsiders speak waits for the next sweep.
+3. Only messages are actions here. Anything else is dropped and noted, and does not prolong the talk.
 
-Cheap talk: sweeps over the seats that take part, until a sweep brings no message or the cap is reached. Where no channel is
-open there is none, and a round begins with its decision.
+Decisions: each seat sends one batch for its own calendar. All are asked together, each may retry, none sees another's batch.
+Voluntary moves of outsiders differ from decisions of participants only in that no meeting is scheduled. A batch is checked on
+arrival, so a retry is offered at once; nothing is applied before all seats have decided.
 
-1. Participants speak in every sweep, in the meeting's order; what they send is in its readers' inboxes at once, so later
-   speakers of the same sweep see it.
-2. An outsider who was written to speaks after them: with `on_mail` in each sweep that brought new mail, with `stay` from the
-   first contact on in every sweep. Mail that arrives while outsiders speak waits for the next sweep.
-3. Only messages are actions here. Anything else is dropped, noted, and keeps nobody talking.
-
-Decisions: each seat sends one batch for its own calendar; all are asked together, each may try again, none sees another.
-Voluntary moves of outsiders and decisions of participants differ only in whether a meeting is to be scheduled. A batch is
-checked when it arrives, so a retry is offered at once; nothing is applied before everybody has decided.
-
-What everybody came to believe of everybody else's calendar in a round, asked when it is over (paper, Appendix F.3).
-
-1. Each seat is asked of each other seat by itself, in turns that only measure: they are logged, and no part of a conversation.
-   They take no virtual time, and nothing of the game depends on them.
+Reflection (paper, Appendix F.3): after a round, each seat is asked what it came to believe of each other seat's calendar.
+1. Each question is a turn that only measures: it is logged, is not part of a conversation, and takes no virtual time.
 2. All seats are asked together, in as many barriers as there are others: first each of the next seat, then of the one after.
-3. A reply that cannot be read says nothing, and is not asked for again; the note says so.
-4. With `expected` a reply may have expectations beside it, which count only where the reply itself can be read.
+3. A reply that cannot be read counts as no answer and is not retried; the note records it.
+4. With `expected`, a reply may include expectations, which count only if the reply itself can be read.
 
-The state of a game: everybody's calendar and costs, the post office, and the texts that each seat is shown.
+Texts: a seat is shown its own calendar, its own mail and the round's meeting, and labels only if they are its own. The wording
+is in the templates in texts/, their variables in `placeholders`. Their values are decided here from one seat's point of view,
+so other calendars, costs or labels, later meetings and sensitivity tiers cannot be shown.
 
-What a seat is shown: its own calendar, its own mail, the round's meeting - and of a meeting's label only what is its own. The
-words are those of the templates in texts/; what they may name stands in `placeholders`, and what they are given is decided
-here, from one seat's point of view. What is never given cannot be shown: another seat's calendar, costs or labels, the meetings
-to come, a sensitivity tier.
-
-Messages between seats: which channel reaches whom, and an inbox for each seat that keeps what was not read yet.
-
-Mail waits until its reader's next turn, of whatever phase. What a seat may not send, or sends beyond the bounds of a turn
-(`rules.settings`), is dropped and said why; nothing of it is delivered.
+Mail waits until its reader's next turn, in any phase. A message that is not allowed, or exceeds the bounds of a turn
+(`rules.settings`), is dropped with a reason; no part of it is delivered.
 """
 
 from __future__ import annotations
@@ -68,17 +58,17 @@ class Message(NamedTuple):
 
     sender: int
     to: tuple[int, ...]
-    """Everybody who receives it."""
+    """All recipients."""
 
     channel: str
     meeting: int
-    """The round's meeting, whatever the sender wrote."""
+    """The round's meeting, regardless of the sender's text."""
 
     content: str
 
 
 class PostOffice:
-    """The inboxes of a game, how much each seat has sent, and how much of that in the turn that it has now."""
+    """Inboxes of a game, with the number of messages that each seat has sent in the game and in its current turn."""
 
     def __init__(self, seats: Sequence[int], settings: Settings, bounds: TurnBounds) -> None:
         self._seats, self._settings, self._bounds = tuple(seats), settings, bounds
@@ -86,14 +76,14 @@ class PostOffice:
         self.sent = dict.fromkeys(seats, 0)
         self._now = 0
         self._told: Counter[int] = Counter()
-        """Of the turn: characters by reader."""
+        """Characters sent to each reader in the current turn."""
 
     def begin_turn(self) -> None:
-        """A seat has its turn: nothing was sent in it so far."""
+        """Reset the counts of the current turn."""
         self._now, self._told = 0, Counter()
 
     def send(self, sender: int, action: Mapping[str, Any], meeting: Meeting) -> Message | str:
-        """Deliver one action of cheap talk; returns the message, or why it was dropped."""
+        """Deliver one action of cheap talk; return the message, or the reason why it was dropped."""
         channel, content = TOOLS[action["type"]], action.get("content")
         if channel not in self._settings.channels:
             return f"the channel {channel} is closed"
@@ -115,12 +105,12 @@ class PostOffice:
         return message
 
     def drain(self, seat: int) -> list[Message]:
-        """Take everything out of an inbox."""
+        """Empty an inbox and return its messages."""
         mail, self._inboxes[seat] = self._inboxes[seat], []
         return mail
 
     def _beyond(self, to: Sequence[int], content: str) -> str:
-        """Return which bound of a turn a message would break, if any."""
+        """Return the limit of a turn that a message would exceed, or ""."""
         if self._now >= self._bounds.messages:
             return f"a turn has at most {self._bounds.messages} messages"
         if any(self._told[reader] + len(content) > self._bounds.characters for reader in to):
@@ -144,20 +134,20 @@ RULES = (
     "turn_cap", "decision_retries", "failed_rounds", "outsiders", "blocked_attempts", "exhausted", "voluntary", "justification",
     "outcomes",
 )  # fmt: skip
-"""The settings that texts name as they are."""
+"""Settings that texts name unchanged."""
 
 
 class RoundOpening(NamedTuple):
-    """What a seat is told when a round begins for it."""
+    """Information for a seat at the beginning of a round."""
 
     number: int
-    """Of the round."""
+    """Number of the round."""
 
     spent: int
-    """What its person has paid so far."""
+    """Total cost of the seat so far."""
 
     outcomes: Sequence[str]
-    """Of earlier rounds, a line each, where outcomes are told."""
+    """One line on each earlier round, if outcomes are told."""
 
 
 class View:
@@ -174,7 +164,7 @@ class View:
         }  # fmt: skip
 
     def system(self, seat: int) -> str:
-        """The system prompt of a seat (paper, Appendix A.2)."""
+        """Return the system prompt of a seat (paper, Appendix A.2)."""
         # of the scale alone: which costs calendars hold is each one's own
         other = (seat + 1) % len(self._scenario.agents)
         return self._render("system", seat=seat, other=other, costs=sorted(self._scenario.scale))
@@ -182,40 +172,40 @@ class View:
     def round_start(
         self, seat: int, opening: RoundOpening, meeting: Meeting, cells: Cells, sweep: int, mail: Sequence[Message]
     ) -> str:
-        """A participant's first turn of a round."""
+        """Return the text of a participant's first turn in a round."""
         seen = self._seen(seat, meeting, cells, mail)
         return self._render("round_start", turn=sweep + 1, **_opened(opening), **seen)
 
     def turn(self, meeting: Meeting, sweep: int, mail: Sequence[Message]) -> str:
-        """A later turn of cheap talk."""
+        """Return the text of a later turn of cheap talk."""
         return self._render("turn", meeting=meeting.id, mail=_letters(mail), turn=sweep + 1)
 
     def activation(self, seat: int, number: int, meeting: Meeting, cells: Cells, sweep: int, mail: Sequence[Message]) -> str:
-        """The first turn, in round `number`, of somebody who takes no part in the meeting and was written to."""
+        """Return the text of the first turn in round `number` of an outsider who received a message."""
         return self._render("activation", round=number, turn=sweep + 1, **self._seen(seat, meeting, cells, mail))
 
     def voluntary(self, seat: int, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
-        """Return what an outsider who was written to may do before the decision."""
+        """Return the text that asks an outsider who received a message for voluntary moves."""
         return self._render("voluntary", **self._seen(seat, meeting, cells, mail))
 
     def decision(self, seat: int, opening: RoundOpening, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
-        """What a participant decides by: the calendar as it is now; its first turn of the round where there is no talk."""
+        """Return the text that asks a participant to decide; it is the first turn of the round if there is no talk."""
         return self._render("decision", **_opened(opening), **self._seen(seat, meeting, cells, mail))
 
     def retry(self, attempt: int, why: Sequence[str], *, schedule: bool) -> str:
-        """Return why a batch was refused, and the whole of it asked for again."""
+        """Return the text that gives the reasons for a refused batch and asks for a complete new one."""
         attempts = self._settings.decision_retries + 1
         return self._render("retry", attempt=attempt, attempts=attempts, why=list(why), schedule=schedule)
 
     def reflection(self, seat: int, target: int, number: int) -> str:
-        """Return what a seat is asked of another's calendar when a round is over (paper, Appendix F.3)."""
+        """Return the question about another seat's calendar after a round (paper, Appendix F.3)."""
         return self._render("reflection", seat=seat, target=target, round=number)
 
     def _render(self, name: str, **values: Any) -> str:
         return self._texts.render(name, **self._game, **values)
 
     def _seen(self, seat: int, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> dict[str, Any]:
-        """The meeting, the own calendar and the mail, as this seat may see them."""
+        """Return the meeting, the own calendar and the mail, as this seat may see them."""
         return {
             "seat": seat, "meeting": meeting.id, "participants": list(meeting.participants), "duration": meeting.duration,
             "label": meeting.label if seat in meeting.participants else "", "calendar": drawn(cells),
@@ -228,12 +218,12 @@ def _opened(opening: RoundOpening) -> dict[str, Any]:
 
 
 def _letters(mail: Sequence[Message]) -> list[tuple[int, str, int, str]]:
-    """Mail as it is shown."""
+    """Return mail in the form in which it is shown."""
     return [(one.sender, one.channel, one.meeting, quoted(one.content)) for one in mail]
 
 
 class GameState:
-    """What the phases of a game share."""
+    """State that the phases of a game share."""
 
     def __init__(self, scenario: Scenario, settings: Settings, texts: Texts) -> None:
         self.settings = settings
@@ -241,36 +231,36 @@ class GameState:
         self.view = View(scenario, settings, texts)
         self.calendars: list[Cells] = list(scenario.calendars)
         self.spent = [0] * len(scenario.agents)
-        """What each seat has paid, on the scale that is shown."""
+        """Total cost of each seat, on the shown scale."""
 
         self._unread: dict[int, str] = {}
         self._untold: dict[int, list[str]] = {agent: [] for agent in scenario.agents}
 
     def tell(self, seats: Sequence[int], line: str) -> None:
-        """Have a line told to these seats when each begins its next round."""
+        """Queue a line for these seats, which each receives when it begins its next round."""
         for seat in seats:
             self._untold[seat].append(line)
 
     def told(self, seat: int) -> list[str]:
-        """Take what a seat is to be told at the beginning of a round."""
+        """Remove and return the lines for a seat at the beginning of a round."""
         lines, self._untold[seat] = self._untold[seat], []
         return lines
 
     def actions(self, reply: str) -> ReadAnswer:
-        """Return the actions of a reply as they were read."""
+        """Parse the actions of a reply."""
         return read_actions(reply, None if self.settings.strict_replies else mend)
 
     def note_unread(self, seat: int, problem: str) -> None:
-        """Have a seat told at its next turn why its reply in talk was not read."""
+        """Queue a notice for the seat's next turn on why its reply in talk was not read."""
         self._unread[seat] = problem
 
     def with_notice(self, seat: int, text: str) -> str:
-        """Return the text of a turn, after the notice that the seat is due."""
+        """Return the text of a turn, preceded by the seat's pending notice, if any."""
         return notice(problem) + text if (problem := self._unread.pop(seat, "")) else text
 
 
 def split(actions: Sequence[Any], tools: Sequence[str]) -> tuple[list[Any], list[str]]:
-    """The actions that belong to a phase, and the tools of those that do not; what is no action at all stays in."""
+    """Split actions into those of a phase, including non-actions, and the tools of other actions."""
     kept: list[Any] = []
     dropped: list[str] = []
     for action in actions:
@@ -287,7 +277,7 @@ Reflecting = Generator[Sequence[Ask], Answers, None]
 
 
 def reflect(state: GameState, number: int, seats: Sequence[int], note: Callable[..., None]) -> Reflecting:
-    """Ask every seat of every other one after a round."""
+    """Ask every seat about every other one after a round."""
     for step in range(1, len(seats)):
         targets = {seat: (seat + step) % len(seats) for seat in seats}
         texts = {seat: state.view.reflection(seat, target, number) for seat, target in targets.items()}
@@ -299,7 +289,7 @@ def reflect(state: GameState, number: int, seats: Sequence[int], note: Callable[
 
 
 def _read(state: GameState, reply: str, slots: int) -> dict[str, Any]:
-    """Return what a reply says, and how it was read."""
+    """Return the scores in a reply, and how it was read."""
     outer = load(reply) if state.settings.reflection == "expected" else None
     said = weighed(outer)
     reading = read_reply(reply if said is None else said, scores_shape(slots), strict=state.settings.strict_replies)
@@ -311,19 +301,19 @@ def _read(state: GameState, reply: str, slots: int) -> dict[str, Any]:
 
 
 _MAY = {True: ("schedule", "reschedule"), False: ("reschedule",)}
-"""Whether there is a meeting to schedule -> the actions of the phase."""
+"""True if there is a meeting to schedule -> the actions of the phase."""
 
 
 class Decided(NamedTuple):
-    """What one seat's attempts came to; without a batch they all failed."""
+    """Outcome of one seat's attempts; without a batch they all failed."""
 
     seat: int
     batch: Batch | None
     conflicts: tuple[Conflict, ...]
-    """Of the last attempt."""
+    """Conflicts of the last attempt."""
 
     blocked: bool
-    """Whether any attempt touched a blocked item."""
+    """True if any attempt touched a blocked item."""
 
 
 class _Attempt(NamedTuple):
@@ -339,7 +329,7 @@ Deciding = Generator[Sequence[Ask], Answers, list[Decided]]
 def decide(
     state: GameState, number: int, meeting: Meeting, seats: Sequence[int], note: Callable[..., None], *, schedule: bool
 ) -> Deciding:
-    """Ask all `seats` for their batch; returns what each came to, in the order of `seats`."""
+    """Ask all `seats` for their batch; return the outcome of each, in the order of `seats`."""
     desk = _Desk(state, number, meeting, schedule=schedule)
     answers = yield [desk.ask(seat) for seat in seats]
     decided: list[Decided] = []
@@ -352,7 +342,7 @@ def decide(
 
 
 class _Desk:
-    """Judges the batches of one phase against the calendars as they are now."""
+    """Judge of the batches of one phase, based on the current calendars."""
 
     def __init__(self, state: GameState, number: int, meeting: Meeting, *, schedule: bool) -> None:
         self._state, self._number, self._meeting, self._schedule = state, number, meeting, schedule
@@ -360,7 +350,7 @@ class _Desk:
         self._judged: dict[int, list[_Attempt]] = {}
 
     def ask(self, seat: int) -> Ask:
-        """The question, with the rule by which its answers are refused."""
+        """Return the question for a seat, with the rule that refuses its answers."""
         return Ask(
             seat,
             self.phase,
@@ -370,7 +360,7 @@ class _Desk:
         )
 
     def attempts(self, seat: int, answers: Sequence[Answer]) -> list[_Attempt]:
-        """Return what a seat's answers so far come to; each is judged once."""
+        """Return the judged answers of a seat so far; each is judged once."""
         judged = self._judged.setdefault(seat, [])
         judged += [self._attempt(seat, answer) for answer in answers[len(judged) :]]
         return judged
@@ -385,7 +375,7 @@ class _Desk:
         return state.view.decision(seat, RoundOpening(self._number, state.spent[seat], told), self._meeting, cells, mail)
 
     def _attempt(self, seat: int, answer: Answer) -> _Attempt:
-        """One answer as a batch, or as what is wrong with it."""
+        """Parse one answer and check it as a batch."""
         said = self._state.actions(answer.text)
         actions, dropped = split(said.value or [], _MAY[self._schedule])
         item = self._meeting.item() if self._schedule else None
@@ -425,7 +415,7 @@ Turn = Generator[Sequence[Ask], Answers, bool]
 
 
 def talk(state: GameState, number: int, meeting: Meeting, note: Callable[..., None], spend: Callable[[str], None]) -> Talk:
-    """The talk of one round; returns the outsiders who were written to, ascending."""
+    """Run the talk of one round; return the outsiders who received a message, ascending."""
     floor = _Floor(state, number, meeting, note)
     for sweep in range(state.settings.turn_cap if state.settings.channels else 0):
         spend("sweep")
@@ -440,7 +430,7 @@ def talk(state: GameState, number: int, meeting: Meeting, note: Callable[..., No
 
 
 class _Floor:
-    """Who may speak in a round."""
+    """Seats that may speak in a round."""
 
     def __init__(self, state: GameState, number: int, meeting: Meeting, note: Callable[..., None]) -> None:
         self._state, self._number, self._meeting, self._note = state, number, meeting, note
@@ -450,7 +440,7 @@ class _Floor:
         self._spoken: set[int] = set()
 
     def called(self) -> list[int]:
-        """The outsiders whose turn it is after the active ones."""
+        """Return the outsiders who speak after the active seats."""
         seats, self._waiting = sorted(self._waiting), set()
         if self._state.settings.outsiders == "stay":
             # a new list: the sweep that is running goes over the old one
@@ -458,7 +448,7 @@ class _Floor:
         return seats
 
     def turn(self, seat: int, sweep: int) -> Turn:
-        """One turn; whether it delivered a message."""
+        """Run one turn; return True if it delivered a message."""
         answers = yield [Ask(seat, PHASE, self._number, self._state.with_notice(seat, self._text(seat, sweep)))]
         answer = answers[seat][-1]
         said = self._state.actions(answer.text)
@@ -511,24 +501,24 @@ class _Floor:
 
 Note = Callable[..., None]
 Spend = Callable[[str], None]
-"""Moves the clock by a named cost."""
+"""Advances the clock by a named cost."""
 
 
 @dataclass
 class Round:
-    """What happens to be known of the round that is being played."""
+    """State of the round that is being played."""
 
     number: int
     meeting: Meeting
     calendars: list[Cells]
-    """At its start, or after voluntary moves that cannot be undone."""
+    """Calendars at the start of the round, or after voluntary moves that cannot be reverted."""
 
     voluntary: list[Decided] = field(default_factory=list)
     decided: list[Decided] = field(default_factory=list)
 
 
 class CalendarGame:
-    """One game; `note(what, seat, **data)` hears everything that happens, `spend(cost)` moves virtual time."""
+    """One game; `note(what, seat, **data)` logs events, `spend(cost)` advances virtual time."""
 
     def __init__(self, scenario: Scenario, settings: Settings, note: Note, spend: Spend, texts: Texts) -> None:
         self.settings, self.note, self.spend = settings, note, spend
@@ -537,7 +527,7 @@ class CalendarGame:
         self._scenario = scenario
 
     def play(self) -> Game:
-        """Every round, in the order in which meetings arrive."""
+        """Play every round, in the order in which meetings arrive."""
         for number, meeting in enumerate(self._scenario.meetings, start=1):
             self.note(
                 "round_start", round=number, meeting=meeting.id, participants=list(meeting.participants),

@@ -1,7 +1,7 @@
-"""How a calendar episode, or one of its meetings, ended: the paper's seven failure modes (Figure 5) beside success.
+"""Labels of a calendar episode or one of its meetings: success, and the paper's seven failure modes (Figure 5).
 
-An episode's label is SUCCESS when every meeting was scheduled, else the reason of the first meeting that was not. What the
-schedule cost shows in the reward, not here.
+An episode's label is SUCCESS if every meeting was scheduled, else the reason of the first meeting that was not. The cost of the
+schedule affects the reward only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from worlds.calendar.rules.resolution import Resolution
 
 
 class Label(StrEnum):
-    """Reasons A to G of the paper, and two that it has no letter for."""
+    """Reasons A to G of the paper, and two without a letter."""
 
     SUCCESS = "SUCCESS"
     SLOT_MISMATCH = "SLOT_MISMATCH"
@@ -36,7 +36,7 @@ LETTERS: dict[Label, str] = {
     Label.TARGET_OCCUPIED: "F",
     Label.SEVERAL: "G",
 }
-"""The letters of Figure 5."""
+"""Letters of Figure 5."""
 
 REASONS: dict[Conflict, Label] = {
     Conflict.NO_SCHEDULE: Label.NO_SCHEDULE,
@@ -44,14 +44,14 @@ REASONS: dict[Conflict, Label] = {
     Conflict.SCHEDULE_OCCUPIED: Label.SLOT_OCCUPIED,
     Conflict.TARGET_OCCUPIED: Label.TARGET_OCCUPIED,
 }
-"""Conflicts that the paper's Figure 5 names; any other is OTHER."""
+"""Conflicts that the paper's Figure 5 names; all others are OTHER."""
 
 
 def reason(resolution: Resolution, exhausted: Sequence[Sequence[Conflict]], doomed: bool = False) -> Label:
-    """Why a round failed: the one class of what went wrong, or SEVERAL (paper, Figure 5).
+    """Return the reason for the failure of a round: its single class, or SEVERAL (paper, Figure 5).
 
-    `exhausted`: for each participant without a valid batch, the conflicts of its last one; `doomed`: whether an attempt on a
-    blocked item, even a corrected one, failed the round.
+    `exhausted` holds, for each participant without a valid batch, the conflicts of its last one. `doomed` is True if an attempt
+    on a blocked item, even a corrected one, failed the round.
     """
     if resolution.coordinated and not doomed:
         return Label.SUCCESS

@@ -1,4 +1,4 @@
-"""What every calendar task has without saying it: its options (rulings, row X1), budgets and costs."""
+"""Options, budgets and costs that all calendar tasks share (rulings, row X1)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the texts of a game may name: the placeholders of each file of texts/, what they are, and an example of each.
+"""Placeholders of each text of a game in texts/, with a description and an example.
 
-Everything that a seat may know and nothing else stands here: other calendars, other labels and tiers have no name.
+They cover everything that a seat may know and nothing else: there are none for other calendars, other labels or tiers.
 """
 
 from __future__ import annotations
@@ -92,4 +92,4 @@ PLACEHOLDERS: Placeholders = {
         "schedule": Placeholder("whether a batch must hold a schedule action", True),
     },
 }
-"""By file. Those whose names begin with _ are included by the others."""
+"""Placeholders by file. The other files include those whose names begin with _."""

@@ -1,6 +1,6 @@
-"""The world of every calendar task: a scenario file in its folder, and nothing else, makes the game.
+"""World of every calendar task; the scenario file in the task's folder defines the whole game.
 
-The seed drives the virtual date alone: calendars, costs, labels and speakers are fixed by the folder.
+The seed determines only the virtual date; calendars, costs, labels and speakers are fixed by the folder.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ class CalendarWorld(SeatedWorld):
         self._game = CalendarGame(self.scenario, self.settings, self.note, self._spend, self.texts)
 
     def facts(self) -> Mapping[str, Any]:
-        """What the instruction tells."""
+        """Return the variables of the instruction."""
         shape = self.scenario
         return {"agents": len(shape.agents), "meetings": len(shape.meetings), "slots": shape.slots}
 
     def worded(self) -> str:
-        """One instruction serves the family."""
+        """Render the instruction, which the whole family shares."""
         return self.texts.render("instruction", **self.facts())
 
     def closing_notes(self) -> tuple[str, ...]:
-        """What time and requests are here."""
+        """Return the closing note on time and requests."""
         return (CLOSING.format(steps=self.manifest.budgets.steps),)
 
     def systems(self) -> Sequence[str]:
-        """Each assistant's rules."""
+        """Return the system prompt of every seat."""
         view = self._game.state.view
         return [view.system(seat) for seat in self.scenario.agents]
 
     def public(self) -> Mapping[str, Any]:
-        """What a program may know: the shape of the game, its options, SD-MAP's weights, and that beliefs may be weighed."""
+        """Return the public data for programs: shape and profile of the game, SD-MAP's weights, and the mode of reflection."""
         shape = {"agents": len(self.scenario.agents), "slots": self.scenario.slots}
         weighed = {"reflection": "expected"} if self.settings.reflection == "expected" else {}
         return {**shape, "profile": self.settings.profile, "sd_model": self.options["sd_model"], **weighed}
 
     def game(self) -> Game:
-        """The game, after a first note of everything that a judge has to know."""
+        """Return the game, after logging a first note with everything that a validator needs."""
         self.note("game_start", scenario=self.scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True))
         return self._game.play()
 

@@ -1,1 +1,1 @@
-"""Contracts over artifacts: use each one inside its window, byte for byte."""
+"""The family of contract tasks: each artifact must be used within its validity window and with unchanged bytes."""

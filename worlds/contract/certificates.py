@@ -1,9 +1,9 @@
-"""X.509 certificates that tools can read (RFC 5280, in DER by hand): names, dates and key are there, nobody signed them.
+"""X.509 certificates that tools can read (RFC 5280, hand-written DER), with names, dates and a key, but no real signature.
 
-Key and signature are random bytes of the right form, so that no two certificates are alike and `openssl x509` still prints
-them. The validity period is that of the contract: notAfter is the last whole second in which the certificate counts, since
-RFC 5280 section 4.1.2.5 includes it. `pem` wraps at 64 characters (RFC 7468), `field` is the value of a Client-Cert header
-(RFC 9440 section 2.1): the DER as a Byte Sequence, base64 between colons on one line (RFC 9651 section 3.3.5).
+Key and signature are random bytes of the right form, so every certificate is unique and `openssl x509` still prints it. The
+validity period is that of the contract: notAfter is the last valid whole second, since RFC 5280 section 4.1.2.5 includes it.
+`pem` wraps lines at 64 characters (RFC 7468). `field` is the value of a Client-Cert header (RFC 9440 section 2.1): the DER as
+a Byte Sequence, which is base64 between colons on one line (RFC 9651 section 3.3.5).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _EXPONENT = 65537
 
 
 def certificate(stream: Stream, subject: str, *, start: datetime, life: timedelta, key_bytes: int = 256) -> bytes:
-    """A certificate (DER) for `subject` (ASCII), good for `life` from `start` (UTC, before 2050), with an RSA key.
+    """Return a DER certificate with an RSA key for `subject` (ASCII), valid for `life` from `start` (UTC, before 2050).
 
     Key and signature have `key_bytes` bytes each; raises ValueError below 16.
     """
@@ -43,19 +43,19 @@ def certificate(stream: Stream, subject: str, *, start: datetime, life: timedelt
 
 
 def pem(der: bytes) -> str:
-    """The certificate as text in lines of 64 characters, the last one ended too."""
+    """Return the certificate as PEM text in lines of 64 characters, with a final newline."""
     text = base64.b64encode(der).decode()
     lines = [text[start : start + 64] for start in range(0, len(text), 64)]
     return "\n".join(["-----BEGIN CERTIFICATE-----", *lines, "-----END CERTIFICATE-----", ""])
 
 
 def field(der: bytes) -> str:
-    """The certificate as the value of a Client-Cert header."""
+    """Return the certificate as the value of a Client-Cert header."""
     return f":{base64.b64encode(der).decode()}:"
 
 
 def _tagged(tag: int, *parts: bytes) -> bytes:
-    """One DER element (X.690 section 8.1)."""
+    """Encode one DER element (X.690 section 8.1)."""
     content = b"".join(parts)
     length = len(content)
     if length < 0x80:
@@ -69,7 +69,7 @@ def _sequence(*parts: bytes) -> bytes:
 
 
 def _integer(number: bytes) -> bytes:
-    """A number above 0, given without leading zero bytes; one is added where the sign bit would be set."""
+    """Encode a positive number without leading zero bytes; a zero byte is added if the sign bit would be set."""
     return _tagged(0x02, b"\x00" if number[0] & 0x80 else b"", number)
 
 

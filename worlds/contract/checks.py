@@ -1,7 +1,7 @@
-"""What a request must carry: small checks that name the field, never the value it should have had.
+"""Small checks of a request; a failure names the field, but never the value that it should have had.
 
-Each raises one label, so that a handler reads as a list of rules in the order of judgement: steps taken, fields present,
-windows, bytes, values. `also` carries a failure that is told beside an expiry, because validity is judged first.
+Each check raises one label, so a handler reads as a list of rules in the order of judgement: steps taken, fields present,
+windows, bytes, values. `also` carries a second failure that is reported beside an expiry, because validity is judged first.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ def require_headers(call: Call, *names: str, label: Label = Label.MISSING_CONSTR
 
 
 def require_fields(given: Mapping[str, Any], *names: str, label: Label = Label.MISSING_CONSTRAINT) -> None:
-    """Refuse a JSON body or a form that lacks a field; 0 and false are values, null and "" are not."""
+    """Raise `label` for the first field that a JSON body or form lacks; 0 and false are values, null and "" are not."""
     for name in names:
         if given.get(name) in (None, "", [], {}):
             raise Violation(label, f"field {name} is missing", field=name)
 
 
 def check_header(call: Call, name: str, expected: str) -> None:
-    """Raise MISSING_CONSTRAINT when the header is absent, WRONG_VALUE when it holds something else."""
+    """Raise MISSING_CONSTRAINT if the header is absent, WRONG_VALUE if it has another value."""
     check_value(call.header(name), expected, f"header {name}")
 
 
 def check_value(given: object, expected: str, what: str) -> None:
-    """Refuse a value that is not the expected one; `what` names the field for the caller."""
+    """Raise WRONG_VALUE unless a value is the expected one; `what` names the field for the caller."""
     _check(given, expected, what, Label.WRONG_VALUE, "holds the wrong value")
 
 
 def check_digest(given: object, expected: str, what: str) -> None:
-    """Raise MISSING_CONSTRAINT when a digest is absent, WRONG_HASH unless it is `expected` (lower-case hex)."""
+    """Raise MISSING_CONSTRAINT if a digest is absent, WRONG_HASH unless it is `expected` (lower-case hex)."""
     _check(given, expected, what, Label.WRONG_HASH, "is not the digest of what it should cover")
 
 
 def check_hmac(given: object, key: bytes, message: bytes, what: str) -> None:
-    """Raise MISSING_CONSTRAINT when a signature is absent, SIGNATURE_MISMATCH unless it is the hex HMAC-SHA256 (FIPS 198-1)."""
+    """Raise MISSING_CONSTRAINT if a signature is absent, SIGNATURE_MISMATCH unless it is the hex HMAC-SHA256 (FIPS 198-1)."""
     _check(given, hmac_hex(key, message), what, Label.SIGNATURE_MISMATCH, "does not verify")
 
 
 def check_turn(given: object, expected: int, what: str) -> None:
-    """Raise MISSING_CONSTRAINT when a sequence number is absent, VERSION_CONFLICT unless it is the one that is due."""
+    """Raise MISSING_CONSTRAINT if a sequence number is absent, VERSION_CONFLICT unless it is the expected one."""
     if given in (None, ""):
         raise Violation(Label.MISSING_CONSTRAINT, f"{what} is missing", field=what)
     if isinstance(given, bool) or str(given) != str(expected):
@@ -59,15 +59,15 @@ def check_turn(given: object, expected: int, what: str) -> None:
 
 
 def bearer(call: Call) -> str | None:
-    """The token of an `Authorization: Bearer` header (RFC 6750 section 2.1), or None; the scheme's case does not matter."""
+    """Return the token of an `Authorization: Bearer` header (RFC 6750 section 2.1), or None; the scheme is case-insensitive."""
     scheme, _, token = (call.header("Authorization") or "").partition(" ")
     return token.strip(" ") or None if scheme.lower() == "bearer" else None
 
 
 def form(call: Call) -> dict[str, str]:
-    """The fields of an application/x-www-form-urlencoded body (WHATWG URL section 5), + read as a space.
+    """Parse an application/x-www-form-urlencoded body (WHATWG URL section 5), with + as a space.
 
-    Raises MISSING_CONSTRAINT for another content type, Unreadable for a field named twice or bytes that are no UTF-8.
+    Raises MISSING_CONSTRAINT for another content type, Unreadable for a repeated field or invalid UTF-8.
     """
     kind = (call.header("Content-Type") or "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
@@ -84,12 +84,12 @@ def form(call: Call) -> dict[str, str]:
 
 
 def sha256_hex(*parts: str | bytes) -> str:
-    """The SHA-256, in lower-case hex, of these parts put one after the other."""
+    """Return the SHA-256 of the concatenated parts, in lower-case hex."""
     return hashlib.sha256(b"".join(part.encode() if isinstance(part, str) else part for part in parts)).hexdigest()
 
 
 def hmac_hex(key: bytes, message: bytes) -> str:
-    """The HMAC-SHA256 of a message, in lower-case hex."""
+    """Return the HMAC-SHA256 of a message, in lower-case hex."""
     return hmac.new(key, message, hashlib.sha256).hexdigest()
 
 

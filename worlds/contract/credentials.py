@@ -1,10 +1,10 @@
-"""A credential lives through generations: one token counts now, and those it replaced are recognised as what they were.
+"""Credentials with generations: one token is current, and tokens that it replaced are still recognised.
 
-1. A token that was replaced is EXPIRED_BEFORE_USE (revocation ends its window; RFC 7009 section 2), with a grace period where
-   the contract grants one. `extend` is for windows that slide, as an idle timeout does.
-2. Bytes that were never issued are held against the generation that they most resemble, the newest if they resemble none:
-   cut, wrapped, re-encoded or otherwise changed, by the classes of `worlds.contract.mangling`. So a mangled token that is over
-   as well is told as both, validity first (paper, Appendix F).
+1. A replaced token is EXPIRED_BEFORE_USE (revocation ends its window; RFC 7009 section 2), with a grace period if the contract
+grants one. `extend` implements sliding windows such as an idle timeout.
+2. Bytes that were never issued are compared with the most similar generation, or the newest if none is similar: truncated,
+wrapped, re-encoded or otherwise changed, by the classes of `worlds.contract.mangling`. A mangled token that has also expired
+is reported as both, validity first (paper, Appendix F).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from worlds.contract.world import ContractWorld
 from worlds.core.calls import Violation
 
 PIECE = 4
-"""Characters in the pieces by which two texts are compared."""
+"""Length in characters of the pieces by which two texts are compared."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Generation:
     text: str
     contract: Contract
     revoked: bool = False
-    """Whether it ended before its time, or will."""
+    """True if the window ends earlier than it was issued for."""
 
 
 class Credential:
@@ -40,16 +40,16 @@ class Credential:
 
     @property
     def current(self) -> Generation | None:
-        """The newest token, or None before the first."""
+        """The newest token, or None if none has been issued."""
         return self.generations[-1] if self.generations else None
 
     @property
     def text(self) -> str:
-        """The newest token's text; "" before the first."""
+        """The text of the newest token; "" if none has been issued."""
         return self.generations[-1].text if self.generations else ""
 
     def renew(self, text: str, ttl_ms: int, *, grace_ms: int = 0) -> Contract:
-        """Issue the next generation for `ttl_ms`; the one before ends after `grace_ms` (virtual ms), if not earlier."""
+        """Issue the next generation for `ttl_ms`; the previous one ends after `grace_ms` (virtual ms), if not earlier."""
         self.revoke(grace_ms=grace_ms)
         number = len(self.generations)
         made = self._world.issue(f"{self.name}_{number}", text, ttl_ms)
@@ -57,14 +57,14 @@ class Credential:
         return made
 
     def revoke(self, *, grace_ms: int = 0) -> None:
-        """End the current generation after `grace_ms`; nothing takes its place."""
+        """End the current generation after `grace_ms`, without a replacement."""
         if self.generations:
             last = self.generations[-1]
             ends = min(last.contract.expires_at, self._world.now + grace_ms)
             self.generations[-1] = replace(last, contract=replace(last.contract, expires_at=ends), revoked=True)
 
     def extend(self, ttl_ms: int) -> None:
-        """Let the current generation live for `ttl_ms` (virtual ms) from now; raises ValueError unless it is in its window."""
+        """Extend the current generation to `ttl_ms` (virtual ms) from now; raises ValueError unless it is in its window."""
         last = self.current
         if last is None or not last.contract.validate_validity(self._world.now):
             raise ValueError(f"{self.name} must be in its window to be extended")
@@ -73,14 +73,14 @@ class Credential:
         self._world.issued(made.contract_id, made.expires_at, made.issued_at)
 
     def find(self, value: object) -> Generation | None:
-        """The generation whose text `value` is, ended or not; None for bytes that were never issued."""
+        """Return the generation with the text `value`, expired or not; None for bytes that were never issued."""
         return next((made for made in self.generations if made.text == value), None)
 
     def redeem(self, value: object, what: str, *, missing: Label = Label.MISSING_TOKEN) -> Generation:
-        """The generation that `value` is, if it is one and in its window.
+        """Return the generation with the text `value`, if it is in its window.
 
-        Raises `missing` when it is absent or nothing was issued yet, EXPIRED_BEFORE_USE for a generation that has ended,
-        and what `ContractWorld.redeem` raises for bytes that were never issued. `what` names the field for the caller.
+        Raises `missing` if the value is absent or nothing was issued yet, EXPIRED_BEFORE_USE for a generation that has ended,
+        and the errors of `ContractWorld.redeem` for bytes that were never issued. `what` names the field for the caller.
         """
         if self.current is None:
             raise Violation(missing, f"{what} was never issued", field=what)
@@ -92,7 +92,7 @@ class Credential:
         return generation
 
     def _nearest(self, value: object) -> Generation:
-        """The generation that shares most pieces with these bytes; the newest of equals."""
+        """Return the generation that shares most pieces with these bytes; the newest one of a tie."""
         given = _pieces(value if isinstance(value, str) else repr(value))
         return max(reversed(self.generations), key=lambda made: len(given & _pieces(made.text)))
 

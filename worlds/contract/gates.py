@@ -1,7 +1,7 @@
-"""A gate is a step that must have been taken, and not too long ago: a precheck, a session, a preflight.
+"""Gates: steps that must have been taken recently, such as a precheck, a session or a preflight.
 
-Opening it hands out a token whose tail goes into proofs; opening it again gives a new token and ends the one before. A gate
-that was never opened is MISSING_CONSTRAINT, one whose window is over EXPIRED_BEFORE_USE.
+Opening a gate issues a token whose last characters go into proofs; opening it again replaces the token. A gate that was never
+opened is MISSING_CONSTRAINT; a gate whose window has ended is EXPIRED_BEFORE_USE.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from worlds.core.calls import Call, Violation
 
 
 class Gate:
-    """One step of a world; `name` is that of its token, e.g. precheck_token."""
+    """One gate of a world; `name` is that of its token, e.g. precheck_token."""
 
     def __init__(self, world: ContractWorld, name: str, step: str) -> None:
         self._world, self.name, self.step = world, name, step
@@ -23,30 +23,30 @@ class Gate:
         self.text = ""
 
     def open(self, ttl_ms: int, *, token_bytes: int = 24) -> dict[str, object]:
-        """Open it for `ttl_ms` (virtual ms); the body that says so: token and deadline in virtual s."""
+        """Open the gate for `ttl_ms` (virtual ms); return the response body with token and deadline in virtual s."""
         self.text = self._world.chance(self.name).base64url(token_bytes)
         self.token = self._world.issue(self.name, self.text, ttl_ms)
         return {self.name: self.text, "deadline": self.token.expires_at / 1000}
 
     def close(self) -> None:
-        """Take it back, as if it had never been opened."""
+        """Reset the gate, as if it had never been opened."""
         self.token, self.text = None, ""
 
     def require(self) -> Contract:
-        """Raise MISSING_CONSTRAINT unless the step was taken."""
+        """Return the token's contract; raises MISSING_CONSTRAINT unless the gate was opened."""
         if self.token is None:
             raise Violation(Label.MISSING_CONSTRAINT, f"a {self.step} must come first", field=self.step)
         return self.token
 
     def check_window(self, *, also: Label | None = None) -> None:
-        """Raise unless the window is still open; `also` is told beside an expiry."""
+        """Raise unless the window is still open; `also` is reported beside an expiry."""
         token = self.require()
         self._world.used(token.contract_id)
         if not token.validate_validity(self._world.now):
             raise token.expired(self._world.now, also=also, rule=f"the window of the {self.step} has ended")
 
     def proof(self, part: str) -> str:
-        """`part`, a colon, and the tail of the token."""
+        """Return `part`, a colon, and the last characters of the token."""
         return f"{part}:{self.text[-TAIL:]}"
 
     def check_proof(self, call: Call, header: str, part: str) -> None:

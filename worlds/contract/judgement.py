@@ -1,7 +1,7 @@
-"""Validity first: of all that is wrong with a request, the window that is over is told, and the wrong bytes beside it.
+"""Validity before integrity: a request with several failures reports the expired window, and the wrong bytes beside it.
 
-A request may use several artifacts and values at once. Checked one after the other, wrong bytes in the first would hide
-that the second had run out; so all are checked, and then one failure is chosen (paper, Appendix F).
+A request may use several artifacts and values at once. If they were checked one after the other, wrong bytes in the first
+would hide the expiry of the second. So all are checked, and then one failure is chosen (paper, Appendix F).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from worlds.core.calls import Violation
 
 
 def validity_first(*checks: Callable[[], object]) -> None:
-    """Make every check, then raise the first failure on the validity axis, or else the first one.
+    """Run every check, then raise the first failure on the validity axis, or else the first failure.
 
-    `also` of a validity failure names the first integrity failure, its own before that of a later check.
+    `also` of a validity failure is set to the first integrity failure, its own before that of a later check.
     """
     broken = [violation for check in checks if (violation := _broken(check)) is not None]
     late = next((violation for violation in broken if _axis(violation) is Axis.VALIDITY), None)

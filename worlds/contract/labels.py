@@ -1,8 +1,8 @@
-"""Fifteen labels: why an episode failed, on which axis, how severely, and what a model would have to be able to do.
+"""Fifteen labels: the reason for a failure, its axis, its severity, and the missing ability of the model.
 
 Names, groups and the weights of eight labels are the paper's (Tables 2 and 7). The other seven weights, their deficits and
-all coaching notes are ours; they keep the paper's order: losing an artifact weighs more than misusing one, and that more
-than pressing too hard. The primary label of an episode is its most severe violation, ties to the first.
+all coaching notes are ours. They keep the paper's order: losing an artifact is worse than misusing one, which is worse than
+exceeding a limit. The primary label of an episode is its most severe violation, the first one of a tie.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class Axis(StrEnum):
-    """Which of the two predicates of a contract a label is about."""
+    """The predicate of a contract that a label is about."""
 
     VALIDITY = "validity"
     INTEGRITY = "integrity"
@@ -120,5 +120,5 @@ LABELS: dict[Label, LabelInfo] = {
 
 
 def severity(label: str) -> float:
-    """The signed severity of a label; raises ValueError for a string outside the taxonomy."""
+    """Return the signed severity of a label; raises ValueError for a string outside the taxonomy."""
     return LABELS[Label(label)].severity

@@ -1,11 +1,11 @@
-"""An event stream that folds into a balance: entries, and later events that correct or void them (event sourcing).
+"""Event-sourced ledger: a stream of entries, and of later events that correct or void them, folds into a balance.
 
-Four types, each event with `seq` (growing, not always by one), `id` (16 hex digits) and `type`:
-1. `credit` and `debit` are entries, with an `amount`; a credit adds to the balance, a debit takes from it;
-2. `correction` adds its `delta` to the amount of the entry `of`; all corrections of an entry count together;
-3. `void` takes the entry `of` out of the balance, with all its corrections, earlier or later ones.
-A drawn stream holds what careless folds stumble over: an entry with several corrections, a corrected debit, and a voided entry
-that is corrected. The signs of the corrections are such that no such mistake cancels out.
+There are four types of events, each with `seq` (increasing, not always by one), `id` (16 hex digits) and `type`:
+1. `credit` and `debit` are entries with an `amount`; a credit adds to the balance, a debit subtracts from it.
+2. `correction` adds its `delta` to the amount of the entry `of`; all corrections of an entry are cumulative.
+3. `void` removes the entry `of` from the balance, with all its corrections, earlier or later ones.
+A drawn stream contains cases that careless folds get wrong: an entry with several corrections, a corrected debit, and a voided
+entry that is corrected. The signs of the corrections ensure that no such mistake cancels out.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ Event = dict[str, Any]
 SIGNS = {"credit": 1, "debit": -1}
 TYPES = (*SIGNS, "correction", "void")
 OPENING = 6
-"""Entries that come first, three of each sign, so that there is something to correct."""
+"""Number of entries at the start, half of each sign, which later events can correct."""
 
 BATCH = 3
-"""Events that come in together: an entry, a correction and a void."""
+"""Number of events in a batch: an entry, a correction and a void."""
 
 
 @dataclass(frozen=True)
 class Folded:
-    """What a stream comes to: the balance, each entry's amount with its corrections (0 for a voided one), events by type."""
+    """Result of a stream: the balance, the corrected amount of each entry (0 if voided), and the number of events by type."""
 
     balance: int
     amounts: Mapping[int, int]
@@ -52,14 +52,14 @@ def fold(events: Sequence[Event]) -> Folded:
 
 
 def draw_events(draw: Stream, count: int, batches: int) -> list[Event]:
-    """`count` events, at least 12, and then so many batches, as one stream."""
+    """Draw a stream of `count` events, at least 12, followed by `batches` batches."""
     if count < 2 * OPENING:
         raise ValueError(f"a stream begins with at least {2 * OPENING} events, not {count}")
     return _Writer(draw).write(count, batches)
 
 
 def draw_challenge(draw: Stream, events: Sequence[Event], count: int = 4) -> list[int]:
-    """The sequence numbers of so many entries, at least two of which were corrected or voided, in random order."""
+    """Draw the sequence numbers of `count` entries in random order, at least two of which were corrected or voided."""
     touched = sorted({event["of"] for event in events if "of" in event})
     chosen = draw.sample(touched, 2)
     others = [event["seq"] for event in events if event["type"] in SIGNS and event["seq"] not in chosen]
@@ -69,7 +69,7 @@ def draw_challenge(draw: Stream, events: Sequence[Event], count: int = 4) -> lis
 
 
 class _Writer:
-    """Writes a stream, and knows what it may still refer to."""
+    """Writer of a stream that tracks which entries later events may refer to."""
 
     def __init__(self, draw: Stream) -> None:
         self.draw = draw
@@ -77,7 +77,7 @@ class _Writer:
         self.free: list[int] = []
         """Entries that were neither corrected nor voided."""
         self.toward = draw.choice((1, -1))
-        """Where all corrections that count move the balance."""
+        """Direction in which all effective corrections move the balance."""
         self.disputed: list[tuple[int, int]] = []
         """Entries to correct in turn, with the sign of their deltas: a credit, a debit, and one that is voided."""
 

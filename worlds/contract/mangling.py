@@ -1,9 +1,9 @@
-"""What happened to an artifact on its way: the class of a byte difference, and the label it earns.
+"""Classification of byte differences between an artifact as issued and as submitted, and the label of each class.
 
-The classes are judged in one order, so that a submission has exactly one:
+The classes are tested in this order, so that a submission has exactly one:
 `ui_trap` (display text with an ellipsis), `truncated`, `reordered`, `reencoded`, `linewrap`, `other`.
-A shortened or clipped value, a re-encoded one, a wrapped one and any other change are MUTATED_TOKEN; display text is
-WRONG_VALUE; the same query parameters in another order are SIGNATURE_MISMATCH, because a signature covers their order.
+Truncated, re-encoded, wrapped and otherwise changed values are MUTATED_TOKEN. Display text is WRONG_VALUE. The same query
+parameters in another order are SIGNATURE_MISMATCH, because a signature covers their order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WRAPPING = (b"\r", b"\n", b" ", b"\t", b"%0D", b"%0A", b"%20", b"%09", b"%0d", 
 
 
 def classify(expected: bytes, given: bytes) -> tuple[Label, str] | None:
-    """Label and class of `given` where `expected` was issued; None when they are equal."""
+    """Return label and class of `given` if `expected` was issued; None if they are equal."""
     if given == expected:
         return None
     if any(mark in given and mark not in expected for mark in _ELLIPSES):
@@ -37,7 +37,7 @@ def classify(expected: bytes, given: bytes) -> tuple[Label, str] | None:
 
 
 def mangled(resource_id: str, expected: bytes, given: bytes, rule: str) -> Violation | None:
-    """The violation of submitting `given` for `expected`, or None when the bytes are right."""
+    """Return the violation of submitting `given` for `expected`, or None if they are equal."""
     classified = classify(expected, given)
     if classified is None:
         return None

@@ -1,10 +1,10 @@
-"""Five things that production paths do to bytes, as transports that wrap another transport (paper, Appendix J).
+"""Five byte mutations that occur in production, as transports that wrap another transport (paper, Appendix J).
 
-`clip=<n>` cuts a target at the tool's input limit; `linewrap=<n>` wraps it every n characters (%0A, since a raw newline
-cannot be sent); `decode` percent-decodes what may stand unencoded; `resort` sorts query parameters; `visible=<n>` shows the
-agent link text in place of the href: every href longer than n is cut and ends in an ellipsis.
-All are pure functions of the bytes, off by default; `mutating` returns the wrapped transport. `PREDICTED` is the label each
-earns on an artifact it bites.
+`clip=<n>` truncates a target at the tool's input limit; `linewrap=<n>` wraps it every n characters (%0A, since a raw newline
+cannot be sent); `decode` percent-decodes characters that need no encoding; `resort` sorts query parameters; `visible=<n>`
+shows the agent link text in place of the href: every href longer than n is truncated and ends in an ellipsis.
+All are pure functions of the bytes and off by default; `mutating` returns the wrapped transport. `PREDICTED` is the label that
+each one causes on an affected artifact.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from worlds.core.errors import ManifestError
 from worlds.core.wire import Transport, WireRequest, WireResponse
 
 TRUNCATION_DETAIL = "TOOL_INPUT_TOO_LONG"
-"""The paper's name for a clipped tool input; a detail of MUTATED_TOKEN, not a label."""
+"""The paper's name for a truncated tool input; it is a detail of MUTATED_TOKEN, not a label."""
 
 PREDICTED: dict[str, Label] = {
     "clip": Label.MUTATED_TOKEN,
@@ -33,7 +33,7 @@ _HREF = re.compile(rb'(href=")([^"]*)(")')
 
 
 def parse(text: str) -> tuple[str, int]:
-    """`name` or `name=number` as (name, number); raises ManifestError for anything else."""
+    """Parse `name` or `name=number` into (name, number); raises ManifestError for anything else."""
     name, _, number = text.partition("=")
     if name not in PREDICTED or (number and not (DEFAULTS[name] and number.isdecimal() and int(number))):
         raise ManifestError(f"mutation must be one of {', '.join(PREDICTED)}, with =<number> where it takes one, not {text!r}")
@@ -41,7 +41,7 @@ def parse(text: str) -> tuple[str, int]:
 
 
 def mutating(transport: Transport, mutation: str) -> Transport:
-    """`transport` with one mutation in front of it; raises ManifestError for an unknown one."""
+    """Wrap `transport` in one mutation; raises ManifestError for an unknown one."""
     name, number = parse(mutation)
 
     def send(request: WireRequest) -> WireResponse:
@@ -67,7 +67,7 @@ def _decode(target: bytes, _: int) -> bytes:
 
 
 def _literal(escape: re.Match[bytes]) -> bytes:
-    """The character an escape stands for, except # and %, which would change how the target is read."""
+    """Return the character of an escape, but keep # and % escaped, which would change how the target is parsed."""
     character = bytes([int(escape[1], 16)])
     return escape[0] if character in b"#%" else character
 

@@ -1,10 +1,10 @@
-"""Proactive negotiation: which of the media types on offer an Accept header asks for (RFC 9110 section 12.5.1).
+"""Proactive content negotiation: choice of a media type by the Accept header (RFC 9110 section 12.5.1).
 
-1. An Accept is a list of media ranges, each with a weight q from 0 to 1 (section 12.4.2), which is 1 unless given.
+1. Accept is a list of media ranges, each with a weight q from 0 to 1 (section 12.4.2), by default 1.
 2. The most specific range that matches a type gives its weight: a type with parameters, a type, type/*, */*.
-3. A type with weight 0, or without a matching range, is not acceptable; of the others the one with most weight is chosen, and
-   of equals the one offered first.
-4. No Accept, or an empty one, is */*. A range that can't be read is passed over.
+3. A type with weight 0 or without a matching range is not acceptable. Of the others, the type with the highest weight is
+chosen; the one offered first wins a tie.
+4. A missing or empty Accept means */*. A range that cannot be parsed is ignored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WEIGHT = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")
 
 @dataclass(frozen=True)
 class MediaRange:
-    """A media type, or a range of them: lower-case type and subtype, parameters by lower-case name, and a weight."""
+    """A media type or range: lower-case type and subtype, parameters by lower-case name, and a weight."""
 
     kind: str
     subtype: str
@@ -35,16 +35,16 @@ class MediaRange:
 
     @property
     def named(self) -> bool:
-        """Whether it names one type, and no wildcard."""
+        """True if the range names one type without a wildcard."""
         return self.subtype != "*"
 
     @property
     def specificity(self) -> int:
-        """How closely it says what it means: more is closer."""
+        """Specificity of the range; a higher number is more specific."""
         return (self.kind != "*") + self.named + len(self.parameters)
 
     def matches(self, media_type: MediaRange) -> bool:
-        """Whether a media type lies in this range."""
+        """Return True if a media type lies in this range."""
         return (
             self.kind in ("*", media_type.kind)
             and self.subtype in ("*", media_type.subtype)
@@ -54,7 +54,7 @@ class MediaRange:
 
 @dataclass(frozen=True)
 class MediaChoice:
-    """What was chosen, its weight, and whether a range named it rather than a wildcard."""
+    """The chosen media type, its weight, and whether a range named it without a wildcard."""
 
     media_type: str
     weight: float
@@ -62,18 +62,18 @@ class MediaChoice:
 
 
 def accepted(request: WireRequest) -> str:
-    """The Accept lines of a request as one (RFC 9110 section 5.3); "" without any."""
+    """Return the Accept lines of a request joined into one (RFC 9110 section 5.3); "" if there are none."""
     return ", ".join(value for name, value in request.headers if name.lower() == "accept")
 
 
 def choose(accept: str, offers: Sequence[str]) -> MediaChoice | None:
-    """The media type to answer in, or None when no offer is acceptable."""
+    """Return the media type to answer in, or None if no offer is acceptable."""
     acceptable = [judged for offer in offers if (judged := judge(accept, offer)).weight > 0]
     return max(acceptable, key=lambda judged: judged.weight, default=None)
 
 
 def judge(accept: str, offer: str) -> MediaChoice:
-    """How an Accept weighs one media type; raises ValueError for an offer that is no media type."""
+    """Return the weight of one media type in an Accept header; raises ValueError if the offer is not a media type."""
     media_type = _read(offer)
     if media_type is None or not media_type.named:
         raise ValueError(f"an offer must be a media type, not {offer!r}")
@@ -90,7 +90,7 @@ def _ranges(accept: str) -> Iterator[MediaRange]:
 
 
 def _read(text: str) -> MediaRange | None:
-    """A media range; None for what is none. What follows a weight is no parameter of the type."""
+    """Parse a media range; None if it is invalid. Parameters after the weight are ignored."""
     media_type, *parts = [part.strip() for part in _PARTS.findall(text)] or [""]
     kind, _, subtype = media_type.lower().partition("/")
     if not _TYPE.fullmatch(media_type) or (kind == "*" and subtype != "*"):

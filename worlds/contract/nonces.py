@@ -1,7 +1,7 @@
-"""A chain of nonces: every answer brings the one that the next request must carry, and takes back the one before.
+"""Chains of nonces: every response carries the nonce of the next request and invalidates the previous one.
 
-It ties requests into one sequence: a client that forgets to keep up, or plays two requests at once, is told apart from one
-that follows. An absent nonce is MISSING_CONSTRAINT, any but the current one is WRONG_VALUE.
+A chain orders requests into one sequence, so a client that loses track or sends two requests at once is detected. An absent
+nonce is MISSING_CONSTRAINT; any nonce but the current one is WRONG_VALUE.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ class NonceChain:
 
     @property
     def current(self) -> str:
-        """The nonce that counts now; "" before the first."""
+        """The current nonce; "" if none has been issued."""
         return self.past[-1] if self.past else ""
 
     def advance(self) -> str:
-        """A new nonce (lower-case hex), for the next request."""
+        """Return a new nonce (lower-case hex) for the next request."""
         self.past.append(self.stream.hex(CHARS))
         return self.current
 
     def require(self, call: Call) -> None:
-        """Raise MISSING_CONSTRAINT for a request without a nonce; whether it is the right one is judged later."""
+        """Raise MISSING_CONSTRAINT for a request without a nonce; its value is checked later."""
         require_headers(call, self.header)
 
     def check(self, call: Call) -> None:

@@ -1,4 +1,4 @@
-"""Options of every contract task: when an episode ends early, and what lies on the path between agent and world."""
+"""Options of every contract task: early end of an episode, and mutations of the path between agent and world."""
 
 from __future__ import annotations
 

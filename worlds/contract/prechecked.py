@@ -1,11 +1,11 @@
 """One download behind a presigned link and a precheck: the flow that the byte-exact tasks share.
 
-page -> precheck -> download with X-Seed-Anchor (the slice) and X-Contract-Proof (slice:tail of the precheck token). A task says
-how its link looks and how its page shows it.
-1. The link is issued once, at the first sight of the page; seeing it again gives the same bytes and no new time.
-2. The precheck is a second, shorter window; another precheck gives a new token, and the one before stops counting. Both
-   lengths vary by seed, and both ends are told: the link's by date, the token's as virtual time.
-3. The file is one line without a newline at its end, which no shell loses or adds unless it is asked to.
+page -> precheck -> download with X-Seed-Anchor (the slice) and X-Contract-Proof (slice:tail of the precheck token). A task
+defines the form of its link and of its page.
+1. The link is issued at the first request of the page; later requests return the same bytes and the same expiry.
+2. The precheck is a second, shorter window; another precheck replaces its token. Both lengths vary by seed, and both ends are
+announced: the link's as a date, the token's as virtual time.
+3. The file is one line without a final newline, which no shell adds or removes unless it is told to.
 Order of judgement for a download: precheck made, headers present, windows (link, then precheck), link bytes, header values.
 """
 
@@ -27,9 +27,9 @@ FILE_BYTES = 96
 
 
 class PrecheckedDownload(ContractWorld):
-    """A world whose one file lies behind a link; needs the knobs link_seconds and window_seconds, and the costs of each route.
+    """World with one file behind a link; needs the knobs link_seconds and window_seconds, and the costs of each route.
 
-    A task gives `show_page`, and the knob payload_bytes or a method of that name; one with a link of its own kind, `make_link`.
+    A task defines `show_page`, the knob payload_bytes or a method of that name, and `make_link` if its link is of another kind.
     """
 
     def prepare(self) -> None:
@@ -43,42 +43,42 @@ class PrecheckedDownload(ContractWorld):
         self.link: Presigned | None = None
 
     def facts(self) -> dict[str, object]:
-        """What the instruction tells."""
+        """Return the variables of the instruction."""
         return {
             **self.slice_facts(), "file_chars": len(self.content),
             **{f"{cost}_seconds": self.manifest.cost_ms(cost) // 1000 for cost in ("page", "precheck", "download")},
         }  # fmt: skip
 
     def payload_bytes(self) -> int:
-        """Random bytes in the link's payload parameter: a knob, unless a task says otherwise."""
+        """Return the number of random bytes in the link's payload parameter; by default the value of a knob."""
         return round(self.knob("payload_bytes"))
 
     def show_page(self, link: Presigned) -> str:
-        """The page, as HTML; the same at every sight of it."""
+        """Return the page as HTML; it is the same for every request."""
         raise NotImplementedError
 
     def make_link(self) -> Presigned:
-        """The link, issued now."""
+        """Return the link, issued now."""
         return presign(
             self.chance("link"), self.resource_id, issued_at=self.now, ttl_ms=self.link_ms,
             expires_text=self.unix_at(self.now + self.link_ms), payload_bytes=self.payload_bytes(),
         )  # fmt: skip
 
     def reachable(self) -> list[Presigned]:
-        """Every link that leads somewhere: the right one, unless a task adds others."""
+        """Return every link that works: the correct one, unless a task adds others."""
         return [self.link] if self.link else []
 
     def unix_at(self, ms: int) -> str:
-        """A virtual instant (virtual ms since the start) as whole seconds since 1970, as a link's `expires` carries it."""
+        """Return a virtual instant (virtual ms since the start) as whole seconds since 1970, as in a link's `expires`."""
         return str(int(self.clock.epoch.timestamp()) + ms // 1000)
 
     def date_at(self, ms: int) -> str:
-        """A virtual instant (virtual ms since the start) in the form of the Date header, as a page shows it."""
+        """Return a virtual instant (virtual ms since the start) in the form of the Date header, as on a page."""
         return http_date(self.clock.epoch + timedelta(milliseconds=ms))
 
     @get("/task", cost="page")
     def page(self, call: Call) -> Reply:
-        """The page; the first sight of it issues the link."""
+        """Serve the page; the first request issues the link."""
         if self.link is None:
             self.link = self.make_link()
             self.issued(self.link.resource_id, self.link.contract.expires_at)
@@ -86,12 +86,12 @@ class PrecheckedDownload(ContractWorld):
 
     @get("/api/precheck", cost="precheck")
     def precheck(self, call: Call) -> dict[str, object]:
-        """A new precheck token; the one before stops counting."""
+        """Issue a new precheck token, which replaces the previous one."""
         return self.gate.open(self.window_ms)
 
     @get("/api/resource/{name}", cost="download", headers=("X-Seed-Anchor", "X-Contract-Proof"), query=("sig",))
     def download(self, call: Call) -> Reply:
-        """The file, if every contract on the way holds."""
+        """Serve the file if every contract on the way holds."""
         self.gate.require()
         require_headers(call, "X-Seed-Anchor", "X-Contract-Proof")
         validity_first(

@@ -1,7 +1,7 @@
-"""Integrity predicates: given the bytes that were issued, may these bytes stand for them?
+"""Integrity predicates: functions that decide whether submitted bytes are accepted for the issued ones.
 
 The paper uses SHA-256 equality and admits any deterministic predicate (Definition 2.1). Each factory returns a function of
-the submitted bytes. Comparisons are constant-time, out of habit rather than need.
+the submitted bytes. Comparisons are constant-time by convention, not by need.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ Predicate = Callable[[bytes], bool]
 
 
 def sha256(expected_hex: str) -> Predicate:
-    """True for bytes whose SHA-256 is `expected_hex`."""
+    """Return a predicate for bytes whose SHA-256 is `expected_hex`."""
     return lambda given: hmac.compare_digest(hashlib.sha256(given).hexdigest(), expected_hex)
 
 
 def hmac_sha256(key: bytes, message: bytes) -> Predicate:
-    """True for the hex HMAC-SHA256 of `message` under `key` (FIPS 198-1)."""
+    """Return a predicate for the hex HMAC-SHA256 of `message` under `key` (FIPS 198-1)."""
     expected = hmac.new(key, message, hashlib.sha256).hexdigest().encode()
     return lambda given: hmac.compare_digest(given, expected)
 
 
 def etag(current: str, *, weak: bool = False) -> Predicate:
-    """True for an entity tag equal to `current` (RFC 9110 section 8.8.3.2); `weak` ignores a W/ on either side."""
+    """Return a predicate for an entity tag equal to `current` (RFC 9110 section 8.8.3.2); `weak` ignores any W/ prefix."""
 
     def strip(tag: bytes) -> bytes:
         return tag.removeprefix(b"W/") if weak else tag
@@ -37,7 +37,7 @@ def etag(current: str, *, weak: bool = False) -> Predicate:
 
 
 def jwt_hs256(key: bytes) -> Predicate:
-    """True for a compact JWS whose HS256 signature verifies under `key` (RFC 7515, RFC 7518 section 3.2)."""
+    """Return a predicate for a compact JWS whose HS256 signature verifies under `key` (RFC 7515, RFC 7518 section 3.2)."""
 
     def holds(given: bytes) -> bool:
         signed, dot, signature = given.rpartition(b".")

@@ -1,11 +1,11 @@
-"""A presigned target: path and query signed as raw bytes, verified as raw bytes, never decoded.
+"""Presigned targets: path and query are signed and verified as raw bytes, never decoded.
 
 /api/resource/<id>?nonce=<hex>&expires=<s>&payload=<base64, percent-encoded>&sig=<base64url HMAC-SHA256 of all before &sig=>
-The payload's + / = appear as %2B %2F %3D, so that any client which decodes and encodes on the way changes the bytes; and the
-names are in no alphabetical order, so that one which sorts does too.
-This is a simplification, and the stricter rule. In AWS Signature Version 4 (query authentication) the server builds a canonical
-query, decoded, encoded anew and sorted by name, before it verifies: there a link with its parameters in another order, or its
-escapes in the other case, is still good. Services that sign the address as a text are as strict as this one.
+The payload's + / = are encoded as %2B %2F %3D, so any client that decodes and re-encodes changes the bytes. The names are not
+in alphabetical order, so a client that sorts changes them too.
+This is a simplified and stricter rule. In AWS Signature Version 4 (query authentication) the server decodes, re-encodes and
+sorts the query before it verifies, so a link with reordered parameters or escapes in the other case is still valid. Services
+that sign the address as a text are as strict as this one.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Presigned:
 
     @property
     def text(self) -> str:
-        """The target as a page or an instruction shows it."""
+        """The target as text, as a page or an instruction shows it."""
         return self.target.decode()
 
     def check(self, request: WireRequest, now: int) -> None:
         """Raise unless the request's raw target is this one, in its window; validity is judged first.
 
-        Expiry is judged on the record that the path's id names, so it is decidable with wrong bytes.
+        Expiry is judged by the id in the path, so it can be decided even if the bytes are wrong.
         """
         broken = mangled(self.resource_id, self.target, request.target, "the link was not sent as issued")
         if not self.contract.validate_validity(now):
@@ -62,7 +62,7 @@ def presign(
 
 
 def sign(stream: Stream, resource_id: str, query: str, *, issued_at: int, ttl_ms: int) -> Presigned:
-    """A target with this raw query, signed as it stands; `stream` gives the server's key."""
+    """Return a target with this raw query, signed unchanged; the server's key is drawn from `stream`."""
     unsigned = f"/api/resource/{resource_id}?{query}"
     mac = hmac.new(stream.bytes(32), unsigned.encode(), hashlib.sha256).digest()
     signature = base64.urlsafe_b64encode(mac).decode().rstrip("=")
@@ -71,7 +71,7 @@ def sign(stream: Stream, resource_id: str, query: str, *, issued_at: int, ttl_ms
 
 
 def named(links: Iterable[Presigned], resource_id: str) -> Presigned:
-    """The link whose id a path names; raises MUTATED_TOKEN when none has it."""
+    """Return the link with the id that a path names; raises MUTATED_TOKEN if there is none."""
     for link in links:
         if link.resource_id == resource_id:
             return link

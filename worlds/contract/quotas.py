@@ -1,7 +1,7 @@
-"""Quotas and ladders: how often a client may ask, and how long it must stay away.
+"""Rate limits: quotas on the frequency of requests, and ladders of waits after refusals.
 
 `SlidingQuota` allows `limit` requests in any window of `window_ms` (RFC 6585 section 4). A refused request is a violation,
-because the quota is announced; after it the client must stay away for Retry-After (RFC 9110 section 10.2.3).
+because the quota is announced. The client must then wait for Retry-After (RFC 9110 section 10.2.3).
 `Ladder` answers a planned number of refusals with given waits, each of which must be respected.
 All times are virtual ms.
 """
@@ -17,7 +17,7 @@ from worlds.core.wire import Headers
 
 
 def whole_seconds(ms: int) -> int:
-    """Milliseconds as whole seconds, rounded up, as Retry-After carries them."""
+    """Convert milliseconds to whole seconds, rounded up, as in Retry-After."""
     return -(-ms // 1000)
 
 
@@ -31,7 +31,7 @@ class SlidingQuota:
     _stay_away_until: int = 0
 
     def take(self, now: int) -> None:
-        """Count one request at `now`; raises RATE_LIMITED over the quota, BACKOFF_VIOLATION before a Retry-After has passed."""
+        """Count one request; raises RATE_LIMITED over the quota, BACKOFF_VIOLATION before the end of a Retry-After."""
         if now < self._stay_away_until:
             raise self._refusal(Label.BACKOFF_VIOLATION, "retried before Retry-After had passed", self._stay_away_until - now)
         if self.remaining(now) == 0:
@@ -41,16 +41,16 @@ class SlidingQuota:
         self._allowed.append(now)
 
     def remaining(self, now: int) -> int:
-        """Requests still allowed at `now`."""
+        """Return the number of requests still allowed at `now`."""
         return self.limit - len(self._recent(now))
 
     def reset_in(self, now: int) -> int:
-        """Virtual ms until one more request is allowed; 0 when one is allowed now."""
+        """Return the virtual ms until one more request is allowed; 0 if one is allowed now."""
         recent = self._recent(now)
         return recent[0] + self.window_ms - now if len(recent) >= self.limit else 0
 
     def headers(self, now: int) -> Headers:
-        """X-RateLimit-Limit, -Remaining and -Reset (whole seconds until one more is allowed)."""
+        """Return X-RateLimit-Limit, -Remaining and -Reset (whole seconds until one more request is allowed)."""
         return (
             ("X-RateLimit-Limit", str(self.limit)),
             ("X-RateLimit-Remaining", str(self.remaining(now))),
@@ -70,16 +70,16 @@ class SlidingQuota:
 
 @dataclass
 class Ladder:
-    """Planned refusals with growing waits: rung i must be waited out before rung i+1 or the answer."""
+    """Planned refusals with growing waits: each wait must pass before the next refusal or the answer."""
 
     waits_ms: Sequence[int]
     _rung: int = 0
     _free_at: int = 0
 
     def climb(self, now: int) -> int | None:
-        """The wait (ms) that this request is refused with, or None when the ladder is climbed.
+        """Return the wait (ms) that this request is refused with, or None after the last refusal.
 
-        Raises BACKOFF_VIOLATION for a request before the last wait has passed; the ladder then starts anew.
+        Raises BACKOFF_VIOLATION for a request before the last wait has passed; the ladder then restarts.
         """
         if now < self._free_at:
             early = self._free_at - now

@@ -1,11 +1,11 @@
-"""A reading is one pass over a stream, page after page: each page brings the token of the next one, and a digest.
+"""Readings: one pass over a stream, page by page; each page carries the token of the next one, and a digest.
 
-1. A page is asked for by its token, the place after which it begins (the last `seq` read, 0 at first) and a limit.
-2. Its digest covers its token and its events; the chain folds all digests in the order of reading:
-   chain = SHA-256(chain so far, digest), as hex texts, from a start that the world gives.
-3. A page that is asked for again, in the same way, is the same page and does not count twice.
-A token that was never given out is MUTATED_TOKEN; another place or limit than the page had, or a place that is not the next
-one, VERSION_CONFLICT; a limit below 1 or above the most, WRONG_VALUE.
+1. A page is requested by its token, its position (the last `seq` read, initially 0) and a limit.
+2. Its digest covers its token and its events. The chain folds all digests in the order of reading:
+chain = SHA-256(chain so far, digest), as hex texts, from a start that the world provides.
+3. A repeated request of a page returns the same page and is not counted twice.
+A token that was never issued is MUTATED_TOKEN. A position or limit that differs from the page's first request, or a position
+that is not the next one, is VERSION_CONFLICT. A limit below 1 or above the maximum is WRONG_VALUE.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TOKEN_CHARS = 48
 
 
 class Reading:
-    """One pass; `token` is that of the next page, "" at the end, and `chain` what the digests come to by now."""
+    """One pass; `token` is that of the next page, "" at the end, and `chain` is the chain of digests so far."""
 
     def __init__(self, tokens: Stream, start: str, most: int) -> None:
         self._tokens, self._most = tokens, most
@@ -33,11 +33,11 @@ class Reading:
 
     @property
     def done(self) -> bool:
-        """Whether the stream was read to its end."""
+        """True if the stream was read to its end."""
         return not self.token
 
     def check(self, token: str, after: int, limit: int) -> None:
-        """Raise unless this page can be read, now or again."""
+        """Raise unless this page may be read, for the first time or again."""
         if token in self._pages:
             if self._pages[token][0] != (after, limit):
                 raise Violation(Label.VERSION_CONFLICT, "this page was read in another way", status=409, field="page_token")
@@ -51,7 +51,7 @@ class Reading:
             raise Violation(Label.WRONG_VALUE, "a page cannot hold so many events", field="limit")
 
     def page(self, events: Sequence[Mapping[str, Any]], token: str, after: int, limit: int) -> Mapping[str, Any]:
-        """A page that passed `check`: its events, its digest, and the next token, None at the end of `events`."""
+        """Return a page that passed `check`: its events, its digest, and the next token, None at the end of `events`."""
         if token not in self._pages:
             self._pages[token] = (after, limit), self._turn([event for event in events if event["seq"] > after], limit)
         return self._pages[token][1]

@@ -1,7 +1,7 @@
-"""Steps in a row: numbered from 1, taken in order, once each.
+"""Steps in a row, numbered from 1, each of which must be taken once and in order.
 
-A step that is ahead is MISSING_CONSTRAINT, since an earlier one was left out; one that was taken is VERSION_CONFLICT. A number
-that no step has is unreadable and breaks nothing.
+A step ahead of the next one is MISSING_CONSTRAINT, since an earlier one was omitted; a repeated step is VERSION_CONFLICT. A
+number that no step has is unreadable and breaks no contract.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from worlds.core.calls import Unreadable, Violation
 
 @dataclass
 class Row:
-    """So many steps, and how many of them were taken."""
+    """Number of steps, and number of steps taken."""
 
     length: int
     taken: int = 0
@@ -25,7 +25,7 @@ class Row:
         return range(1, self.length + 1)
 
     def number(self, text: str) -> int:
-        """The number that a path names; raises Unreadable for anything but 1 to `length`, written plainly."""
+        """Return the number that a path names; raises Unreadable for anything but 1 to `length` in plain digits."""
         known = {str(number): number for number in self.numbers}
         if text not in known:
             raise Unreadable(f"numbers go from 1 to {self.length}")
@@ -38,11 +38,11 @@ class Row:
         self.require(number - 1)
 
     def require(self, steps: int) -> None:
-        """Raise MISSING_CONSTRAINT unless so many steps were taken."""
+        """Raise MISSING_CONSTRAINT unless at least `steps` steps were taken."""
         if self.taken < steps:
             raise Violation(Label.MISSING_CONSTRAINT, "an earlier step must come first", field="step")
 
     @property
     def done(self) -> bool:
-        """Whether all steps were taken."""
+        """True if all steps were taken."""
         return self.taken == self.length

@@ -1,11 +1,11 @@
-"""A session puts requests into one line: each carries the newest nonce and its own number, each answer brings the next nonce.
+"""Sessions that order requests into one sequence: each carries the newest nonce and its own number.
 
-1. `X-Session-Nonce` is the newest `session_nonce`; `X-Request-Sequence` numbers the requests after the one that opened the
-   session, from 1. A refused request uses up neither; a planned refusal that goes through `Session.answer` does.
-2. `X-Body-Signature` is the hex HMAC-SHA256 of the raw body under the newest `signing_key`, the bytes its hex stands for.
-3. A cumulative proof is the digest of all nonces so far and what a task adds: it holds only for who kept them all, in order.
-4. There is one session at a time. Opening another ends it and breaks the contract (VERSION_CONFLICT); after that a new one can
-   be opened, so that a client which lost its session can still show that it recovers.
+1. `X-Session-Nonce` is the newest `session_nonce`. `X-Request-Sequence` numbers the requests after the one that opened the
+session, from 1. A refused request uses up neither; a planned refusal that goes through `Session.answer` does.
+2. `X-Body-Signature` is the hex HMAC-SHA256 of the raw body under the newest `signing_key`, decoded from hex.
+3. A cumulative proof is the digest of all nonces so far and of parts that a task adds; it needs all of them, in order.
+4. There is one session at a time. Opening another ends it and is a VERSION_CONFLICT. After that a new one can be opened, so
+that a client that lost its session can still show that it recovers.
 An absent header is MISSING_CONSTRAINT, a wrong nonce WRONG_VALUE, another number VERSION_CONFLICT, a wrong signature
 SIGNATURE_MISMATCH.
 """
@@ -24,13 +24,13 @@ SIGNATURE = "X-Body-Signature"
 SEQUENCE = "X-Request-Sequence"
 PREVIOUS = "X-Previous-Nonce"
 SESSION_HEADERS = ("X-Session-Nonce", SEQUENCE)
-"""What every request of a session carries."""
+"""Headers that every request of a session carries."""
 
 KEY_BYTES, RECEIPT_CHARS = 32, 48
 
 
 class Session:
-    """Id, nonces, number and signing key of one session; `world` gives the chance."""
+    """Id, nonces, number and signing key of one session; `world` provides the chance."""
 
     def __init__(self, world: ContractWorld) -> None:
         self.id = world.chance("session-id").hex(32)
@@ -40,12 +40,12 @@ class Session:
         self._keys = world.chance("signing-key")
 
     def check_place(self, call: Call) -> None:
-        """Raise unless the request has the number that is due, and the newest nonce."""
+        """Raise unless the request has the expected number and the newest nonce."""
         check_turn(call.header(SEQUENCE), self.number, f"header {SEQUENCE}")
         self.nonces.check(call)
 
     def check_previous(self, call: Call) -> None:
-        """Raise unless the request also carries the nonce before the newest; MISSING_CONSTRAINT, WRONG_VALUE."""
+        """Raise MISSING_CONSTRAINT or WRONG_VALUE unless the request also carries the nonce before the newest."""
         check_header(call, PREVIOUS, "".join(self.nonces.past[-2:-1]))
 
     def check_signature(self, call: Call) -> None:
@@ -53,11 +53,11 @@ class Session:
         check_hmac(call.header(SIGNATURE), self.key, call.body, f"header {SIGNATURE}")
 
     def digest(self, *parts: str) -> str:
-        """The cumulative proof: SHA-256 of all nonces so far, oldest first, and then these parts, with nothing between."""
+        """Return the cumulative proof: SHA-256 of all nonces so far, oldest first, and these parts, concatenated."""
         return sha256_hex(*self.nonces.past, *parts)
 
     def answer(self, body: Mapping[str, object], *, rekey: bool = False) -> dict[str, object]:
-        """An answer's body with the next nonce, and with a new signing key on demand; the request has used up its number."""
+        """Return a response body with the next nonce, and a new signing key on demand; this advances the request number."""
         self.number += 1
         whole = {**body, "session_nonce": self.nonces.advance()}
         if rekey:
@@ -67,14 +67,14 @@ class Session:
 
 
 class SessionWorld(ContractWorld):
-    """A world whose requests all belong to one session, and whose result is a receipt that the last of them brings."""
+    """World whose requests all belong to one session, and whose result is a receipt in the last response."""
 
     session: Session | None = None
     due: list[str]
-    """What is left to be fetched, the next one first."""
+    """Names that are still to be fetched, the next one first."""
 
     def open_session(self) -> Session:
-        """A new session; raises VERSION_CONFLICT while one is open, and ends that one."""
+        """Open a new session; raises VERSION_CONFLICT if one is open, and ends that one."""
         if self.session is not None:
             self.session = None
             raise Violation(Label.VERSION_CONFLICT, "a session was open, and this ended it", status=409)
@@ -82,14 +82,14 @@ class SessionWorld(ContractWorld):
         return self.session
 
     def enter(self, call: Call, *headers: str) -> Session:
-        """The open session; raises MISSING_CONSTRAINT without one, or for an absent header: the session's, then `headers`."""
+        """Return the open session; raises MISSING_CONSTRAINT if there is none or a header is absent, also one of `headers`."""
         if self.session is None:
             raise Violation(Label.MISSING_CONSTRAINT, "a session must be opened first", field="session")
         require_headers(call, *SESSION_HEADERS, *headers)
         return self.session
 
     def check_due(self, name: str) -> None:
-        """Raise VERSION_CONFLICT unless this is the next one to be fetched."""
+        """Raise VERSION_CONFLICT unless this is the next name to be fetched."""
         if name not in self.due[:1]:
             raise Violation(Label.VERSION_CONFLICT, "this is not the next one on the list", status=409)
 
@@ -99,7 +99,7 @@ class SessionWorld(ContractWorld):
             raise Violation(Label.MISSING_CONSTRAINT, f"{step} must come first", status=409, field=step)
 
     def receipt(self) -> str:
-        """A new receipt, and from now on the result to hand in."""
+        """Return a new receipt and make it the result to submit."""
         text = self.chance("receipt").hex(RECEIPT_CHARS)
         self.deliverable = text.encode()
         return text

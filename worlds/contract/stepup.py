@@ -1,7 +1,7 @@
-"""A step-up: a request is refused once with a challenge, and served to a client that answers it with all that came before.
+"""Step-up authentication: a request is refused once with a challenge, and served with the correct answer to it.
 
 The refusal is a planned 428 (Precondition Required, RFC 6585 section 3). The answer is the session's cumulative proof over the
-challenge and what a task adds: absent MISSING_CONSTRAINT, late EXPIRED_BEFORE_USE, any other digest WRONG_HASH.
+challenge and parts that a task adds. It is MISSING_CONSTRAINT if absent, EXPIRED_BEFORE_USE if late, otherwise WRONG_HASH.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ class StepUp:
 
     @property
     def asked(self) -> bool:
-        """Whether a challenge waits for its answer."""
+        """True if a challenge is open."""
         return self._gate.token is not None
 
     def ask(self, session: Session, *, rekey: bool = False) -> Reply:
-        """The refusal: challenge and deadline, next nonce, and a new signing key on demand."""
+        """Return the refusal: challenge and deadline, next nonce, and a new signing key on demand."""
         body = session.answer(self._gate.open(self._ttl_ms), rekey=rekey)
         return protocol(428, "the challenge must be answered", body=body)
 
     def check(self, session: Session, given: object, what: str, *parts: str) -> None:
-        """Raise unless `given` is the proof over challenge and parts, in time; while no challenge waits, anything is right."""
+        """Raise unless `given` is the proof over challenge and parts, in time; accept anything if no challenge is open."""
         if self.asked:
             expected = session.digest(self._gate.text, *parts)
             validity_first(self._gate.check_window, lambda: check_digest(given, expected, what))
 
     def close(self) -> None:
-        """Take the challenge back: it was answered."""
+        """Close the challenge after it was answered."""
         self._gate.close()

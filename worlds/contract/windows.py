@@ -1,4 +1,4 @@
-"""How long a window is, by seed, so that nobody can learn one length by heart; and what was announced and is not open yet."""
+"""Length of windows, which varies by seed so that it cannot be memorised, and checks of announced opening times."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from worlds.contract.world import ContractWorld
 from worlds.core.calls import Violation
 
 SHARE = 10
-"""A window may be shorter than its knob says by one part in so many."""
+"""A window may be shorter than its knob by at most one part in this many."""
 
 
 def drawn_ms(world: ContractWorld, knob: str) -> int:
-    """The length of a window in virtual ms: that of a knob in s, less up to a tenth of it by seed, in whole seconds."""
+    """Draw the length of a window in virtual ms: a knob's value in s, minus up to a tenth of it, in whole seconds."""
     most = world.knob_ms(knob)
     return most - world.chance(knob).seconds(0, most // SHARE // 1000)
 
 
 def not_before(now: int, opens_at: int, what: str) -> None:
-    """Raise SCHEDULED_UNAVAILABLE for a use before the announced moment (virtual ms); `what` names the thing for the caller."""
+    """Raise SCHEDULED_UNAVAILABLE for a use before the announced time (virtual ms); `what` names the thing for the caller."""
     if now < opens_at:
         raise Violation(Label.SCHEDULED_UNAVAILABLE, f"{what} does not work yet", field=what)

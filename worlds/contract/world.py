@@ -1,4 +1,4 @@
-"""The base of all contract worlds: one artifact to hand in, judged by digest, and the label for a wrong one."""
+"""Base class of all contract worlds: one artifact to submit, judged by digest, and the label for a wrong one."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from worlds.core.world import World, WorldSetup
 
 
 class ContractWorld(World):
-    """A world whose goal is a submission of exactly the bytes of `deliverable`, once these exist."""
+    """World whose goal is a submission of exactly the bytes of `deliverable`, once these exist."""
 
     anchor: Anchor
     range: tuple[int, int]
-    """The slice of the anchor that requests carry: first and last character, counted from 1."""
+    """Range of the anchor's slice that requests carry: first and last character, 1-indexed and inclusive."""
     deliverable: bytes | None = None
-    """What must be handed in; None until the last step has given it out."""
+    """The expected submission; None until the last step has returned it."""
 
     def __init__(self, setup: WorldSetup, log: EventLog) -> None:
         self._values: dict[str, bytes] = {}
@@ -41,21 +41,21 @@ class ContractWorld(World):
         return self.anchor.chars(*self.range)
 
     def slice_facts(self) -> dict[str, object]:
-        """Return what an instruction tells of the anchor and of proofs: `anchor`, `first`, `last`, `tail_chars`."""
+        """Return the instruction's variables on anchor and proofs: `anchor`, `first`, `last`, `tail_chars`."""
         return {"anchor": self.anchor.text, "first": self.range[0], "last": self.range[1], "tail_chars": TAIL}
 
     def knob_ms(self, name: str) -> int:
-        """A knob that is given in s, in virtual ms."""
+        """Return a knob that is given in s, in virtual ms."""
         return round(self.knob(name) * 1000)
 
     def judge_submission(self, call: Call) -> Reply:
-        """The goal for exactly the deliverable's bytes; WRONG_VALUE for anything else, and for anything too early."""
+        """Return the goal for exactly the deliverable's bytes; raises WRONG_VALUE for anything else, or if it is too early."""
         if self.deliverable is None or not _same(call.body, self.deliverable):
             raise Violation(Label.WRONG_VALUE, "the submission is not the result", field="submission")
         return Reply({"accepted": True}, kind="goal")
 
     def issue(self, contract_id: str, value: str | bytes, ttl_ms: int) -> Contract:
-        """A contract on `value` from now, noted in this request's event; `ttl_ms` in virtual ms."""
+        """Return a contract on `value` from now and record it in this request's event; `ttl_ms` in virtual ms."""
         raw = value.encode() if isinstance(value, str) else value
         made = contract(contract_id, raw, self.now, ttl_ms)
         self._values[contract_id] = raw
@@ -81,13 +81,13 @@ class ContractWorld(World):
             raise broken
 
     def follow(self, link: Presigned, call: Call) -> None:
-        """Check a presigned link in use: in its window, then byte for byte."""
+        """Check the use of a presigned link: in its window, then byte for byte."""
         self.used(link.resource_id)
         link.check(call.request, self.now)
 
 
 def compact(value: Any) -> bytes:
-    """JSON as the worlds write it: compact, UTF-8, keys in the given order."""
+    """Return JSON as the worlds write it: compact, UTF-8, keys in the given order."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 

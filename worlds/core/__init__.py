@@ -1,4 +1,4 @@
-"""The part every world shares: clock, chance, events, the raw wire, the app that referees requests."""
+"""Code that every world shares: clock, chance, event log, wire format, and the app that referees requests."""
 
 __all__ = [
     "calls",

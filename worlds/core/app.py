@@ -1,9 +1,9 @@
-"""One episode as a function: a request, as raw bytes, goes to what serves its path, and through the referee.
+"""The app of one episode: it routes a raw request to its handler and passes the result through the referee.
 
-1. `App.answer` is the whole of it: a request in, a response out, and nothing to wait for. In process there is no more, so a
-   request costs what its rule costs; on a socket FastAPI stands around it (`worlds.core.served`).
-2. Every response leaves through `_answer`, which stamps the virtual `Date` and `X-Virtual-Time`; a server adds no header.
-3. A request that breaks off, or whose body is too long, is an event like any other; an answer to a turn is none.
+1. `App.answer` is synchronous: it takes a request and returns a response. In process it is called directly; on a socket
+FastAPI wraps it (`worlds.core.served`).
+2. Every response leaves through `_answer`, which stamps the virtual `Date` and `X-Virtual-Time`. The server adds no header.
+3. A truncated or oversized request is logged like any other. An answer to a turn is not logged as a request.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class App:
             world.manifest.cost_ms(rule.cost)
 
     def answer(self, request: WireRequest) -> WireResponse:
-        """Find the handler of a request, and serve it."""
+        """Find the handler of a request and serve it."""
         return self.serve(self._found(request.method, unquote(request.path.decode("latin-1"))), request)
 
     def serve(self, handler: Found, request: WireRequest, *, whole: bool = True) -> WireResponse:
-        """Serve a request with its handler; `whole` is False where the client left before the body had ended."""
+        """Serve a request with its handler; `whole` is False if the client disconnected before the end of the body."""
         if whole and len(request.body) <= MAX_BODY_BYTES:
             return _answer(self.referee, handler.serve(self.referee, Call(request, handler.params)))
         status, why = (413, f"the body is longer than {MAX_BODY_BYTES} bytes") if whole else (400, "the body ended early")
@@ -47,12 +47,12 @@ class App:
 
 
 def create_app(world: World) -> App:
-    """The app of one episode; raises ManifestError if a rule names a cost that task.toml does not."""
+    """Return the app of one episode; raises ManifestError if a rule names a cost that task.toml does not declare."""
     return App(world)
 
 
 def _answer(referee: Referee, reply: Reply) -> WireResponse:
-    """A reply with everything that stands above it."""
+    """Encode a reply and add the content and time headers."""
     body, media_type = reply.encoded()
     clock = referee.world.clock
     content: Headers = (("content-type", media_type), ("content-length", str(len(body))))

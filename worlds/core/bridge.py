@@ -1,13 +1,13 @@
-"""The bridge: one process beside the world that turns JSON lines on stdin into raw HTTP to the world, and back.
+"""The bridge: a process beside the world that translates JSON lines on stdin into raw HTTP requests, and back.
 
-It runs once per episode in the world's container, where no agent can forge its replies: forked from the world before that has
-opened (`worlds.core.serve`), or started by the host (`python3 -m worlds.core.bridge`).
+It runs once per episode in the world's container, where no agent can forge its replies. It is either forked from the world
+before that opens (`worlds.core.serve`) or started by the host (`python3 -m worlds.core.bridge`).
 1. In: `{"id": n, ...wire.to_json(request)}`. Out: `{"id": n, ...wire.response_to_json(response)}` or `{"id": n, "error": why}`.
-2. It connects at a path in the world's /tmp, where no agent can crowd it out; at 127.0.0.1:8080 where there is none.
-3. The target's bytes go on the wire as they came: no URL object ever sees them.
-4. Several requests run at once, each worker on its own kept-alive connection; replies come in the order they are ready.
-5. `{"id": n, "log": offset}` asks for the next piece of the event log as base64, the empty one at its end.
-6. The first line out is `{"ready": true}`, once the world answers GET /healthz, or `{"error": why}`. It ends when stdin ends.
+2. It connects to a Unix socket in the world's /tmp, which agents cannot flood, or to 127.0.0.1:8080 if there is none.
+3. The bytes of the target are sent unchanged; no URL object parses them.
+4. Several requests run at once, each worker on its own keep-alive connection. Replies are written as they become ready.
+5. `{"id": n, "log": offset}` requests the next chunk of the event log as base64; the chunk at the end of the log is empty.
+6. The first line out is `{"ready": true}` once the world answers GET /healthz, or `{"error": why}`. EOF on stdin ends it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from worlds.core.wire import API_HOST, WireRequest, WireResponse, from_json, res
 
 ADDRESS = ("127.0.0.1", 8080)
 LOCAL = Path("/tmp/parley-bridge")
-"""Where a world listens for its bridge alone."""
+"""Unix socket on which a world listens for its bridge only."""
 
 HOST = API_HOST.encode()
 MAX_WORKERS = 64
@@ -38,20 +38,20 @@ READY_PAUSE_S = 0.01
 ANSWER_LIMIT_S = 300.0
 _RESPONSE_HEAD = 1 << 20
 LOG_PIECE = 1 << 20
-"""Bytes of the event log that are handed out at once."""
+"""Maximum number of bytes of the event log in one reply."""
 
 
 class Connection:
-    """One kept-alive connection to the world, opened when first needed."""
+    """One keep-alive connection to the world, opened on first use."""
 
     def __init__(self, address: tuple[str, int] = ADDRESS, local: Path | None = None) -> None:
-        """`local` is a path to connect at instead, if something is there."""
+        """Set the address; `local` is a Unix socket to use instead if it exists."""
         self._address, self._local = address, local
         self._socket: socket.socket | None = None
         self._http = h11.Connection(h11.CLIENT)
 
     def __call__(self, request: WireRequest) -> WireResponse:
-        """Send one request, never twice; raises OSError or h11.RemoteProtocolError when the world breaks off."""
+        """Send one request without retries; raises OSError or h11.RemoteProtocolError if the world closes the connection."""
         link = self._connected()
         try:
             answer = self._exchange(link, request)
@@ -65,7 +65,7 @@ class Connection:
         return answer
 
     def close(self) -> None:
-        """Drop the connection; the next request opens another."""
+        """Close the connection; the next request opens a new one."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -113,7 +113,7 @@ class Connection:
 
 
 class Desk:
-    """Hands each line to an idle worker, and starts another worker where none is idle."""
+    """Dispatcher that hands each line to an idle worker, and starts another worker if none is idle."""
 
     def __init__(self) -> None:
         self._lines: SimpleQueue[bytes] = SimpleQueue()
@@ -132,7 +132,7 @@ class Desk:
         self._lines.put(line)
 
     def say(self, message: dict[str, Any]) -> None:
-        """Write one line of stdout; a reader that is gone ends the process."""
+        """Write one line to stdout; exit the process if the reader is gone."""
         data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         with self._lock:
             try:
@@ -152,7 +152,7 @@ class Desk:
 
 
 def answer(connection: Connection, line: bytes) -> dict[str, Any]:
-    """What to say to one line; never raises."""
+    """Return the reply to one line of stdin; errors are returned as data, never raised."""
     number: Any = None
     try:
         message = json.loads(line)
@@ -165,14 +165,14 @@ def answer(connection: Connection, line: bytes) -> dict[str, Any]:
 
 
 def piece_of_log(offset: int) -> str:
-    """The bytes of the event log from an offset, at most LOG_PIECE of them, as base64."""
+    """Return at most LOG_PIECE bytes of the event log from `offset`, as base64."""
     with (Path(os.environ.get("PARLEY_STATE", "/state")) / "events.jsonl").open("rb") as log:
         log.seek(offset)
         return base64.b64encode(log.read(LOG_PIECE)).decode("ascii")
 
 
 def await_world() -> dict[str, Any]:
-    """Ask GET /healthz until it answers 200; counts tries, since a world reads no clock."""
+    """Poll GET /healthz until it answers 200; counts tries, because a world reads no wall clock."""
     connection, pause, why = Connection(local=LOCAL), threading.Event(), ""
     for _ in range(READY_TRIES):
         try:
@@ -187,7 +187,7 @@ def await_world() -> dict[str, Any]:
 
 
 def main() -> None:
-    """Serve stdin until it ends."""
+    """Serve stdin until EOF."""
     desk = Desk()
     desk.say(await_world())
     for line in sys.stdin.buffer:

@@ -1,10 +1,10 @@
-"""What a task's handler receives and gives back: a `Call` in, a `Reply` out, a `Violation` raised.
+"""Interface of a task's handlers: a handler receives a `Call`, returns a `Reply` and raises a `Violation`.
 
-A handler states the rules of one route and nothing else:
-1. it returns a body (dict, list, str, bytes) or a `Reply`; `protocol(...)` is a planned refusal, part of the contract;
-2. it raises `Violation` when the caller broke a rule; the caller is told the rule, never the label or the right value;
-3. it raises `Unreadable` for a body it cannot parse, which costs time but breaks no contract.
-`get`, `post`, `put`, `delete` mark a method of a world as the rule of a route.
+A handler implements the rules of one route only:
+1. It returns a body (dict, list, str, bytes) or a `Reply`. `protocol(...)` is a planned refusal, which is part of the contract.
+2. It raises `Violation` if the caller broke a rule. The caller sees the rule, never the label or the correct value.
+3. It raises `Unreadable` for a body that it cannot parse, which costs time but breaks no contract.
+`get`, `post` and `put` mark a method of a world as the rule of a route.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
 class Violation(Exception):
-    """A broken rule: `label` for the log, `rule` (one clause) for the caller.
+    """A broken rule: `label` goes to the log, `rule` (one clause) to the caller.
 
-    `body` is answered in place of the rule, where the caller is not to notice: what a trap leads to.
+    `body` replaces the rule in the response if the caller must not notice the violation, for example behind a trap.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class Violation(Exception):
 
 
 class Unreadable(Exception):
-    """A body or parameter that cannot be parsed; the message names what was expected of its form."""
+    """A body or parameter that cannot be parsed; the message states the expected form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer: body, status, extra headers, and what the request was."""
+    """A response: body, status, extra headers, and how the request was judged."""
 
     body: Body
     status: int = 200
@@ -61,7 +61,7 @@ class Reply:
     rule: str | None = None
 
     def encoded(self) -> tuple[bytes, str]:
-        """Body bytes and media type; mappings and lists become compact JSON in UTF-8."""
+        """Return the body bytes and the media type; mappings and lists become compact JSON in UTF-8."""
         if isinstance(self.body, bytes):
             return self.body, self.media_type or "application/octet-stream"
         if isinstance(self.body, str):
@@ -71,28 +71,31 @@ class Reply:
 
 
 def protocol(status: int, rule: str, *, body: Mapping[str, Any] | None = None, headers: Headers = ()) -> Reply:
-    """A planned refusal that is part of the contract (a challenge, a scripted 503): no violation."""
+    """Return a planned refusal that is part of the contract (a challenge, a scripted 503) and no violation."""
     return Reply({"error": rule, **(body or {})}, status, headers, "protocol", rule=rule)
 
 
 @dataclass(slots=True)
 class Call:
-    """One request as a handler sees it: raw bytes first, decoded views on demand."""
+    """One request as a handler sees it: raw bytes, and decoded views on demand."""
 
     request: WireRequest
     params: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def body(self) -> bytes:
-        """The request body, raw."""
+        """The raw request body."""
         return self.request.body
 
     def header(self, name: str) -> str | None:
-        """The value of a header, or None; of one that was sent twice, both joined (RFC 9110 section 5.3)."""
+        """Return the value of a header, or None; the values of a repeated header are joined (RFC 9110 section 5.3)."""
         return self.request.header(name)
 
     def query(self, name: str) -> str | None:
-        """The decoded value of a query parameter (form decoding: + is a space), or None; raises Unreadable for two of them."""
+        """Return the decoded value of a query parameter (form decoding: + is a space), or None.
+
+        Raises Unreadable if the parameter is repeated.
+        """
         pairs = parse_qsl(self.request.query.decode("latin-1"), keep_blank_values=True)
         values = [value for key, value in pairs if key == name]
         if len(values) > 1:
@@ -100,7 +103,7 @@ class Call:
         return values[0] if values else None
 
     def json(self) -> dict[str, Any]:
-        """The body as a JSON object; raises Unreadable for anything else."""
+        """Return the body as a JSON object; raises Unreadable for anything else."""
         value = json_value(self.request.body, "the body must be a JSON object")
         if not isinstance(value, dict):
             raise Unreadable("the body must be a JSON object")
@@ -109,7 +112,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A route as declared: what it costs and, for the app's schema, which parameters it reads."""
+    """A declared route: its cost and, for the app's OpenAPI schema, the parameters that it reads."""
 
     method: str
     path: str
@@ -138,22 +141,22 @@ def route(
 
 
 def get(path: str, **declared: Any) -> Callable[[Handler], Handler]:
-    """`route` for GET."""
+    """Mark a method as a GET rule; see `route`."""
     return route("GET", path, **declared)
 
 
 def post(path: str, **declared: Any) -> Callable[[Handler], Handler]:
-    """`route` for POST; the body is part of the schema."""
+    """Mark a method as a POST rule; see `route`. The body is part of the schema."""
     return route("POST", path, body=True, **declared)
 
 
 def put(path: str, **declared: Any) -> Callable[[Handler], Handler]:
-    """`route` for PUT; the body is part of the schema."""
+    """Mark a method as a PUT rule; see `route`. The body is part of the schema."""
     return route("PUT", path, body=True, **declared)
 
 
 def json_value(body: bytes, why: str = "the body must be JSON") -> Any:
-    """The value that a body holds as JSON; raises Unreadable, saying why, also for what could not be logged or sent back."""
+    """Parse a body as JSON; raises Unreadable with `why` if it is invalid or holds a value that cannot be logged or sent."""
     try:
         value = json.loads(body, parse_constant=_no_constant, object_pairs_hook=_named_once)
         # an infinite number, or half a surrogate pair
@@ -164,7 +167,7 @@ def json_value(body: bytes, why: str = "the body must be JSON") -> Any:
 
 
 def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names are unique; what another is to mean, readers do not agree on (RFC 8259 section 4)."""
+    """Build an object from its pairs; raises ValueError for duplicate names, which parsers treat differently (RFC 8259, 4)."""
     made = dict(pairs)
     if len(made) != len(pairs):
         raise ValueError("a name stands twice in one object")

@@ -1,11 +1,11 @@
-"""The guard of every server of ours: how many connections it holds, which one it closes, how long a request may take to arrive.
+"""Connection limits for every server of the project: how many it holds, which it closes, and how long a request may take.
 
-1. A new connection always gets in. Of more than `most`, or more than `each` of one address, one is closed: the longest without
-   a complete request, or else the longest without a response. `most` is at most a quarter of the files that this process may
-   open, so that records can still be written.
-2. A request that is not complete within `request_s` is cut off.
-3. A shortage of files is logged once.
-Connections on a path (the harness's own bridge) are neither counted nor closed.
+1. A new connection is always accepted. Above `most` in total, or `each` per address, one is closed: the oldest without a
+complete request, otherwise the one that has waited longest since its last response. `most` is at most a quarter of the files
+that this process may open, so that records can still be written.
+2. A request that is not complete within `request_s` is aborted.
+3. A shortage of file descriptors is logged once.
+Connections on a Unix socket (the harness's own bridge) are neither counted nor closed.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MOST_CONNECTIONS = 512
 SHARE = 4
-"""One in so many of the files that a process may open can be a connection."""
+"""At most one in this many of the files that a process may open is a connection."""
 
 BATCH, QUEUE = 64, 1024
-"""Connections that are accepted at once, so that many files must still be free; those that can wait, which take none."""
+"""Connections accepted at once, each of which needs a free file, and length of the listen queue, which needs none."""
 
 REQUEST_S = 30.0
-"""Real seconds that a request may take to arrive, with its body."""
+"""Real seconds within which a request must arrive, including its body."""
 
 FRAMINGS = {b"content-length", b"transfer-encoding"}
 
 
 class GuardedProtocol(H11Protocol):
-    """One connection among at most `most`; each server has a class of its own, from `guarded_server`."""
+    """One connection among at most `most`; `guarded_server` makes a subclass for each server."""
 
     most = each = MOST_CONNECTIONS
     request_s = REQUEST_S
     held: dict[GuardedProtocol, None]
-    """Those that are counted, the longest without a response first."""
+    """Counted connections, ordered by the time of their last response."""
 
     _address: object = None
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
-        """Close a connection where there are too many."""
+        """Register a new connection, and close another if there are too many."""
         super().connection_made(transport)
         if transport.get_extra_info("socket").family == socket.AF_UNIX:
             return
@@ -58,24 +58,24 @@ class GuardedProtocol(H11Protocol):
             self._close_one(others)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Count it no longer."""
+        """Remove the connection from the count."""
         self.held.pop(self, None)
         self._forget_deadline()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Start the deadline of a request, or end it where the request is complete."""
+        """Start the deadline of a request, or cancel it if the request is complete."""
         super().data_received(data)
         self._watch()
 
     def handle_events(self) -> None:
-        """Close after a request with two framings (RFC 9112, 6.1): to another reader what follows may be part of it."""
+        """Close after a request with both framings (RFC 9112, 6.1), because another parser may split the bytes differently."""
         super().handle_events()
         if self.cycle is not None and {name for name, _ in self.cycle.scope["headers"]} >= FRAMINGS:
             self.cycle.keep_alive = False
 
     def on_response_complete(self) -> None:
-        """Count a connection as new once it has its response."""
+        """Move the connection to the end of the queue after its response."""
         if self in self.held:
             del self.held[self]
             self.held[self] = None
@@ -110,7 +110,7 @@ class _Server(uvicorn.Server):
 def guarded_server(
     app: Any, *, each: int | None = None, request_s: float = REQUEST_S, server: type[uvicorn.Server] = _Server, **settings: Any
 ) -> uvicorn.Server:
-    """Return a server that holds only so many connections; `each` of one address, by default half of all."""
+    """Return a server with a limited number of connections; `each` is the limit per address, by default half of the total."""
     most = most_connections()
     own: dict[str, Any] = {"most": most, "each": each or most // 2, "request_s": request_s, "held": {}}
     usual = {"interface": "asgi3", "loop": "asyncio", "ws": "none", "lifespan": "off", "backlog": BATCH}
@@ -120,18 +120,18 @@ def guarded_server(
 
 
 def most_connections() -> int:
-    """Return how many connections a server of this process may hold."""
+    """Return the number of connections that a server in this process may hold."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return MOST_CONNECTIONS if files == resource.RLIM_INFINITY else max(2, min(MOST_CONNECTIONS, files // SHARE))
 
 
 def _network(address: str) -> object:
-    """Return what counts as one address: of IPv6 the 64 bits that one subscriber has."""
+    """Return the key that identifies a client address: for IPv6, the 64-bit prefix of one subscriber."""
     return socket.inet_pton(socket.AF_INET6, address.partition("%")[0])[:8] if ":" in address else address
 
 
 def _once() -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
-    """Return a handler of a loop's errors that logs a shortage of files once; asyncio does for each connection that waits."""
+    """Return an event loop's exception handler that logs a shortage of files once; asyncio logs each waiting connection."""
     seen: set[str] = set()
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
-"""What a path operation of a FastAPI world asks for with `Depends`: its episode, and that episode's clock and chance.
+"""Dependencies for the path operations of a FastAPI world: the episode, its clock and its chance.
 
-`episode` is written as `Annotated[YourWorld, Depends(episode)]`; `cost("name")` goes into a decorator's `openapi_extra`.
+Declare `episode` as `Annotated[YourWorld, Depends(episode)]`, and pass `cost("name")` as a decorator's `openapi_extra`.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from worlds.core.operations import COST
 
 
 async def episode(request: Request) -> Any:
-    """The World of this episode: everything that was drawn for it, and that requests have changed."""
+    """Return the World of this episode, with its drawn instance and its current state."""
     return request.state.episode
 
 
 async def clock(request: Request) -> VirtualClock:
-    """The episode's clock; this request's cost is charged already."""
+    """Return the episode's clock; the cost of this request is already charged."""
     held: VirtualClock = request.state.episode.clock
     return held
 
 
 async def chance(request: Request) -> Chance:
-    """The episode's chance: one stream a purpose."""
+    """Return the episode's chance, with one stream per purpose."""
     held: Chance = request.state.episode.chance
     return held
 
 
 def cost(name: str) -> dict[str, Any]:
-    """What to pass as `openapi_extra` for an operation that has a cost of its own in task.toml."""
+    """Return the `openapi_extra` of an operation that has its own cost in task.toml."""
     return {COST: name}

@@ -1,9 +1,9 @@
-"""The three routes of the Turn protocol: who asks is let in to their own seats, and sees nothing of the others.
+"""The three routes of the Turn protocol; a caller sees only the seats that it may hold.
 
 GET  /session       {"seats": [{"seat", "system"}], "public": {...}}
 GET  /turns         {"turns": [{"id", "seat", "phase", "round", "attempt", "text", "ephemeral"}], "over"}
-POST /turns/{id}    the raw reply as body; answers like GET /turns, with "accepted": whether that turn was open.
-                    With ?no_reply=CAUSE (`worlds.core.turns.NO_REPLY_CAUSES`), host only, the turn is forfeited for that cause.
+POST /turns/{id}    takes the raw reply as body; returns GET /turns with "accepted", which is true if the turn was open.
+     With ?no_reply=CAUSE (`worlds.core.turns.NO_REPLY_CAUSES`), host only, the turn is forfeited for that cause.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from worlds.core.turns import NO_REPLY_CAUSES, Answer, OpenTurns
 
 
 def session(referee: Referee, call: Call) -> Reply:
-    """GET /session."""
+    """Handle GET /session."""
     seats = _seats(referee, call)
     if seats is None or not isinstance(referee.world, SeatedWorld):
         return referee.judge(call, None, None)
@@ -27,7 +27,7 @@ def session(referee: Referee, call: Call) -> Reply:
 
 
 def turns(referee: Referee, call: Call) -> Reply:
-    """GET /turns."""
+    """Handle GET /turns."""
     seats = _seats(referee, call)
     if seats is None or not isinstance(referee.world, SeatedWorld):
         return referee.judge(call, None, None)
@@ -35,7 +35,7 @@ def turns(referee: Referee, call: Call) -> Reply:
 
 
 def answer(referee: Referee, call: Call) -> Reply:
-    """POST /turns/{id}."""
+    """Handle POST /turns/{id}."""
     seats, world = _seats(referee, call), referee.world
     if seats is None or not isinstance(world, SeatedWorld):
         return referee.judge(call, None, None)
@@ -51,7 +51,7 @@ def answer(referee: Referee, call: Call) -> Reply:
 
 
 def _accept(referee: Referee, world: SeatedWorld, name: str, given: Answer) -> bool | None:
-    """Whether the answer was taken; None where the game itself failed, which is the world's fault and must be evidence."""
+    """Return True if the answer was accepted; None if the game itself failed, which is logged as the world's fault."""
     try:
         accepted = world.turns.answer(name, given)
     except Exception:  # noqa: BLE001 - any failure of the game's rules
@@ -71,7 +71,7 @@ def _seats(referee: Referee, call: Call) -> range | None:
 
 
 def _answer(referee: Referee, call: Call) -> Answer | None:
-    """The reply in a request; None for a forfeit that is none or not the host's."""
+    """Return the reply in a request; None for a forfeit with an unknown cause or from a caller other than the host."""
     try:
         cause = call.query("no_reply") if call.request.query else None
     except Unreadable:
@@ -84,7 +84,7 @@ def _answer(referee: Referee, call: Call) -> Answer | None:
 
 
 def _open(referee: Referee, world: SeatedWorld, seats: range, *, accepted: bool | None = None) -> Reply:
-    """What is open now."""
+    """Return the open turns of these seats as a reply."""
     turns = tuple(turn for turn in world.turns.open if turn.seat in seats) if referee.closed_by is None else ()
     shown = OpenTurns(accepted=accepted, turns=turns, over=referee.closed_by is not None)
     return Reply(to_json(shown, exclude_none=True), media_type="application/json")

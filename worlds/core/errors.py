@@ -1,19 +1,19 @@
-"""One tree of exceptions; a message names the rule broken, with the value, in one clause.
+"""Hierarchy of exceptions; each message names the broken rule, with the value, in one clause.
 
 ParleyError
 ├── WireError         a request that no HTTP client can send
-├── LogError          an event log that is not whole: bad line, broken chain
-├── ManifestError     a task's description or a world option that breaks its declared rule
+├── LogError          an invalid event log: malformed line, broken chain
+├── ManifestError     a task description or a world option that breaks its declared rule
 ├── WorldError        a world that cannot be built, or that failed while serving
 │   └── RealWait      a path operation that waits for real time
-└── (harness.errors)  HarnessError and below: what the command line reports, with exit codes
+└── (harness.errors)  HarnessError and its subclasses: errors of the command line, with exit codes
 """
 
 from __future__ import annotations
 
 
 class ParleyError(Exception):
-    """Root of everything this project raises on purpose."""
+    """Base class of all exceptions of this project."""
 
 
 class WireError(ParleyError, ValueError):
@@ -21,11 +21,11 @@ class WireError(ParleyError, ValueError):
 
 
 class LogError(ParleyError, ValueError):
-    """An event log that is not whole; the message names the line."""
+    """An invalid event log; the message names the line."""
 
 
 class ManifestError(ParleyError, ValueError):
-    """A declared rule of a task (option, knob, budget) that a value breaks."""
+    """A value that breaks a declared rule of a task (option, knob, budget)."""
 
 
 class WorldError(ParleyError, RuntimeError):
@@ -33,4 +33,4 @@ class WorldError(ParleyError, RuntimeError):
 
 
 class RealWait(WorldError):
-    """A path operation that waits for real time; a world has a clock of its own."""
+    """A path operation that waits for real time, although a world has its own clock."""

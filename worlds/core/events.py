@@ -1,10 +1,10 @@
-"""The event log is the only evidence: typed events, one JSON line each, chained by SHA-256.
+"""Event log of an episode: typed events, one JSON line each, chained by SHA-256. It is the only evidence for verdicts.
 
 1. Each event holds `seq`, `vt` (virtual ms since the episode began), `type`, its own fields, `prev` and `hash`.
-2. `hash` is SHA-256 over the canonical JSON of everything else in the event, `prev` included; the first `prev` is 64 zeros.
-   The last hash of a log is the episode's `trace_hash`.
-3. No host, port, process id, wall time or token ever enters an event, so equal play gives equal hashes in every runtime.
-4. `read_log` returns typed events or raises LogError with the line at fault; an unknown type or field is an error.
+2. `hash` is SHA-256 over the canonical JSON of everything else in the event, including `prev`; the first `prev` is 64 zeros.
+The last hash of a log is the episode's `trace_hash`.
+3. No host, port, process id, wall time or token is logged, so identical episodes have identical hashes in every runtime.
+4. `read_log` returns typed events or raises LogError with the invalid line. An unknown type or field is an error.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from worlds.core.errors import LogError
 from worlds.core.models import SpanMs, Strict, Whole
 
 GENESIS = "0" * 64
-"""The `prev` of the first event."""
+"""`prev` of the first event."""
 
 Kind = Literal["ok", "protocol", "violation", "goal", "stray", "fault"]
-"""What a request was: fine; a planned refusal; a broken rule; the goal; unknown or unreadable; the world's own failure."""
+"""Result of a request: ok, planned refusal, broken rule, goal, unknown or unreadable, or failure of the world itself."""
 
 CloseCause = Literal["steps", "virtual_time", "request_cap", "violation", "fault"]
 
 
 class Event(Strict):
-    """What every event has; `seq`, `vt`, `prev` and `hash` are filled in by the log."""
+    """Base class of events; the log fills in `seq`, `vt`, `prev` and `hash`."""
 
     seq: Whole = 0
     vt: SpanMs = 0
@@ -41,7 +41,7 @@ class Event(Strict):
 
 
 class Opened(Event):
-    """The first event: which world this is, with everything that shaped it."""
+    """The first event: the world's identity, and all settings that shaped it."""
 
     type: Literal["opened"] = "opened"
     task_id: str
@@ -56,7 +56,7 @@ class Opened(Event):
 
 
 class Issued(Strict):
-    """An artifact that a response handed out, with its window in virtual ms; no bytes of it."""
+    """An artifact that a response handed out, with its validity in virtual ms, and without its bytes."""
 
     artifact: str
     issued_at: SpanMs
@@ -64,7 +64,7 @@ class Issued(Strict):
 
 
 class Requested(Event):
-    """One request that reached the app, judged."""
+    """One request that reached the app, with its judgement."""
 
     type: Literal["request"] = "request"
     method: str
@@ -94,30 +94,30 @@ class Waited(Event):
 
 
 class Closed(Event):
-    """The world stopped answering by its own rule."""
+    """The world closed the episode under one of its own rules."""
 
     type: Literal["closed"] = "closed"
     cause: CloseCause
 
 
 class Stopped(Event):
-    """The harness ended the episode: a budget that only it can count."""
+    """The harness ended the episode because of a budget that only it can measure."""
 
     type: Literal["stop"] = "stop"
     cause: str
 
 
 class Seated(Event):
-    """Who sits where, in a world with seats: the system prompt of each, as delivered."""
+    """The seats of a world, with the system prompt of each as delivered."""
 
     type: Literal["session"] = "session"
     seats: tuple[str, ...]
     public: dict[str, Any] = {}
-    """What every seat may know of the game."""
+    """Information about the game that every seat may have."""
 
 
 class Turned(Event):
-    """One finished turn: the text that a seat was given, and what it replied, raw."""
+    """One finished turn: the text that was sent to a seat, and its raw reply."""
 
     type: Literal["turn"] = "turn"
     turn: str
@@ -129,11 +129,11 @@ class Turned(Event):
     ephemeral: bool = False
     reply: str
     no_reply: str | None = None
-    """Why there is no reply, where a turn was forfeited."""
+    """Cause of the missing reply if the turn was forfeited."""
 
 
 class Noted(Event):
-    """Something that happened in a game, in the terms of its family."""
+    """An event of a game, in the terms of its family."""
 
     type: Literal["game"] = "game"
     what: str
@@ -149,12 +149,12 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 
 
 def canonical(value: Mapping[str, Any]) -> bytes:
-    """Canonical JSON: sorted keys, no spaces, UTF-8; raises ValueError for a number or a text that JSON cannot hold."""
+    """Return canonical JSON: sorted keys, no spaces, UTF-8; raises ValueError for a number or text that JSON cannot hold."""
     return to_json(_ordered(value))
 
 
 def _ordered(value: Any) -> Any:
-    """The value with the keys of all its objects sorted."""
+    """Return the value with the keys of all its objects sorted."""
     kind = type(value)
     if kind in _PLAIN:
         return value
@@ -171,13 +171,13 @@ def _ordered(value: Any) -> Any:
 
 @cache
 def _halves(kind: type[Event]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The fields of an event before and after its hash, as canonical JSON sorts them."""
+    """Return the fields of an event that sort before and after its hash in canonical JSON."""
     names = sorted(kind.model_fields)
     return tuple(name for name in names if name < "hash"), tuple(name for name in names if name > "hash")
 
 
 class _Written(NamedTuple):
-    """An event without its hash as canonical JSON, cut where the hash sorts in: encoded once, written with it and without."""
+    """An event as canonical JSON, split where the hash belongs, so that it is encoded once for hashing and writing."""
 
     before: bytes
     after: bytes
@@ -191,27 +191,27 @@ class _Written(NamedTuple):
         return cls(to_json(opening)[:-1] + (b"," if before else b""), to_json(ending)[1:])
 
     def digest(self) -> str:
-        """The hash of the event."""
+        """Return the hash of the event."""
         return hashlib.sha256(self.before + self.after).hexdigest()
 
     def line(self, digest: str) -> bytes:
-        """The event with a hash in its place."""
+        """Return the line of the event with this hash in place."""
         return b'%b"hash":"%b",%b' % (self.before, digest.encode(), self.after)
 
 
 class EventLog:
-    """An append-only, hash-chained log; `sink` gets each finished line with its newline."""
+    """Append-only, hash-chained log; `sink` receives each finished line, including its newline."""
 
     def __init__(self, sink: Callable[[bytes], object] | None = None) -> None:
         self._lines: list[bytes] = []
         self._events: list[Event] = []
         self._sink = sink
         self.trace_hash = GENESIS
-        """The last hash, or the genesis hash of an empty log."""
+        """The last hash, or the genesis hash for an empty log."""
 
     @property
     def events(self) -> list[Event]:
-        """The events so far, as a reader of the log gets them."""
+        """The events so far, parsed as a reader of the log would get them."""
         self._events += map(_ADAPTER.validate_json, self._lines[len(self._events) :])
         return self._events
 
@@ -225,12 +225,12 @@ class EventLog:
             self._sink(self._lines[-1])
 
     def dump(self) -> bytes:
-        """The whole log as it stands in a file."""
+        """Return the whole log as the bytes of a file."""
         return b"".join(self._lines)
 
 
 def read_log(data: bytes) -> list[Event]:
-    """The events of a log file, chain checked; raises LogError naming the line."""
+    """Parse a log file and check its chain; raises LogError with the line number."""
     if not data:
         raise LogError("the log is empty")
     if not data.endswith(b"\n"):

@@ -1,7 +1,7 @@
-"""Faults: which seat of a game lost a round or a session, by which rule, and in which turn.
+"""Faults: the seat that lost a round or a session of a game, the rule it broke, and the turn in which it did.
 
-Validators find them, verdicts carry them, and readers and tables name the seats by them. A failure without any fault is one
-that the rules lay at no single seat.
+Validators find faults, verdicts store them, and readers and tables use them to name seats. A failure without faults is one
+that the rules assign to no single seat.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ FaultCause = Literal[
     # a hidden-profile session
     "no_vote", "invalid_vote", "wrong_vote",
 ]  # fmt: skip
-"""`different_slots` and nothing else is shared: the rules do not say which of the seats was wrong."""
+"""`different_slots` is the only shared cause: the rules do not say which of the seats was wrong."""
 
 
 LONGEST_DETAIL = 40
-"""Characters of a reason that a log gives for a missing reply."""
+"""Maximum number of characters of the reason for a missing reply."""
 
 
 class SeatFault(Strict):
@@ -30,20 +30,20 @@ class SeatFault(Strict):
     seat: int
     cause: FaultCause
     detail: str = ""
-    """Why there is no reply, the conflicts of a refused batch, or the slot or option that was chosen."""
+    """Cause of the missing reply, conflicts of a refused batch, or the slot or option that was chosen."""
 
     meeting: int | None = None
     """The earlier meeting that was moved."""
 
     turn: int | None = None
-    """Number in the log of the seat's turn that did it."""
+    """Log number of the turn of the seat that caused the fault."""
 
 
 def told_faults(faults: Iterable[SeatFault]) -> list[dict[str, Any]]:
-    """Return faults as a verdict's failure_detail has them."""
+    """Return faults in the form of a verdict's failure_detail."""
     return [fault.model_dump(mode="json", exclude_defaults=True) for fault in faults]
 
 
 def has_none(faults: object) -> bool:
-    """True for an empty tuple: a verdict without faults says nothing of them."""
+    """Return True for an empty tuple; a verdict without faults omits the field."""
     return faults == ()

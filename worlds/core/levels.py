@@ -1,7 +1,7 @@
-"""Levels of difficulty: what a harder setting of a task changes, so that a whole family can be played harder by one word.
+"""Levels of difficulty: the settings that a harder level of a task changes, so one option makes a whole family harder.
 
-Level 1 is what a task's defaults say, and stands in no table. Each level from 2 on names the knobs, options, budgets and costs
-that are other there; a table stands for itself and inherits nothing from the level below it.
+Level 1 is the defaults of a task and has no table. Each level from 2 on lists the knobs, options, budgets and costs that
+differ from the defaults. A table is complete in itself and inherits nothing from the level below it.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from worlds.core.models import Strict
 SetValue = bool | int | FiniteFloat | str
 
 LEVEL, FIRST = "level", 1
-"""How a level is set by name, and the one that every task has."""
+"""Name of the option that sets a level, and number of the level that every task has."""
 
 MOST_LEVELS = 9
-"""A curve of more points has no better shape."""
+"""Maximum number of levels; more points add nothing to the shape of a curve."""
 
 
 class BudgetChanges(Strict):
-    """What of the budgets is other at a level."""
+    """Changes of the budgets at a level."""
 
     steps: int | None = Field(default=None, ge=1, le=1999)
     virtual_seconds: Annotated[FiniteFloat, Field(gt=0, le=1e9)] | None = None
 
 
 class LevelChanges(Strict):
-    """What one level changes of a task, by name."""
+    """Changes that one level makes to a task, by name."""
 
     knobs: Mapping[str, FiniteFloat] = {}
     options: Mapping[str, SetValue] = {}
@@ -49,6 +49,6 @@ def check_numbers(levels: Mapping[int, LevelChanges]) -> None:
 
 
 def and_joined(names: Iterable[object]) -> str:
-    """Names in a sentence: a, b and c; none where there are none."""
+    """Join names for a sentence: "a, b and c"; "none" if there are none."""
     *most, last = [*map(str, names)] or ["none"]
     return f"{', '.join(most)} and {last}" if most else last

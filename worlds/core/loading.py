@@ -1,7 +1,7 @@
-"""Finds the one World class of a task's server.py and opens episodes of it.
+"""Loader of the single World class in a task's server.py, which opens episodes of it.
 
-The same loader serves the world container, the in-process runtime and the test kit, so a task is written once.
-A server.py that holds a FastAPI app is loaded anew for every episode, so that nothing at its top level is shared by two.
+The world container, the in-process runtime and the test kit use the same loader, so a task is written once.
+A server.py that holds a FastAPI app is loaded again for every episode, so that episodes share no module state.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from worlds.core.parts import part
 from worlds.core.world import World, WorldSetup
 
 SCENARIO = "scenario.json"
-"""What a task folder holds in place of server.py where its family's own world plays it."""
+"""File of a task folder that replaces server.py if the family's own world runs the task."""
 
 _loaded: dict[str, type[World]] = {}
 _numbers = count()
 
 _building = threading.RLock()
-"""FastAPI mutes a warning for the whole process while it builds a route, so one app is built, and adopted, at a time."""
+"""Lock for building and adopting apps, because FastAPI mutes a process-wide warning while it builds a route."""
 
 os.register_at_fork(before=_building.acquire, after_in_parent=_building.release, after_in_child=_building.release)
 
 
 def load_world(folder: Path) -> type[World]:
-    """The World subclass that `folder/server.py` defines, or that of its family; raises WorldError unless there is one."""
+    """Return the World class of `folder/server.py`, or of the family; raises WorldError unless there is exactly one."""
     path = folder / "server.py"
     if not path.exists() and (folder / SCENARIO).exists():
         return _world_of(read_manifest(folder / "world.json").family)
@@ -73,9 +73,9 @@ def open_world(
     open_turns: bool = False,
     texts: Mapping[str, str] | None = None,
 ) -> World:
-    """A new episode of the task whose environment/api folder is `folder`; its key is the published one unless given.
+    """Open a new episode of the task whose environment/api folder is `folder`; `key` defaults to the published one.
 
-    `texts` stand in the place of the family's own, by the names of their files.
+    `texts` override the family's own texts, by file name.
     """
     extra: dict[str, Any] = {"key": key} if key else {}
     setup = WorldSetup(
@@ -86,7 +86,7 @@ def open_world(
 
 
 def setup_variables(environ: Mapping[str, str] = os.environ) -> tuple[int, str | None]:
-    """Seed and key as the environment gives them; raises WorldError for a seed that is no whole number."""
+    """Read seed and key from the environment; raises WorldError if the seed is not a whole number."""
     seed = environ.get("PARLEY_SEED") or "0"
     if not seed.isdecimal():
         raise WorldError(f"PARLEY_SEED must be a whole number from 0, not {seed!r}")
@@ -94,7 +94,7 @@ def setup_variables(environ: Mapping[str, str] = os.environ) -> tuple[int, str |
 
 
 def _world_of(family: str) -> type[World]:
-    """The one World class of a family whose tasks are data."""
+    """Return the World class of a family whose tasks are data."""
     module = part("worlds", family, "world")
     if module is None:
         raise WorldError(f"the family {family!r} has no world for a {SCENARIO}")

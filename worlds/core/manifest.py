@@ -1,14 +1,12 @@
-"""What a world must know about its task before it starts: budgets, named costs, options and knobs, at each of its levels.
+"""Description of a task that its world needs before it starts: budgets, named costs, options, knobs and levels.
 
-1. What all tasks of a family share is code: `worlds.<family>.options` holds OPTIONS and, where the tasks need not say them,
-   BUDGETS and COSTS. It is found by the family's name, in the world's own process too.
-2. What a task adds is written in task.toml under [metadata.parley]. `harness sync` copies that to environment/api/world.json,
-   because the world container, also under Harbor, sees only its own build folder.
-3. An option has a type, a default and allowed values; a knob is a number with a range. Both are set by name, and both are
-   part of the first event of the log.
-4. Costs are named (`request` is the default one), in seconds here and in virtual ms inside a world.
-5. A level is chosen by name as well, `level`: level 1 is what the defaults say, a higher one changes some of them
-   (`worlds.core.levels`). What is set by name beside it counts on top of it.
+1. Settings that all tasks of a family share are code: `worlds.<family>.options` holds OPTIONS and optionally BUDGETS and COSTS.
+It is found by the family's name, also in the world's own process.
+2. Settings of one task are in task.toml under [metadata.parley]. `harness sync` copies them to environment/api/world.json,
+because the world container sees only its own build folder, also under Harbor.
+3. An option has a type, a default and allowed values; a knob is a number with a range. Both are recorded in the first event.
+4. Costs are named (`request` is the default), in seconds here and in virtual ms inside a world.
+5. `level` selects a level: 1 is the defaults, higher ones change some of them (`worlds.core.levels`). Explicit settings win.
 """
 
 from __future__ import annotations
@@ -31,12 +29,12 @@ OptionValue = SetValue
 Spec = TypeVar("Spec", "Option", "Knob")
 
 STANDARD: Mapping[str, OptionValue] = {"stop_on_violation": False, "mutate": "", "handles": False, "mitigate": ""}
-"""Options that referee and path look at in every world: what they are in a family that does not declare them."""
+"""Options that referee and path read in every world, with the values for families that do not declare them."""
 
 _KINDS = {"str": "a string", "int": "a whole number", "float": "a number", "bool": "true or false"}
 
 REQUEST_ONLY = {"request": 1.0}
-"""The costs of a task that names none, nor its family: a second a request."""
+"""Default costs of a task if neither it nor its family declares any: one second per request."""
 
 
 class Option(Strict):
@@ -47,16 +45,16 @@ class Option(Strict):
     values: tuple[OptionValue, ...] = ()
     min: int | None = None
     max: int | None = None
-    """Bounds of a number that is free otherwise, both allowed."""
+    """Inclusive bounds of a number without listed values."""
 
     floor: tuple[OptionValue, ...] = ()
-    """Values under which nobody can be expected to succeed: controls that say what not knowing is worth."""
+    """Control values under which success is not expected; they measure the value of the missing information."""
 
     quiet: bool = False
-    """Of a family's option: the log names it only where it is set to something else. Logs without it stay as they were."""
+    """True for a family's option that is logged only if it differs from the default, so that older logs stay valid."""
 
     doc: str = ""
-    """A line for people; world.json goes without."""
+    """One line of documentation; not written to world.json."""
 
     @model_validator(mode="after")
     def _default_allowed(self) -> Option:
@@ -69,7 +67,7 @@ class Option(Strict):
 
 
 class Knob(Strict):
-    """A difficulty knob: a number with a range, both ends allowed."""
+    """A difficulty knob: a number with an inclusive range."""
 
     default: FiniteFloat
     min: FiniteFloat
@@ -84,19 +82,19 @@ class Knob(Strict):
 
 
 class Budgets(Strict):
-    """What an episode may use before the world closes it."""
+    """Resources that an episode may use before the world closes it."""
 
     steps: int = Field(ge=1, le=1999)
     virtual_seconds: FiniteFloat = Field(gt=0)
 
     @property
     def virtual_ms(self) -> int:
-        """How long an episode may last, in ms."""
+        """Maximum duration of an episode, in ms."""
         return round(self.virtual_seconds * 1000)
 
 
 class Shared(Strict):
-    """What all tasks of a family have without saying it."""
+    """Settings that all tasks of a family have without declaring them."""
 
     options: Mapping[str, Option] = {}
     budgets: Budgets | None = None
@@ -105,33 +103,33 @@ class Shared(Strict):
 
 @cache
 def shared_by(family: str) -> Shared:
-    """What `worlds.<family>.options` says; nothing where a family has no such module."""
+    """Return the settings of `worlds.<family>.options`; empty if the family has no such module."""
     module = part("worlds", family, "options")
     said = {field: getattr(module, field.upper(), None) for field in Shared.model_fields}
     return Shared(**{field: value for field, value in said.items() if value is not None})
 
 
 class Described(Strict):
-    """A task's own part of what its world must know; what is not said is the family's."""
+    """Description of a task for its world; missing settings come from the family."""
 
     family: str
     category: str | None = None
     budgets: Budgets
     costs: Mapping[str, FiniteFloat]
     options: Mapping[str, Option] = {}
-    """The task's own."""
+    """Options of the task itself."""
 
     defaults: Mapping[str, OptionValue] = {}
     """Options of the family that have another default in this task."""
 
     knobs: Mapping[str, Knob] = {}
     levels: Mapping[int, LevelChanges] = {}
-    """From level 2 on, what is other there."""
+    """Changes at each level from 2 on."""
 
     @model_validator(mode="before")
     @classmethod
     def _shared(cls, data: Any) -> Any:
-        """Budgets and costs as the family has them, where the task says nothing."""
+        """Fill in the family's budgets and costs if the task declares none."""
         if not isinstance(data, dict) or not isinstance(data.get("family"), str):
             return data
         shared = shared_by(data["family"])
@@ -173,7 +171,7 @@ class Described(Strict):
                     raise ManifestError(f"{place}.{kind}.{name}: must be {_KINDS[specs[name].type]}, not {value!r}")
 
     def at(self, level: int) -> Self:
-        """The task as a level has it: its defaults, budgets and costs are that level's; raises ManifestError for no level."""
+        """Return the task with the defaults, budgets and costs of a level; raises ManifestError for an unknown level."""
         if level == FIRST:
             return self
         if level not in self.levels:
@@ -192,7 +190,7 @@ class Described(Strict):
 
     @property
     def declared(self) -> dict[str, Option]:
-        """Every option: the family's with this task's defaults, then the task's own."""
+        """Every option: the family's, with the defaults of this task, then the task's own."""
         shared = shared_by(self.family).options
         changed = {name: shared[name].model_copy(update={"default": value}) for name, value in self.defaults.items()}
         return {**shared, **changed, **self.options}
@@ -204,7 +202,7 @@ class Manifest(Described):
     task_id: str
 
     def leveled(self, overrides: Mapping[str, OptionValue | str]) -> Manifest:
-        """The task at the level that is set, if one is; raises ManifestError for one that it does not have."""
+        """Return the task at the level that is set, if any; raises ManifestError for a level that the task does not have."""
         level = str(overrides.get(LEVEL, FIRST))
         known = (FIRST, *self.levels)
         if level not in map(str, known):
@@ -213,10 +211,10 @@ class Manifest(Described):
         return self.at(int(level))
 
     def resolve(self, overrides: Mapping[str, OptionValue | str]) -> dict[str, OptionValue]:
-        """Every option and knob with its value: the default, else the level's, else what is set.
+        """Return every option and knob with its value: the explicit setting, else the level's, else the default.
 
-        The level is among them where it is not the first, and a quiet option where it is not the family's default. Raises
-        ManifestError for an unknown name or a value not allowed.
+        Includes the level unless it is 1, and a quiet option only if it differs from the family's default. Raises ManifestError
+        for an unknown name or a value that is not allowed.
         """
         leveled = self.leveled(overrides)
         known: dict[str, Option | Knob] = {**leveled.declared, **leveled.knobs}
@@ -231,13 +229,13 @@ class Manifest(Described):
         return {**STANDARD, **values, **({LEVEL: level} if level != FIRST else {})}
 
     def cost_ms(self, name: str) -> int:
-        """A named cost in virtual ms; raises ManifestError for an unknown name."""
+        """Return a named cost in virtual ms; raises ManifestError for an unknown name."""
         if name not in self.costs:
             raise ManifestError(f"{self.task_id} names no cost {name!r}; it has {', '.join(sorted(self.costs))}")
         return round(self.costs[name] * 1000)
 
     def to_json(self) -> str:
-        """The bytes of world.json: what the family does not say, without the lines for people."""
+        """Return the content of world.json: the settings that differ from the family's, without documentation."""
         shared = shared_by(self.family)
         stated = self.model_dump(mode="json", exclude_none=True, exclude={"options", "knobs", "levels"})
         for kind in ("options", "knobs"):
@@ -252,7 +250,7 @@ class Manifest(Described):
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read world.json; raises ManifestError naming the file and the field."""
+    """Read world.json; raises ManifestError with the file and the field."""
     try:
         return _manifest(path.read_bytes())
     except ValidationError as error:
@@ -265,12 +263,12 @@ def read_manifest(path: Path) -> Manifest:
 
 @lru_cache(maxsize=256)
 def _manifest(text: bytes) -> Manifest:
-    """Read once and kept by its text, because a task is opened many times."""
+    """Parse the text of world.json; cached, because a task is opened many times."""
     return Manifest.model_validate_json(text)
 
 
 def parse_value(name: str, spec: Option | Knob, value: OptionValue | str) -> OptionValue:
-    """A value given as text or typed, checked against its declaration; raises ManifestError."""
+    """Convert a text or typed value and check it against its declaration; raises ManifestError if it is invalid."""
     if isinstance(spec, Knob):
         number = _as_type(name, "float", value)
         if not spec.min <= float(number) <= spec.max:
@@ -282,7 +280,7 @@ def parse_value(name: str, spec: Option | Knob, value: OptionValue | str) -> Opt
 
 
 def check_value(name: str, spec: Option, value: OptionValue) -> None:
-    """Raise ManifestError unless `value` is one of those listed, where any are, and within the bounds."""
+    """Raise ManifestError unless `value` is one of the listed values, if any, and within the bounds."""
     if spec.values and value not in spec.values:
         raise ManifestError(f"{name} must be one of {', '.join(map(str, spec.values))}, not {value}")
     if isinstance(value, int | float) and not (
@@ -293,13 +291,13 @@ def check_value(name: str, spec: Option, value: OptionValue) -> None:
 
 
 def _settings(task: Described) -> tuple[Any, ...]:
-    """All that a level may change, as a task has it."""
+    """Return all settings of a task that a level may change."""
     options = {name: option.default for name, option in task.declared.items()}
     return options, {name: knob.default for name, knob in task.knobs.items()}, task.budgets, dict(task.costs)
 
 
 def _moved(specs: Mapping[str, Spec], values: Mapping[str, OptionValue]) -> dict[str, Spec]:
-    """Options or knobs, some with other defaults."""
+    """Return options or knobs, some of them with other defaults."""
     moved = {name: specs[name].model_copy(update={"default": value}) for name, value in values.items()}
     return {**specs, **moved}
 

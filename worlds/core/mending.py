@@ -1,4 +1,4 @@
-"""Repair of broken JSON in replies, for worlds and the harness; validators take a repaired answer from the log's notes."""
+"""Repair of broken JSON in replies, for worlds and the harness; validators read the repaired answer from the log's notes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from worlds.core.replies import AnswerShape, ReadAnswer, is_loggable, load, read
 
 
 def read_reply(reply: str, shape: AnswerShape, *, strict: bool = False) -> ReadAnswer:
-    """Return the answer in a reply; with `strict` nothing is repaired."""
+    """Return the answer in a reply; with `strict`, broken JSON is not repaired."""
     return read_answer(reply, shape, None if strict else mend)
 
 
 _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*+"|(?<![:\w])//[^\n]*+|/\*.*?\*/', re.DOTALL)
-"""A string, which stays as it is, or a comment."""
+"""A string, which is left unchanged, or a comment."""
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _QUOTES = str.maketrans("“”", '""')
-"""Typographic quotes -> those of JSON."""
+"""Typographic quotes -> JSON quotes."""
 
 
 def mend(text: str) -> Any:
@@ -38,7 +38,7 @@ def mend(text: str) -> Any:
 
 
 def _brackets(value: Any) -> tuple[int, int]:
-    """Return how many objects and lists a value has; repair that loses one has lost a part of the reply."""
+    """Return the numbers of objects and lists in a value; a repair that loses one has dropped part of the reply."""
     inside = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
     counts = [_brackets(one) for one in inside]
     own = isinstance(value, dict), isinstance(value, list)

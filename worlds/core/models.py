@@ -1,7 +1,7 @@
-"""The two kinds of data that cross rooms or lie in files, both frozen: strict, and lenient.
+"""Base classes and number types of the frozen data models: strict and lenient.
 
-What we write ourselves, or what a person writes for us, is `Strict`: a key that nobody knows is an error, since it is a typing
-mistake or another version. What others write, or other versions of ours, is `Lenient`: we take what we know and leave the rest.
+Data that the project or its users write is `Strict`: an unknown key is an error, because it is a typo or belongs to another
+version. Data that others write, or other versions of the project, is `Lenient`: unknown keys are ignored.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
-"""A whole number of a record: readers divide it, and a float holds no number of 400 digits."""
+"""A whole number of a record, within 64 bits: readers divide it, and a float cannot hold a number of 400 digits."""
 
 Count = Annotated[int, Field(ge=0, le=10**9)]
-"""How many of something an episode had."""
+"""Number of occurrences of something in an episode."""
 
 Amount = Annotated[float, Field(ge=-1e15, le=1e15, allow_inf_nan=False)]
-"""A number of dollars, points or shares of a record: readers square it and add it up."""
+"""A number of dollars, points or shares of a record, bounded so that readers can square and sum it."""
 
 Span = Annotated[float, Field(ge=0, le=1e10, allow_inf_nan=False)]
-"""Seconds of a record: readers make dates of them, and the last year is 9999."""
+"""Seconds of a record, bounded so that readers can convert them to dates up to the year 9999."""
 
 SpanMs = Annotated[int, Field(ge=0, le=10**13)]
-"""Milliseconds of a record, likewise."""
+"""Milliseconds of a record, bounded like `Span`."""
 
 
 class Strict(BaseModel):
-    """A frozen model in which an unknown key is an error."""
+    """Frozen model in which an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Lenient(BaseModel):
-    """A frozen model that leaves out what it does not know."""
+    """Frozen model that ignores unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")

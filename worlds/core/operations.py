@@ -1,11 +1,11 @@
-"""An ordinary FastAPI app in server.py: its path operations become rules of the World class that stands beside it.
+"""Adapter that turns the path operations of a FastAPI app in server.py into rules of the World class beside it.
 
-1. `adopt` makes one rule of every path operation. Its handler calls the app through ASGI and turns what comes back into what
-   the referee knows: a response, an HTTPException as a planned refusal, a Violation as it is. What FastAPI's own validation
-   refuses is stray, in one clause that names the rule and never the value.
-2. The app runs in an event loop of one request, in which nothing can wait for real time.
-3. What would never run or never see a request is refused on loading: middleware, start-up handlers, mounts, websockets.
-FastAPI is imported by the server.py that uses it, and by nothing here before that.
+1. `adopt` makes one rule of every path operation. Its handler calls the app through ASGI and converts the result for the
+referee: a response, an HTTPException as a planned refusal, a Violation unchanged. A request that fails FastAPI's own
+validation is stray; the message is one clause that names the rule and never the value.
+2. The app runs in an event loop per request, in which nothing can wait for real time.
+3. Parts that would never run or never see a request are rejected on loading: middleware, start-up handlers, mounts, websockets.
+FastAPI is imported by the server.py that uses it; this module does not import it earlier.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from worlds.core.world import World
 
 
 def run(serve: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run what `serve` returns to its end; raises what that raises, RealWait for a timer, WorldError if it cancels itself."""
+    """Run a coroutine to completion; raises its exceptions, RealWait for a timer, and WorldError if it cancels itself."""
     import asyncio  # noqa: PLC0415 - 30 ms of every start, paid by who has asynchronous worlds
 
     try:
@@ -55,24 +55,24 @@ def _loop_class() -> Callable[[], Any]:
     from asyncio import SelectorEventLoop  # noqa: PLC0415 - as above
 
     class Timeless(SelectorEventLoop):
-        """An event loop without timers."""
+        """Event loop without timers."""
 
         def call_at(self, *_: Any, **__: Any) -> Any:  # type: ignore[override] # whatever it is given
-            """Whatever waits for real time ends up here."""
+            """Raise RealWait, since every wait for real time ends up here."""
             raise RealWait("a path operation waits for real time; a world has a clock of its own")
 
     return Timeless
 
 
 COST = "x-parley-cost"
-"""The key of `openapi_extra` that names a path operation's cost."""
+"""Key of `openapi_extra` that names a path operation's cost."""
 
 _ADOPTED = "__operations__"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Operation(NamedTuple):
-    """One path operation: where it is, the function behind it, and whether it reads a body."""
+    """One path operation: its place, the function behind it, and whether it reads a body."""
 
     method: str
     path: str
@@ -82,7 +82,7 @@ class Operation(NamedTuple):
 
 
 def app_in(module: ModuleType) -> Any | None:
-    """The FastAPI app that a module calls `app`, or one around its APIRouter `router`; None where there is neither."""
+    """Return the FastAPI app that a module calls `app`, or one around its APIRouter `router`; None if there is neither."""
     fastapi = sys.modules.get("fastapi")
     if fastapi is None:
         return None
@@ -97,12 +97,12 @@ def app_in(module: ModuleType) -> Any | None:
 
 
 def operations_of(cls: type[World]) -> Any | None:
-    """The app that a World class adopted, or None."""
+    """Return the app that a World class adopted, or None."""
     return getattr(cls, _ADOPTED, None)
 
 
 def adopt(cls: type[World], app: Any) -> None:
-    """Make rules of an app's path operations; raises WorldError for what a world would never run."""
+    """Turn an app's path operations into rules; raises WorldError for parts that a world would never run."""
     for why in _refusals(app):
         raise WorldError(why)
     for operation in _operations(app):
@@ -113,7 +113,7 @@ def adopt(cls: type[World], app: Any) -> None:
 
 
 def _operations(app: Any) -> Iterator[Operation]:
-    """Every path operation of an app and of the routers that it includes; raises WorldError for any other kind of route."""
+    """Yield every path operation of an app and its included routers; raises WorldError for any other kind of route."""
     from fastapi.routing import APIRoute, iter_route_contexts  # noqa: PLC0415 - 0.2 s, paid by who has such a world
 
     pages = {app.openapi_url, app.docs_url, app.redoc_url, app.swagger_ui_oauth2_redirect_url}
@@ -128,14 +128,14 @@ def _operations(app: Any) -> Iterator[Operation]:
 
 
 def _stands_aside(method: str, path: str) -> None:
-    """Raise WorldError for an operation that would answer in the place of a route that every world has."""
+    """Raise WorldError for an operation that would shadow a route that every world has."""
     for route in (route for table in given() for route in table):
         if route.rule.method == method and compiled(path).match(route.rule.path):
             raise WorldError(f"{method} {path} stands before {method} {route.rule.path}, which every world has")
 
 
 def _refusals(app: Any) -> Iterator[str]:
-    """Parts of an app that would never run, or never see a request."""
+    """Yield the reasons to reject an app: parts that would never run, or never see a request."""
     if app.user_middleware:
         yield "the app has middleware, which would not see requests that match no operation; use a dependency"
     if app.router.on_startup or app.router.on_shutdown:
@@ -147,7 +147,7 @@ def _refusals(app: Any) -> Iterator[str]:
 
 
 def _let_through(app: Any) -> None:
-    """Have FastAPI raise what it would answer by itself; handlers of the contributor's own stay."""
+    """Make FastAPI raise the errors that it would answer itself; custom handlers stay in place."""
     from fastapi import exception_handlers as standard  # noqa: PLC0415 - as above
 
     async def raised(_: Any, error: Exception) -> Any:
@@ -172,14 +172,14 @@ def _handler(app: Any, operation: Operation) -> Callable[[World, Call], Reply]:
 
 
 def _check_body(call: Call) -> None:
-    """Raise Unreadable for JSON that FastAPI would take, and that could neither be logged nor sent back."""
+    """Raise Unreadable for JSON that FastAPI would accept, but that could not be logged or sent back."""
     kind = (call.header("Content-Type") or "").partition(";")[0].strip().lower()
     if kind == "application/json" or kind.endswith("+json"):
         json_value(call.body)
 
 
 def _asked(app: Any, world: World, call: Call) -> Reply:
-    """Return what the app answers to a call."""
+    """Return the app's reply to a call."""
     from fastapi.exceptions import HTTPException, RequestValidationError  # noqa: PLC0415 - as above
 
     said: list[Mapping[str, Any]] = []
@@ -203,7 +203,7 @@ def _asked(app: Any, world: World, call: Call) -> Reply:
 
 
 def _scope(world: World, call: Call) -> dict[str, Any]:
-    """The ASGI scope of a call; nothing in it says where the world runs."""
+    """Build the ASGI scope of a call; it does not reveal where the world runs."""
     request = call.request
     # a header that was sent twice is one value, as in any other world
     names = dict.fromkeys(name.lower() for name, _ in request.headers)
@@ -217,7 +217,7 @@ def _scope(world: World, call: Call) -> dict[str, Any]:
 
 
 def _reply(said: Sequence[Mapping[str, Any]]) -> Reply:
-    """A whole response; one that is an error is a planned refusal."""
+    """Build a reply from ASGI messages; an error status becomes a planned refusal."""
     start = next(message for message in said if message["type"] == "http.response.start")
     body = b"".join(message.get("body", b"") for message in said if message["type"] == "http.response.body")
     headers = [(bytes(name).decode("latin-1").lower(), bytes(value).decode("latin-1")) for name, value in start["headers"]]
@@ -229,7 +229,7 @@ def _reply(said: Sequence[Mapping[str, Any]]) -> Reply:
 
 
 def _named(errors: Sequence[Any]) -> str:
-    """What the first error is about, in our words: those of a library change with its version, and may repeat the value."""
+    """Describe the first validation error; library messages change between versions and may repeat the value."""
     error = errors[0]
     place, *inner = map(str, error["loc"])
     if error["type"] == "json_invalid":

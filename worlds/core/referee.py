@@ -1,13 +1,13 @@
-"""One place stamps, charges, judges and logs every request; handlers only state rules.
+"""The referee, which stamps, charges, judges and logs every request in one place; handlers only state rules.
 
 For a request that reaches the app, in this order:
-1. once the episode is closed, it is refused and nothing is logged (409 after a submission or a stop, 403 after a budget,
-   429 after the request cap);
-2. its cost moves the clock, and it counts as a step; a budget that this exceeds closes the episode with one `closed` event;
-3. its rule is judged: `ok`, `protocol`, `violation`, `goal`, or `stray` for an unknown route, a wrong method, an
-   unreadable body; a handler that fails is the world's `fault`, answered 500 and closed;
-4. exactly one event is written. A wait is one `wait` event instead, and no step. GET /clock and /healthz are free and
-   unlogged, and so are the host's own calls, which carry the episode's token.
+1. If the episode is closed, the request is refused and not logged (409 after a submission or a stop, 403 after a budget,
+429 after the request cap).
+2. Its cost moves the clock, and it counts as a step. Exceeding a budget closes the episode with one `closed` event.
+3. Its rule is judged: `ok`, `protocol`, `violation`, `goal`, or `stray` for an unknown route, a wrong method or an
+unreadable body. A handler that fails is the world's `fault`, which is answered with 500 and closes the episode.
+4. Exactly one event is written. A wait is one `wait` event instead, and no step. GET /clock and /healthz are free and
+unlogged, and so are the host's own calls, which carry the episode's token.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from worlds.core.wire import HOST_HEADER, WireRequest, check_field
 from worlds.core.world import World, as_reply
 
 REQUEST_CAP = 2000
-"""Logged requests after which a world answers 429 and logs no more."""
+"""Number of logged requests after which a world answers 429 and logs no more."""
 
 STOP_CAUSES = frozenset({"wall", "tokens", "cost", "turns", "context", "cancelled"})
-"""Budgets that only the harness can count."""
+"""Budgets that only the harness can measure."""
 
 _PATH_SHOWN = 200
 _CLOSED_STATUS = {"steps": 403, "virtual_time": 403, "request_cap": 429}
 
 
 class Referee:
-    """Judges the requests of one world."""
+    """Judge of the requests to one world."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.closed_by: str | None = None
         self.failure: Exception | None = None
-        """What a rule raised that was the world's fault; for its author, never for a log or an agent."""
+        """Exception of a rule that was the world's fault; for the task's author, never for a log or an agent."""
 
         self._steps = self._logged = 0
         budgets = world.manifest.budgets
@@ -48,7 +48,7 @@ class Referee:
         self._max_steps, self._max_ms = budgets.steps, budgets.virtual_ms
 
     def judge(self, call: Call, rule: Rule | None, handler: Callable[[Call], Reply | Body] | None, refusal: str = "") -> Reply:
-        """Judge one request under `rule`; without one it is stray, and `refusal` says why."""
+        """Judge one request under `rule`; without a rule it is stray, and `refusal` gives the reason."""
         if self.closed_by is not None:
             return self._refuse_closed()
         self.world.clock.charge(self.world.manifest.cost_ms(rule.cost if rule else "request"))
@@ -60,7 +60,7 @@ class Referee:
         return self._log(call, *self._apply(call, handler))
 
     def unreadable(self, call: Call, status: int, why: str) -> Reply:
-        """A request whose body never became readable: charged and logged as stray."""
+        """Charge a request with an unreadable body and log it as stray."""
 
         def refuse(_: Call) -> Reply:
             return _stray(status, why)
@@ -68,7 +68,7 @@ class Referee:
         return self.judge(call, Rule(call.request.method, "", "request", (), (), False), refuse)
 
     def submit(self, call: Call) -> Reply:
-        """POST /submission: the last act; whatever it is judged to be, the episode is closed after it."""
+        """Handle POST /submission, the last request of an episode: the episode is closed after it, whatever the verdict."""
         if not self.world.takes_submission:
             return self.judge(call, None, None)
         rule = Rule("POST", "/submission", "request", (), (), True)
@@ -78,7 +78,7 @@ class Referee:
         return reply
 
     def wait(self, call: Call) -> Reply:
-        """POST /clock/wait {"seconds": n}: moves time by exactly n and is one event; a bad n is stray."""
+        """Handle POST /clock/wait {"seconds": n}: advance time by exactly n and log one event; an invalid n is stray."""
         if self.closed_by is not None:
             return self._refuse_closed()
         try:
@@ -93,12 +93,12 @@ class Referee:
         return Reply(self.time())
 
     def time(self) -> dict[str, Any]:
-        """What GET /clock tells."""
+        """Return the body of GET /clock."""
         clock = self.world.clock
         return {"virtual_time": clock.elapsed_ms / 1000, "date": clock.http_date, "now": clock.now.isoformat()}
 
     def stop(self, call: Call) -> Reply:
-        """POST /stop {"cause": c}, host only: one `stop` event, then the episode is closed."""
+        """Handle POST /stop {"cause": c}, host only: log one `stop` event and close the episode."""
         try:
             cause = call.json().get("cause")
         except Unreadable as error:
@@ -112,7 +112,7 @@ class Referee:
         return Reply({"closed_by": self.closed_by})
 
     def is_host(self, call: Call) -> bool:
-        """Whether the call carries this episode's token; never true where none was set."""
+        """Return True if the call carries this episode's token; always False if no token was set."""
         token, shown = self.world.setup.host_token, call.header(HOST_HEADER)
         return token is not None and shown is not None and hmac.compare_digest(token.encode(), shown.encode())
 
@@ -172,7 +172,7 @@ class Referee:
 
 
 def _life(issued: tuple[Issued, ...], now: int) -> str:
-    """Virtual seconds until the first of what was issued runs out, as a header (the option mitigate=ttl)."""
+    """Return the virtual seconds until the first issued artifact expires, as a header value (option mitigate=ttl)."""
     return f"{(min(made.expires_at for made in issued) - now) / 1000:g}"
 
 
@@ -184,7 +184,7 @@ def _ruled(call: Call, handler: Callable[[Call], Reply | Body]) -> tuple[Reply, 
 
 
 def _writable(reply: Reply, broken: Violation | None) -> tuple[Reply, Violation | None]:
-    """The reply with its body as bytes; what cannot be sent or logged raises here, where it is the world's fault."""
+    """Encode the body of a reply; raises here, where it counts as the world's fault, if it cannot be sent or logged."""
     body, media_type = reply.encoded()
     "".join(name + value for name, value in reply.headers).encode("latin-1")
     for name, value in reply.headers:
@@ -198,7 +198,7 @@ def _stray(status: int, rule: str) -> Reply:
 
 
 def _shown_path(request: WireRequest) -> str:
-    """The path for a reader; a long one is cut, its digest stands beside it."""
+    """Return the path for display; a long one is truncated, and its digest is logged beside it."""
     shown = request.path.decode("ascii", "replace")
     return shown if len(shown) <= _PATH_SHOWN else shown[:_PATH_SHOWN] + "..."
 

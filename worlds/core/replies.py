@@ -1,13 +1,13 @@
-"""The one rule for which part of a model's reply is its structured answer; worlds, validators and the harness share it.
+"""Extraction of the structured answer from a model's reply; worlds, validators and the harness share this code.
 
-1. Thinking is left out: closed blocks, and what stands before a closing tag that nothing opened. In a block that is not closed
-   an answer counts only where the reply ends with it.
-2. Every JSON object or list that stands by itself is a candidate: in a fence, in prose, or in a JSON string. It counts if it
-   has the shape that the caller expects, or if a value in it has.
-3. Equal answers are one answer. Two different ones are refused; none is preferred for its position.
-4. Text that begins like the answer and is not JSON is broken. It is repaired only where nothing else counts.
+1. Thinking is left out: closed blocks, and text before a closing tag without an opening tag. In an unclosed block an answer
+counts only if the reply ends with it.
+2. Every separate JSON object or list is a candidate: in a fence, in prose, or in a JSON string. It counts if it, or a value
+inside it, has the shape that the caller expects.
+3. Equal answers are one answer. Two different answers are refused; position gives no preference.
+4. Text that begins like the answer and is not JSON is broken. It is repaired only if nothing else counts.
 
-The parts of a model's reply: JSON values that stand by themselves, broken JSON, thinking, and the prose between them.
+A reply is split into JSON values, broken JSON, thinking, and the prose between them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 MAX_DEPTH = 64
-"""Levels of nesting of a value; the parser of logs gives up at about 200."""
+"""Maximum nesting of a value; the parser of logs fails at about 200."""
 
 _TAG = r"think|thinking|thoughts?|reasoning|scratchpad|seed:think"
 _THINKING = re.compile(
@@ -33,7 +33,7 @@ _CLOSINGS = {
     "tag": "</{}>", "square": r"\[/{}\]", "triangle": "◁/{}▷", "bar": r"<\|end_of_{}\|>",
     "channel": r"<\|end\|>|(?=<\|start\|>|<\|channel\|>)", "bare": "assistantfinal",
 }  # fmt: skip
-"""Group of `_THINKING` -> the pattern of the tag that closes what it matched."""
+"""Group of `_THINKING` -> pattern of the closing tag."""
 
 _CLOSING = re.compile(rf"</(?:{_TAG})>|\[/THINK\]|◁/think▷|<\|end_of_\w+\|>", re.IGNORECASE)
 _MARK = re.compile(r"<\|start\|>\w*|<\|channel\|>[\w ]*|<\|\w+\|>")
@@ -42,10 +42,10 @@ _MARK = re.compile(r"<\|start\|>\w*|<\|channel\|>[\w ]*|<\|\w+\|>")
 _IN_STRING = r'"(?=(?:\\n|\s)*+(?:[{\[](?:\\n|\s)*+)++\\")'
 _STOP = re.compile(rf"[{{\[<◁]|{_IN_STRING}|\A\s*analysis", re.IGNORECASE)
 _JSON = re.compile(r"""\{\s*["}]|\[\s*["{\[\]\-0-9tfnNI]|\"""")
-"""How an object, a list or a string begins."""
+"""Pattern of the beginning of an object, a list or a string."""
 
 CUT_OFF, MIXED = "cut off", "mixed"
-"""Values of broken text that nothing closes. Mixed text may go on with what is no part of it, or ends within a number."""
+"""Values of broken text that is never closed. Mixed text may run into unrelated text, or ends within a number."""
 
 _FENCE = re.compile(r"```[\w-]*\s*\Z")
 _JSON_MARK = re.compile(r"[\[\]{}\"']")
@@ -60,7 +60,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Span(NamedTuple):
-    """A stretch of a reply, with the JSON value that it is, if it is one."""
+    """A range of a reply, with its JSON value, if any."""
 
     start: int
     end: int
@@ -68,10 +68,10 @@ class Span(NamedTuple):
 
 
 class Repeated(dict[str, Any]):
-    """An object in which a key stands twice with different values. As everywhere in JSON the last value counts."""
+    """An object in which a key occurs twice with different values. As usual in JSON, the last value counts."""
 
     first: dict[str, Any]
-    """The same object where the first value counts."""
+    """This object with the first value of each key instead."""
 
 
 @dataclass
@@ -87,13 +87,13 @@ class Parts:
     """Thinking and special tokens."""
 
     is_exhausted: bool = False
-    """True if the search was given up, for too many brackets that are not JSON."""
+    """True if the search was aborted because of too many brackets that are not JSON."""
 
     rest: tuple[int, str] = (0, "")
-    """A place, and the text from there on. An error of the decoder counts lines from the beginning of what it is given."""
+    """A position and the text from there on; it bounds the text in which the decoder counts lines for its errors."""
 
     def decode(self, start: int) -> tuple[Any, int]:
-        """Return the JSON value that begins here, and its end; raises ValueError or RecursionError."""
+        """Return the JSON value that begins here, and its end; raises ValueError if invalid, RecursionError if too deep."""
         if not self.rest[1] or start - self.rest[0] > _STRIDE:
             self.rest = start, self.text[start:]
         base, text = self.rest
@@ -102,20 +102,20 @@ class Parts:
 
     @property
     def unclosed(self) -> Span | None:
-        """The first broken text that nothing closes."""
+        """The first broken text that is never closed."""
         return next((one for one in self.broken if one.value), None)
 
     @property
     def prose(self) -> str:
-        """The reply without thinking and values."""
+        """The reply without thinking and JSON values."""
         return without(self.text, [*self.values, *self.left_out])
 
 
 def split_reply(text: str, begins: re.Pattern[str] | None = None, key: re.Pattern[str] | None = None) -> Parts:
-    """Return the parts of a reply. Text is broken JSON if `begins` matches it and `key`, if given, is in it."""
+    """Split a reply into its parts. Text is broken JSON if `begins` matches it and it contains `key`, if given."""
     parts, position, unclosed, effort = Parts(text), 0, None, 8 * len(text) + 65_536
     endless: set[str] = set()
-    """Kinds of tags that nothing closes from here on."""
+    """Kinds of tags that are never closed from here on."""
 
     while stop := _STOP.search(text, position):
         start = stop.start()
@@ -145,7 +145,7 @@ def split_reply(text: str, begins: re.Pattern[str] | None = None, key: re.Patter
 
 
 def load(text: str) -> Any:
-    """Return the value that a text is as JSON; None for anything else, and for what a log cannot hold."""
+    """Parse a text as JSON; return None if it is invalid or cannot be logged."""
     start = len(text) - len(text.lstrip(" \t\r\n"))
     try:
         value, end = _DECODER.raw_decode(text, start)
@@ -166,7 +166,7 @@ def is_loggable(value: Any) -> bool:
 
 
 def with_whole_characters(value: Any) -> Any:
-    """Return a value with U+FFFD for every half of a surrogate pair, which no log can hold."""
+    """Replace each unpaired surrogate in a value, which no log can hold, by U+FFFD."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, dict):
@@ -175,7 +175,7 @@ def with_whole_characters(value: Any) -> Any:
 
 
 def without(text: str, spans: Iterable[Span]) -> str:
-    """Return a text without these stretches of it."""
+    """Return a text without the given ranges."""
     kept, position = [], 0
     for span in sorted(spans):
         kept.append(text[position : span.start])
@@ -184,7 +184,7 @@ def without(text: str, spans: Iterable[Span]) -> str:
 
 
 def _read_at(parts: Parts, start: int, begins: re.Pattern[str] | None, key: re.Pattern[str] | None) -> tuple[int, int]:
-    """Read what begins at a bracket or quote; returns where to go on, and how many characters were read in vain."""
+    """Read the text at a bracket or quote; return the position to continue from and the number of characters wasted."""
     text = parts.text
     if run := _RUN.match(text, start):
         return run.end() - MAX_DEPTH, run.end() - MAX_DEPTH - start
@@ -206,7 +206,7 @@ def _read_at(parts: Parts, start: int, begins: re.Pattern[str] | None, key: re.P
 
 
 def _cut_off(text: str, start: int, error: int) -> Span:
-    """Return JSON that nothing closes, which is not JSON from `error` on; it must not be mixed up with what follows it."""
+    """Return the span of unclosed JSON that becomes invalid at `error`, without the unrelated text that follows it."""
     fence = text.find("```", start) if _FENCE.search(text[max(0, start - 40) : start]) else -1
     end = len(text[: len(text) if fence < 0 else fence].rstrip())
     if error < end and not _JSON_MARK.search(text, error, end):
@@ -215,7 +215,7 @@ def _cut_off(text: str, start: int, error: int) -> Span:
 
 
 def _decoded(parts: Parts, start: int) -> tuple[Any, int, int]:
-    """Return the object or list that begins here, be it in a string, and its end; else the characters read in vain."""
+    """Return the object or list that begins here, also inside a string, and its end; else the number of characters wasted."""
     text = parts.text
     if not _JSON.match(text, start):
         return None, start, 1
@@ -242,7 +242,7 @@ def _thought_end(text: str, tag: re.Match[str], endless: set[str]) -> int | None
 
 
 def _leave_out_rest(parts: Parts, start: int) -> None:
-    """Leave out thinking that is not closed; an answer in it counts only where the reply ends with it."""
+    """Leave out unclosed thinking; an answer inside it counts only if the reply ends with it."""
     inside = [value for value in parts.values if value.start > start]
     if inside and _END.match(parts.text, inside[-1].end):
         parts.left_out.append(Span(start, inside[0].start))
@@ -253,7 +253,7 @@ def _leave_out_rest(parts: Parts, start: int) -> None:
 
 
 def _balanced(text: str, start: int) -> int | None:
-    """Return where the bracket at `start` is closed; brackets in strings do not count. None if it is not closed."""
+    """Return the end of the bracket at `start`, ignoring brackets in strings; None if it is never closed."""
     depth = 0
     for token in _TOKEN.finditer(text, start):
         depth += (token[0] in "[{") - (token[0] in "]}")
@@ -286,27 +286,27 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 How = Literal["strict", "bare_list", "fenced", "extracted", "repaired", "failed"]
 REPAIRABLE, OPENINGS = 64 * 1024, 256
-"""Characters and opening brackets of the longest text that is repaired; repairing a longer one takes minutes."""
+"""Maximum length and number of opening brackets of a text to repair; repairing a longer one takes minutes."""
 
 _BLANK = r"(?:\s|//[^\n]*+|/\*.*?\*/)*+"
 OBJECT = rf"""\{{{_BLANK}(?:\\?["'“”]|\w+\s*:)"""
 LIST = rf"\[{_BLANK}\{{"
-"""Patterns of how an object and a list of objects begin, JSON or not."""
+"""Patterns of the beginning of an object and of a list of objects, valid JSON or not."""
 
 PASS = "PASS"
-"""The reply of a seat that says nothing in a chat; an empty one means the same."""
+"""Reply of a seat that says nothing in a chat; an empty reply means the same."""
 
 _TOKEN_BEGINS = re.compile(
     r"<(?=[|\uff5c]|/?s>|/?(?:start|end)_of_\w|[be]os>|</?SYS>)|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_\w+|AVAILABLE_TOOLS)\])",
     re.IGNORECASE,
 )
-"""How special tokens of chat templates begin. Servers of open models take them for the token wherever they stand."""
+"""Beginnings of special tokens of chat templates. Servers of open models interpret them anywhere in a text."""
 
 _LEVELS = 5
-"""Levels of objects, lists and strings around an answer."""
+"""Maximum levels of objects, lists and strings around an answer."""
 
 _COMPLETE = re.compile(r"(?:[}\]]|[^\s:,\[{]\s*[\"'”])[\s`]*\Z")
-"""How a broken text ends after a whole value. One that ends otherwise was cut off, and its repair would be another answer."""
+"""End of a broken text after a whole value. Any other text was cut off, and its repair would be another answer."""
 
 _QUOTED = 60
 _BEGINS = re.compile(f"{OBJECT}|{LIST}", re.DOTALL | re.IGNORECASE)
@@ -314,49 +314,49 @@ _TAGGED = re.compile(r"<|\[THINK\]|◁|\A\s*analysis", re.IGNORECASE)
 _FENCE_OPENS, _FENCE_CLOSES = re.compile(r"```[\w-]*\s*\Z"), re.compile(r"\s*```")
 
 Mend = Callable[[str], Any]
-"""Returns the value that a broken JSON text was meant to be, or None."""
+"""Function that returns the intended value of a broken JSON text, or None."""
 
 
 class AnswerShape(NamedTuple):
-    """What a caller expects of an answer."""
+    """The shape of answer that a caller expects."""
 
     name: str
-    """As a sentence calls it: `one JSON object with "vote"`."""
+    """Name for use in a sentence: `one JSON object with "vote"`."""
 
     reads: Callable[[Any], Sequence[Any]]
-    """Returns the answers that a value is: one, none if it has another shape, several if it contradicts itself."""
+    """Returns the answers in a value: one, none if it has another shape, or several if it contradicts itself."""
 
     begins: str = OBJECT
-    """Pattern of the text with which an answer begins, JSON or not."""
+    """Pattern of the beginning of an answer, valid JSON or not."""
 
     key: str = ""
-    """Pattern of the keys that only an answer has; empty if it has none."""
+    """Pattern of the keys that only an answer has; empty if there are none."""
 
     same: Callable[[Any], Any] = lambda answer: answer
-    """Returns what equal answers agree in."""
+    """Returns the part of an answer in which equal answers agree."""
 
     single: Callable[[Any], Sequence[Any]] = lambda _: ()
-    """Like `reads`, tried where a reply holds one value and it has another shape."""
+    """Like `reads`, tried if a reply holds a single value that has another shape."""
 
 
 class ReadAnswer(NamedTuple):
-    """The answer in a reply, or why there is none."""
+    """The answer in a reply, or the reason why there is none."""
 
     value: Any
-    """As `AnswerShape.reads` returned it; None if there is no answer."""
+    """The value that `AnswerShape.reads` returned; None if there is no answer."""
 
     how: How
     problem: str = ""
-    """What was seen instead of an answer, as the second half of a sentence."""
+    """The text found instead of an answer, as the second half of a sentence."""
 
     is_broken: bool = False
-    """True if only repairing can tell the answer."""
+    """True if the answer can only be read by repairing the text."""
 
     prose: str = ""
     """The reply without thinking and JSON values."""
 
     is_refused: bool = False
-    """True if the reply has something like an answer, and not even repairing can tell what it means."""
+    """True if the reply holds something like an answer whose meaning even a repair cannot settle."""
 
 
 class _Found(NamedTuple):
@@ -366,7 +366,7 @@ class _Found(NamedTuple):
 
 
 def read_answer(reply: str, shape: AnswerShape, mend: Mend | None = None) -> ReadAnswer:
-    """Return the answer in a reply; nothing is repaired without `mend`."""
+    """Return the answer in a reply; without `mend`, broken JSON is not repaired."""
     text: str = with_whole_characters(reply)
     whole = load(text)
     if isinstance(whole, dict | list) and not isinstance(whole, Repeated) and (answers := shape.reads(whole)):
@@ -393,28 +393,28 @@ def read_answer(reply: str, shape: AnswerShape, mend: Mend | None = None) -> Rea
 
 
 def without_thinking(reply: str) -> str:
-    """Return a reply without the thinking in it."""
+    """Return a reply without thinking."""
     return without(reply, split_reply(reply).left_out) if _TAGGED.search(reply) else reply
 
 
 def spoken(reply: str) -> str:
-    """Return what others hear of a reply in a chat: nothing if it passes."""
+    """Return the part of a chat reply that other seats hear; empty if the seat passes."""
     said = without_thinking(reply).strip()
     return "" if said == PASS else said
 
 
 @lru_cache(maxsize=1024)
 def quoted(text: str) -> str:
-    """Return what a seat said as others are shown it.
+    """Quote the message of a seat for other seats.
 
-    Lines after the first are indented, whatever ends a line, so none can pass for a line of the world's. Special tokens of chat
-    templates are broken by a blank, so none can end the message and begin one of the system's.
+    Lines after the first are indented, whatever the line terminator, so that no line can pass for one of the world's. A space
+    breaks special tokens of chat templates, so that none can end the message and begin one of the system's.
     """
     return _TOKEN_BEGINS.sub(lambda begins: f"{begins[0]} ", "\n    ".join(text.splitlines()))
 
 
 def ends_within_json(reply: str) -> bool:
-    """Return True for a reply that breaks off inside the first object or list in it, so that nothing of it can be read."""
+    """Return True if a reply breaks off inside its first object or list, so that nothing in it can be read."""
     parts = split_reply(with_whole_characters(reply), _BEGINS)
     cut = parts.unclosed
     return (
@@ -425,19 +425,19 @@ def ends_within_json(reply: str) -> bool:
 
 
 def whole_number(value: Any) -> Any:
-    """Return the integer that a string of at most nine digits or a whole number of JSON is; any other value as it is."""
+    """Convert a string of at most nine digits or a whole JSON number to an integer; return any other value unchanged."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e9:
         return int(value)
     return int(value) if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9]{1,9}\s*", value) else value
 
 
 def parsed_string(value: Any) -> Any:
-    """Return the object or list that a string is as JSON; any other value as it is."""
+    """Parse a string that holds a JSON object or list; return any other value unchanged."""
     return inner if isinstance(value, str) and isinstance(inner := load(value), dict | list) else value
 
 
 def fields(value: Any, *names: str) -> list[Any]:
-    """Return the different values that an object has under these names, whatever case and marks they are written in."""
+    """Return the distinct values of an object under these names, ignoring case and punctuation of the keys."""
     if not isinstance(value, dict):
         return []
     objects = [value.first, value] if isinstance(value, Repeated) else [value]
@@ -460,7 +460,7 @@ def _found(parts: Parts, span: Span, shape: AnswerShape, prose: str) -> Iterator
 
 
 def _answers(value: Any, shape: AnswerShape, levels: int) -> Iterator[Any]:
-    """Yield the answers that a value is or holds."""
+    """Yield the answers that a value is or contains."""
     if isinstance(value, Repeated):
         yield from (answer for one in (value.first, dict(value)) for answer in _answers(one, shape, levels))
     elif answers := shape.reads(value):
@@ -472,7 +472,7 @@ def _answers(value: Any, shape: AnswerShape, levels: int) -> Iterator[Any]:
 
 
 def _settled(parts: Parts, counted: list[_Found], key: re.Pattern[str] | None) -> tuple[list[_Found], list[Span]]:
-    """Return what counts of the answers and of the broken spans around and beside them."""
+    """Return the answers that count, and the broken spans that remain around and beside them."""
     text, unclosed = parts.text, parts.unclosed
     if key is None:
         return counted, [] if counted else parts.broken
@@ -511,7 +511,7 @@ def _repaired(
 
 
 def _chosen(counted: Sequence[_Found], shape: AnswerShape, prose: str) -> ReadAnswer:
-    """Return the one answer, or the two that differ."""
+    """Return the single answer, or a failure that shows two different ones."""
     first = counted[0]
     other = next((one for one in counted if _canonical(shape.same(one.answer)) != _canonical(shape.same(first.answer))), None)
     if other is None:
@@ -529,7 +529,7 @@ def _absence(parts: Parts, prose: str) -> str:
 
 
 def _contrast(one: str, other: str) -> str:
-    """Return two texts as a sentence quotes them, from a little before they differ."""
+    """Quote two texts for a sentence, starting shortly before they differ."""
     differs = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
     start = max(0, differs - _QUOTED // 2)
     return " and ".join(("..." if start else "") + _quoted(text[start:]) for text in (one, other))

@@ -1,9 +1,9 @@
-"""What serves a request: the rules of its World class, then the routes that every world has, by path and method.
+"""Routing table: the rules of a World class, then the routes that every world has, by path and method.
 
-1. Paths are matched as Starlette matches them: decoded, in order of declaration, the first whose method fits too.
-2. Unknown paths and wrong methods are served as well: they go to the referee, who calls them stray.
-3. In process `find` looks a request up; on a socket FastAPI's router does, in the same table (`worlds.core.served`).
-Starlette is loaded by whoever needs it: a game's turns are told by their path, and a host only starts containers.
+1. Paths are matched as in Starlette: decoded, in order of declaration, the first whose method fits too.
+2. Unknown paths and wrong methods are served as well: they go to the referee, which judges them as stray.
+3. In process `find` looks up a request; on a socket FastAPI's router does, in the same table (`worlds.core.served`).
+Starlette is imported lazily: turns of a game need no routing, and a host only starts containers.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ Serve = Callable[[Referee, Call], Reply]
 
 
 class Found(NamedTuple):
-    """What serves a request, and the parameters in its path."""
+    """The handler of a request, and the parameters in its path."""
 
     serve: Serve
     params: Mapping[str, str]
 
 
 class Route(NamedTuple):
-    """One rule, ready to be matched."""
+    """One compiled rule."""
 
     rule: Rule
     serve: Serve
     path: re.Pattern[str]
     name: str
     about: str
-    """What it is for, as its author says."""
+    """Description by its author."""
 
 
 NOWHERE = Found(lambda referee, call: referee.judge(call, None, None), {})
-"""What serves a path that no route has."""
+"""Handler for an unknown path."""
 
 MISUSED = Found(lambda referee, call: referee.judge(call, None, None, "this route has another method"), {})
-"""What serves a path whose routes have other methods."""
+"""Handler for a path whose routes have other methods."""
 
 _known: WeakKeyDictionary[type[World], tuple[Route, ...]] = WeakKeyDictionary()
-"""Routes by class, no longer than the class: one with path operations is made anew for every episode."""
+"""Routes by class, held weakly, because a class with path operations is created for every episode."""
 
 
 def find(cls: type[World], method: str, path: str) -> Found:
-    """What serves `method` on `path`, decoded, in worlds of this class; never nothing."""
+    """Return the handler of `method` on the decoded `path` for this class of worlds; never None."""
     otherwise = NOWHERE
     for route in routes(cls):
         if (match := route.path.match(path)) is None:
@@ -64,7 +64,7 @@ def find(cls: type[World], method: str, path: str) -> Found:
 
 
 def at_desk(method: str, path: str) -> Found | None:
-    """What serves it among the routes of the Turn protocol, which need no table; None for any other."""
+    """Return the handler for a route of the Turn protocol, which needs no table; None for any other."""
     if (method, path) in _DESK:
         return Found(_DESK[method, path], {})
     name = path.removeprefix("/turns/")
@@ -72,7 +72,7 @@ def at_desk(method: str, path: str) -> Found | None:
 
 
 def routes(cls: type[World]) -> tuple[Route, ...]:
-    """Every route of a World class: its own before the given ones; in a world with seats those of its turns come first."""
+    """Return every route of a World class: its own before the common ones; for a seated world, those of turns come first."""
     if cls not in _known:
         declared = [_declared(cls, rule, name) for rule, name in rules_of(cls)]
         turns, others = given()
@@ -82,7 +82,7 @@ def routes(cls: type[World]) -> tuple[Route, ...]:
 
 @cache
 def given() -> tuple[tuple[Route, ...], tuple[Route, ...]]:
-    """The routes that every world has: those of the Turn protocol, and the others."""
+    """Return the routes that every world has: those of the Turn protocol, and the others."""
     turns, others = (
         tuple(
             Route(Rule(method, path, "request", (), (), method == "POST"), serve, compiled(path), name, about)
@@ -94,7 +94,7 @@ def given() -> tuple[tuple[Route, ...], tuple[Route, ...]]:
 
 
 def compiled(path: str) -> re.Pattern[str]:
-    """A declared path as a pattern; `{name:any}` is the rest whatever it holds, line feeds too, which `{name:path}` is not."""
+    """Compile a declared path; `{name:any}` matches the rest including line feeds, unlike `{name:path}`."""
     from starlette.routing import compile_path  # noqa: PLC0415 - 60 ms, paid by who routes
 
     pattern = compile_path(starlettes(path))[0]
@@ -102,7 +102,7 @@ def compiled(path: str) -> re.Pattern[str]:
 
 
 def starlettes(path: str) -> str:
-    """A declared path with the convertors that Starlette has."""
+    """Return a declared path with Starlette's own convertors."""
     return path.replace(":any}", ":path}")
 
 
@@ -115,12 +115,12 @@ def _declared(cls: type[World], rule: Rule, name: str) -> Route:
 
 
 def _host_only(serve: Serve) -> Serve:
-    """A host-only route: for anybody else it does not exist."""
+    """Return a host-only handler; for other callers the route does not exist."""
     return lambda referee, call: serve(referee, call) if referee.is_host(call) else referee.judge(call, None, None)
 
 
 def _instruction(referee: Referee, call: Call) -> Reply:
-    """The instruction of this seed: the host's alone where there is one, and open where there is none, as under Harbor."""
+    """Return the instruction of this seed: to the host only if there is one, to any caller if not, as under Harbor."""
     alone = referee.world.setup.host_token is None
     return Reply(referee.world.instruction) if alone or referee.is_host(call) else referee.judge(call, None, None)
 

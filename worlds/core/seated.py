@@ -1,10 +1,10 @@
-"""A world whose agents sit at seats: each with its own system prompt, its own turns, and nobody else's.
+"""World whose agents have seats: each seat has its own system prompt and its own turns.
 
-1. A subclass says who sits there (`systems`) and how the game goes (`game`); `note` logs what happened in it.
+1. A subclass defines the system prompts (`systems`) and the course of the game (`game`); `note` logs events of the game.
 2. `GET /session`, `GET /turns` and `POST /turns/{id}` are the whole protocol. They cost nothing and are no steps: time moves
-   by the rules of the game.
-3. Under our harness they are the host's, who plays each seat apart; a seat's own token opens that seat and no other. Where
-   there is no host (under Harbor), or the host says so, they are open, and one agent holds every seat.
+by the rules of the game.
+3. Under the harness these routes belong to the host, which runs each seat separately; a seat's own token opens that seat only.
+Without a host (under Harbor), or with open turns, every caller may use them, and one agent holds every seat.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from worlds.core.turns import Game, TurnTable
 from worlds.core.world import World, WorldSetup
 
 SEAT_HEADER = "X-Parley-Seat"
-"""Carries the token of one seat."""
+"""Header that carries the token of one seat."""
 
 
 class SeatedWorld(World):
@@ -38,41 +38,44 @@ class SeatedWorld(World):
 
     @cached_property
     def texts(self) -> Texts:
-        """The texts of the family, those replaced that the set-up replaces; raises ManifestError for one that is refused."""
+        """The texts of the family, with the overrides of the setup; raises ManifestError for an invalid override."""
         return texts_of(self.manifest.family, self.setup.texts)
 
     def systems(self) -> Sequence[str]:
-        """The system prompt of every seat."""
+        """Return the system prompt of every seat."""
         raise NotImplementedError
 
     def public(self) -> Mapping[str, Any]:
-        """What every seat may know of the game, for programs that play."""
+        """Return the information about the game that every seat may have, for programs that play."""
         return {}
 
     def game(self) -> Game:
-        """The game, barrier by barrier."""
+        """Return the game as a generator of barriers."""
         raise NotImplementedError
 
     def ended(self) -> None:
-        """Answers that were waiting for others are evidence too."""
+        """Log the answers that were still waiting for others."""
         self.turns.abandon()
 
     def judge_submission(self, call: Call) -> Reply:
-        """There is none: the referee never asks."""
+        """Raise NotImplementedError; the referee never calls this, because a game has no submission."""
         raise NotImplementedError
 
     def note(self, what: str, seat: int | None = None, **data: Any) -> None:
-        """Log something that happened in the game."""
+        """Log an event of the game."""
         self.log.append(Noted(what=what, seat=seat, data=data), vt=self.now)
 
 
 def seat_token(host_token: str, seat: int) -> str:
-    """The token that opens one seat; whoever holds the host's can make it, and nobody else."""
+    """Return the token that opens one seat; it is derived from the host's token, which only the host holds."""
     return hmac.new(host_token.encode(), b"seat %d" % seat, hashlib.sha256).hexdigest()[:32]
 
 
 def seats_open_to(world: SeatedWorld, call: Call, *, is_host: bool) -> range | None:
-    """The seats that a caller may hold: all for the host, or where there is none or turns are open; one for its token."""
+    """Return the seats that a caller may hold; None if there are none.
+
+    The host holds all seats, and so does every caller without a host or with open turns. A seat's token opens that seat.
+    """
     everybody = range(len(world.seats))
     token, shown = world.setup.host_token, call.header(SEAT_HEADER)
     if is_host or token is None or world.setup.open_turns:

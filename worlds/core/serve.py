@@ -1,12 +1,11 @@
-"""The world container's process: one episode, its log on /state, its clock in a file, HTTP on port 8080.
+"""Process of the world container: one episode, its log in /state, its clock in a file, HTTP on port 8080.
 
-Started as `python3 -m worlds.core.serve` in the folder that holds server.py. The environment says which episode:
-PARLEY_SEED, PARLEY_KEY, PARLEY_OPTIONS (JSON object), PARLEY_HOST_TOKEN, PARLEY_STATE, PARLEY_CLOCK_FILE; with
-PARLEY_OPEN_TURNS=1 a game takes its turns from anybody, though there is a host. PARLEY_TEXTS (JSON object) holds texts that
-stand in the place of the family's own. PARLEY_BRIDGE=1 forks the bridge off, which takes stdin and stdout; a second start of
-Python would cost more than an episode's requests.
-The server adds no header of its own (no Date, no Server), so responses are the same bytes in every runtime.
-It listens in two places: the port, which whoever shares its network may crowd, and a path in its own /tmp for the bridge.
+It is started as `python3 -m worlds.core.serve` in the folder of server.py. The environment selects the episode: PARLEY_SEED,
+PARLEY_KEY, PARLEY_OPTIONS (JSON object), PARLEY_HOST_TOKEN, PARLEY_STATE, PARLEY_CLOCK_FILE. With PARLEY_OPEN_TURNS=1 a game
+accepts turns from any caller although there is a host. PARLEY_TEXTS (JSON object) overrides texts of the family.
+PARLEY_BRIDGE=1 forks the bridge, which takes over stdin and stdout; a second start of Python would take longer than the
+requests of an episode. The server adds no Date or Server header, so responses are identical bytes in every runtime. It
+listens on the port, which other containers of the network may flood, and on a Unix socket in its own /tmp for the bridge.
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ from worlds.core.world import World
 
 PORT = 8080
 MAX_HEAD = 65_536
-"""h11's limit on request line plus headers; above `wire.MAX_HEAD_BYTES`, so our own transports never meet it."""
+"""h11's limit on request line plus headers; above `wire.MAX_HEAD_BYTES`, so our own transports never reach it."""
 
 PATIENCE_S = 600
-"""Real seconds for which a connection may be silent, or half a request: an agent's clock is virtual."""
+"""Real seconds before an idle connection or a partial request times out; long, because an agent's clock is virtual."""
 
 FILES = 4096
-"""Open files that a world asks for, where it may have so many."""
+"""Limit on open files that a world requests, if the hard limit allows it."""
 
 
 def open_from_environment(folder: Path, environ: MutableMapping[str, str] = os.environ) -> World:
-    """The episode that the environment describes; its log is created anew and must not exist, and the token is taken out."""
+    """Open the episode that the environment describes and remove its token; the log file must not exist yet."""
     seed, key = setup_variables(environ)
     state = Path(environ.get("PARLEY_STATE", "/state"))
     log = os.open(state / "events.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
@@ -60,9 +59,9 @@ def open_from_environment(folder: Path, environ: MutableMapping[str, str] = os.e
 
 
 def write_clock(clock: VirtualClock, path: Path) -> None:
-    """Put virtual now where libfaketime reads it: beside, then renamed, so that no reader sees half a line.
+    """Write virtual now to the file that libfaketime reads; a rename makes the write atomic.
 
-    Seconds since 1970, which mean the same in every time zone a command may choose.
+    The value is in seconds since 1970, which are independent of the time zone that a command may choose.
     """
     beside = path.with_name(path.name + ".new")
     now_ms = int(clock.epoch.timestamp()) * 1000 + clock.elapsed_ms
@@ -85,7 +84,7 @@ def main() -> None:
 
 
 def fork_bridge() -> None:
-    """Hand stdin and stdout to a bridge of its own process; what the world prints is its last words, like its errors."""
+    """Fork the bridge, which takes over stdin and stdout; output of the world then goes to stderr."""
     if os.fork() == 0:
         os.environ.pop("PARLEY_HOST_TOKEN", None)
         bridge.main()
@@ -96,7 +95,7 @@ def fork_bridge() -> None:
 
 
 def serve(world: World, port: int = PORT, local: Path | None = None) -> None:
-    """Answer on `port`, and at the path `local`, until killed."""
+    """Serve on `port`, and on the Unix socket `local`, until killed."""
     server = guarded_server(
         ServedWorld(world), each=most_connections(), request_s=PATIENCE_S, timeout_keep_alive=PATIENCE_S, date_header=False,
         h11_max_incomplete_event_size=MAX_HEAD,
@@ -112,7 +111,7 @@ def serve(world: World, port: int = PORT, local: Path | None = None) -> None:
 
 
 def _listen_at(path: Path) -> socket.socket | None:
-    """A socket at a path that only this user may connect to; None where nothing may be made there."""
+    """Return a listening Unix socket that only this user may connect to; None if it cannot be created."""
     listening = socket.socket(socket.AF_UNIX)
     try:
         listening.bind(str(path))

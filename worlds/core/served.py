@@ -1,9 +1,9 @@
 """One episode as a FastAPI application: its router finds the route of a request, and the referee answers it.
 
-1. Every rule is one `RefereedRoute`, with path, method, name and description: what web developers look for, and OpenAPI.
-2. A route hands raw method, target, headers and body to the same function that is called in process (`worlds.core.app`).
-   Nothing of FastAPI's stands between: no parameters, no middleware, no redirect of slashes, no 404, 405 or 422 of its own.
-3. No route serves the OpenAPI document or pages about it: an agent learns of the API from its instruction.
+1. Every rule is one `RefereedRoute`, with path, method, name and description, as web developers and OpenAPI expect.
+2. A route passes raw method, target, headers and body to the function that is called in process (`worlds.core.app`). FastAPI
+adds nothing: no parameters, no middleware, no redirect of slashes, no 404, 405 or 422 of its own.
+3. No route serves the OpenAPI document or its pages; an agent learns of the API from its instruction.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
-"""As ASGI 3 has them."""
+"""Types of ASGI 3."""
 
 
 class ServedWorld(FastAPI):
-    """The application of one episode; raises ManifestError if a rule names a cost that task.toml does not."""
+    """Application of one episode; raises ManifestError if a rule names a cost that task.toml does not declare."""
 
     def __init__(self, world: World) -> None:
         cls = type(world)
@@ -41,11 +41,11 @@ class ServedWorld(FastAPI):
         self.router.routes.extend(RefereedRoute(route, self._serve) for route in routes(cls))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; the middleware that FastAPI would put around the router could answer in the referee's place."""
+        """Serve one request without FastAPI's middleware, which could answer in place of the referee."""
         await self.router(scope, receive, send)
 
     def openapi(self) -> dict[str, Any]:
-        """The routes as an OpenAPI document, those of a contributor's own app as that app describes them."""
+        """Return the routes as an OpenAPI document; the operations of a contributor's app keep that app's descriptions."""
         document = super().openapi()
         if self._operations is None:
             return document
@@ -68,7 +68,7 @@ class ServedWorld(FastAPI):
 
 
 class RefereedRoute(APIRoute):
-    """A route that FastAPI's router finds and the referee serves."""
+    """Route that FastAPI's router finds and the referee serves."""
 
     def __init__(self, route: Route, serve: Callable[[Found, Scope, Receive, Send], Awaitable[None]]) -> None:
         rule = route.rule
@@ -81,7 +81,7 @@ class RefereedRoute(APIRoute):
         self._route, self._serve = route, serve
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request whose path is this route's, and whose method may be another."""
+        """Serve a request whose path matches this route; its method may differ."""
         match = self._route.path.match(scope["path"])
         fits = match and scope["method"] == self._route.rule.method
         handler = Found(self._route.serve, match.groupdict()) if match and fits else MISUSED
@@ -89,16 +89,16 @@ class RefereedRoute(APIRoute):
 
 
 def openapi(world: World) -> dict[str, Any]:
-    """The routes of a world as an OpenAPI document, for contributors and fuzzers."""
+    """Return the routes of a world as an OpenAPI document, for contributors and fuzzers."""
     return ServedWorld(world).openapi()
 
 
 def _described() -> None:
-    """Never called: a route's endpoint is the referee."""
+    """Stand in as the endpoint of a route; never called, because the referee answers."""
 
 
 async def _whole(receive: Receive) -> bytes | None:
-    """The body of a request, None where its client left; of one that is too long no more than shows that."""
+    """Read the body of a request; None if the client disconnected. A body over the limit is not stored completely."""
     body = bytearray()
     while True:
         message = await receive()
@@ -112,14 +112,14 @@ async def _whole(receive: Receive) -> bytes | None:
 
 
 def _request(scope: Scope, body: bytes) -> WireRequest:
-    """The raw wire request behind an ASGI scope."""
+    """Convert an ASGI request to a raw wire request."""
     target = scope["raw_path"] + (b"?" + scope["query_string"] if scope["query_string"] else b"")
     headers = tuple((k.decode("latin-1"), v.decode("latin-1")) for k, v in scope["headers"])
     return WireRequest(scope["method"], target, headers, body)
 
 
 def _declared(rule: Rule) -> dict[str, Any]:
-    """The OpenAPI operation for what a rule declares, so that fuzzers know what to vary."""
+    """Return the OpenAPI operation for the declarations of a rule, so that fuzzers know which inputs to vary."""
     named = [("path", name, True) for name in re.findall(r"{(\w+)", rule.path)]
     named += [("query", name, False) for name in rule.query] + [("header", name, False) for name in rule.headers]
     operation: dict[str, Any] = {

@@ -1,8 +1,7 @@
-"""The public test kit: a whole world in this process, spoken to in raw bytes or through a synchronous httpx client.
+"""Public test kit: a whole world in this process, accessible in raw bytes or through a synchronous httpx client.
 
-`InProcess(world)` is a `Transport`: it hands a request to the app as a server would, without any event loop, because the app
-never waits for anything.
-`client(transport)` is the `api` that solutions receive (`worlds.core.clients`).
+`InProcess(world)` is a `Transport`: it passes a request to the app as a server would, without an event loop, because the app
+never blocks. `client(transport)` is the `api` that solutions receive (`worlds.core.clients`).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ __all__ = ["InProcess", "client", "world_in_process"]
 
 
 class InProcess:
-    """A world's app called directly: no sockets, no loop, one request after the other."""
+    """Transport that calls a world's app directly: no sockets, no event loop, one request at a time."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -39,23 +38,23 @@ class InProcess:
         return self.world.log.events
 
     def __call__(self, request: WireRequest) -> WireResponse:
-        """Send one request; raises WireError for what no client can send."""
+        """Send one request; raises WireError if no HTTP client could send it."""
         check_sendable(request)
         return self.send(request)
 
     def send(self, request: WireRequest) -> WireResponse:
-        """Send a request that was checked when it was made."""
+        """Send a request that has already been checked."""
         answer = self.app.answer(_as_served(request))
         return answer if request.method != "HEAD" else answer._replace(body=b"")
 
 
 def _as_served(request: WireRequest) -> WireRequest:
-    """The request as a server hands it on: names in lower case, framing headers added, no question mark without a query."""
+    """Return the request as a server receives it: lower-case names, framing headers, no question mark without a query."""
     headers = [(name.lower(), value) for name, value in request.headers]
     framed = (("host", API_HOST), *headers, ("content-length", str(len(request.body))))
     return WireRequest(request.method, request.target if request.query else request.path, framed, request.body)
 
 
 def world_in_process(folder: Path, *, seed: int = 0, overrides: Mapping[str, OptionValue] | None = None) -> InProcess:
-    """An episode of the task whose environment/api folder is `folder`."""
+    """Open an episode of the task whose environment/api folder is `folder`."""
     return InProcess(open_world(folder, seed=seed, overrides=overrides))

@@ -1,11 +1,11 @@
-"""The texts that the seats of a family are sent: its own, or others in their place.
+"""Texts that are sent to the seats of a family: its own, or overrides.
 
-1. A family's texts are the files of its folder texts/, Jinja templates. Its part `placeholders` says of each file what it may
-   name, what that is, and an example.
-2. Others may stand in their place (`harness run --templates`), file by file; what is not replaced is the family's own. A file
-   or a placeholder that the family does not have is refused by name, and so is a text that fails on the examples.
-3. Words from elsewhere run no code here, and end soon: they name placeholders, choose with `if`, go through given lists with
-   `for`, and nothing more. They are rendered in Jinja's sandbox, up to a limit.
+1. A family's texts are the Jinja templates in its folder texts/. Its part `placeholders` lists, for each file, the names it may
+use, with a description and an example.
+2. `harness run --templates` overrides texts file by file. Unknown files and unknown placeholders are refused by name, and so
+is a text that cannot be rendered with the examples.
+3. Overrides cannot run code and are bounded: they use placeholders, `if`, and `for` over given lists only. They are rendered in
+Jinja's sandbox, up to a limit.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from worlds.core.errors import ManifestError, WorldError
 from worlds.core.parts import part
 
 SUFFIX = ".md.j2"
-"""How the files of texts end."""
+"""Suffix of the files of texts."""
 
 MOST_BYTES = 100_000
-"""Of replaced texts as JSON: a world's process gets them in one variable of its environment, which Linux ends at 128 KiB."""
+"""Maximum size of overrides as JSON: a world's process receives them in one environment variable (Linux: 128 KiB)."""
 
 MOST_EXPANDED, MOST_RENDERED = 400_000, 4_000_000
-"""Characters of a text with all that it includes, and of what is sent of it."""
+"""Maximum characters of a text with its includes, and of a rendered text."""
 
 FILTERS = ("capitalize", "first", "join", "last", "length", "lower", "title", "trim", "upper")
-"""What a replaced text may apply: nothing that makes much of little."""
+"""Filters that an override may use; none of them makes a short value long."""
 
 _MAY_HOLD = (
     nodes.Template, nodes.Output, nodes.TemplateData, nodes.Include, nodes.If, nodes.For, nodes.Tuple, nodes.Name, nodes.Const,
@@ -45,26 +45,26 @@ _MAY_HOLD = (
 _LONGEST_SEPARATOR = 20
 
 _OF_A_WHOLE_TEXT: tuple[type[nodes.Node], ...] = (nodes.Extends, nodes.Block, nodes.Import, nodes.FromImport, nodes.Macro)
-"""Tags that mean something else in the middle of another text."""
+"""Tags whose meaning changes inside an included text."""
 
 
 class Placeholder(NamedTuple):
-    """What a text may name."""
+    """A name that a text may use."""
 
     doc: str
     example: Any
 
 
 Placeholders = Mapping[str, Mapping[str, Placeholder]]
-"""File -> name -> what it stands for."""
+"""File -> name -> placeholder."""
 
 
 _AT_ONCE = 1024
-"""Pieces of a text that are joined before its length is looked at."""
+"""Number of pieces of a text that are joined before its length is checked."""
 
 
 class Texts:
-    """The texts of one family as they are sent."""
+    """The texts of one family, ready to render."""
 
     def __init__(self, sources: Mapping[str, str]) -> None:
         self._environment = ImmutableSandboxedEnvironment(
@@ -78,7 +78,7 @@ class Texts:
         self._sources, self._compiled = sources, dict[str, Template]()
 
     def render(self, name: str, **values: Any) -> str:
-        """One text, without its suffix; raises WorldError where it cannot be rendered with these values."""
+        """Render one text by name, without its suffix; raises WorldError if it cannot be rendered with these values."""
         try:
             if name not in self._compiled:
                 self._compiled[name] = self._composed(name + SUFFIX)
@@ -89,7 +89,7 @@ class Texts:
             raise WorldError(f"{name}{SUFFIX} cannot be rendered: {error}") from None
 
     def _composed(self, file: str) -> Template:
-        """A text as a template, with the texts that it includes in their places."""
+        """Compile a text as a template, with its includes inlined."""
         if file not in self._sources:
             raise TemplateNotFound(file)
         environment = self._environment
@@ -100,7 +100,7 @@ class Texts:
 
 
 def _bounded(pieces: Iterator[str]) -> str:
-    """Join the pieces of a text; raises ValueError over the limit, however many there are."""
+    """Join the pieces of a text, however many there are; raises ValueError if they exceed the limit."""
     made, size = list[str](), 0
     while some := list(islice(pieces, _AT_ONCE)):
         made.append("".join(some))
@@ -111,13 +111,13 @@ def _bounded(pieces: Iterator[str]) -> str:
 
 
 class _InPlace(NodeTransformer):
-    """Puts included texts in their places once: Jinja looks a text up, and copies all values for it, whenever it is shown."""
+    """Transformer that inlines included texts once; Jinja would look each one up and copy all values at every rendering."""
 
     def __init__(self, environment: ImmutableSandboxedEnvironment, sources: Mapping[str, str], within: frozenset[str]) -> None:
         self._environment, self._sources, self._within = environment, sources, within
 
     def visit_Include(self, node: nodes.Include) -> nodes.Node:  # noqa: N802 - Jinja calls it by this name
-        """The body of the text that a tag names, in a scope of its own; a tag that says more than a name stays a tag."""
+        """Replace an include by the body of the text, in its own scope; leave a tag unchanged if it is more than a name."""
         file: str = node.template.value if isinstance(node.template, nodes.Const) else ""
         if file not in self._sources or file in self._within or not node.with_context:
             return node
@@ -129,14 +129,14 @@ class _InPlace(NodeTransformer):
 
 
 def placeholders(family: str) -> Placeholders | None:
-    """The files of a family's texts and what each may name; None where it has no texts that can be replaced."""
+    """Return the files of a family's texts with their placeholders; None if its texts cannot be overridden."""
     module = part("worlds", family, "placeholders")
     return module.PLACEHOLDERS if module else None
 
 
 @cache
 def own_texts(family: str) -> dict[str, str]:
-    """A family's own texts by the names of their files; raises WorldError where it has none."""
+    """Return a family's own texts by file name; raises WorldError if it has none."""
     module = part("worlds", family, "placeholders")
     if module is None:
         raise WorldError(f"the family {family!r} has no texts")
@@ -145,7 +145,7 @@ def own_texts(family: str) -> dict[str, str]:
 
 
 def texts_of(family: str, replaced: Mapping[str, str]) -> Texts:
-    """The texts of a family, some of them replaced; raises ManifestError for one that is refused."""
+    """Return the texts of a family with overrides; raises ManifestError for an invalid override."""
     return _texts(family, tuple(sorted(replaced.items())))
 
 
@@ -156,14 +156,14 @@ def _texts(family: str, replaced: tuple[tuple[str, str], ...]) -> Texts:
 
 
 def digest_of(replaced: Mapping[str, str]) -> str:
-    """What tells one set of replaced texts from another, "" where none is; names and words count, nothing else does."""
+    """Return a digest of the names and contents of overrides; "" if there are none."""
     if not replaced:
         return ""
     return hashlib.sha256(json.dumps(dict(replaced), sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 def check_texts(family: str, replaced: Mapping[str, str]) -> None:
-    """Raise ManifestError, with the file's name, for a text that cannot stand in the place of a family's own."""
+    """Raise ManifestError, with the file's name, for an invalid override of a family's text."""
     known = placeholders(family) or {}
     for name, text in replaced.items():
         if name not in known:
@@ -190,7 +190,7 @@ def check_texts(family: str, replaced: Mapping[str, str]) -> None:
 
 
 def _against(text: str, known: Placeholders, name: str) -> Iterator[str]:
-    """What speaks against a text by itself: words that Jinja cannot read, what it may not hold, names that are not known."""
+    """Yield the objections to a single text: syntax errors, forbidden constructs, unknown names."""
     try:
         tree = _parsed(text)
     except TemplateSyntaxError as error:
@@ -212,7 +212,7 @@ def _against(text: str, known: Placeholders, name: str) -> Iterator[str]:
 
 
 def _not_plain(tree: nodes.Template) -> Iterator[str]:
-    """What a text holds beside placeholders, `if`, `for` and the filters."""
+    """Yield the constructs of a text other than placeholders, `if`, `for` and the allowed filters."""
     for node in tree.find_all(nodes.Node):
         if isinstance(node, nodes.Filter):
             arguments = [one.value for one in (*node.args, *node.kwargs) if isinstance(one, nodes.Const)]
@@ -233,7 +233,7 @@ def _parsed(text: str) -> nodes.Template:
 
 
 class _Weights:
-    """How long texts are with all that they include, and how deep their loops stand in one another."""
+    """Length of each text with its includes, and nesting depth of its loops."""
 
     def __init__(self, sources: Mapping[str, str]) -> None:
         self._sources, self._known = sources, dict[str, tuple[int, int]]()

@@ -1,13 +1,12 @@
-"""Turns: a world with several seats asks, seats answer, and nobody's speed ever shows.
+"""Turns of a world with several seats: the world asks, seats answer, and the speed of a seat has no effect.
 
-1. A game is a generator that yields a barrier - the asks that are open together - and is sent what each seat answered.
-2. Answers are staged. One that its ask refuses is asked again at once, with the reason, while the other seats still think.
-3. When every seat has an answer that stands, the barrier closes: its turns are logged in (seat, attempt) order, and only then
-   does the game go on. So arrival order, latency and concurrency leave no trace.
-4. In a free talk the first answer closes its barrier: it alone is logged, the other turns are withdrawn, and the game goes on.
-   There the order in which answers arrive is the game itself, so only a host with a clock can play it (`harness host`).
-   Who thinks for long may answer a turn that was withdrawn meanwhile, if it has said nothing since: it is logged as it was
-   asked, so its name and text say what its seat had read.
+1. A game is a generator that yields a barrier, which is a set of asks that are open together, and receives the answers.
+2. Answers are staged. A refused answer is asked for again at once, with the reason, while the other seats still think.
+3. A barrier closes when every seat has an accepted answer. Its turns are logged in (seat, attempt) order, and the game goes
+on. So arrival order, latency and concurrency leave no trace.
+4. In free discussion the first answer closes its barrier: only that turn is logged, and the others are withdrawn. Arrival
+order matters there, so only a host with a clock can run it (`harness host`). A slow seat may still answer a withdrawn turn
+if it has said nothing since. Such a turn is logged as it was asked, so its name and text show what the seat had read.
 5. A turn is answered once. An answer to a turn that is not open changes nothing.
 """
 
@@ -21,24 +20,24 @@ from worlds.core.events import Turned
 from worlds.core.models import Strict
 
 NO_REPLY_CAUSES = frozenset({"timeout", "provider", "budget", "malformed", "declined", "context"})
-"""Why a seat may forfeit a turn; only the host can say so, since a world has no wall clock.
+"""Causes for which a seat may forfeit a turn; only the host can report them, because a world has no wall clock.
 
-`declined`: the seat's holder does not answer: a program without an answer to this kind of turn, or a person who left.
+`declined`: the seat's holder does not answer, for example a program that cannot answer this kind of turn, or a person who left.
 `context`: the seat's conversation is longer than its model's context.
 """
 
 
 class Answer(NamedTuple):
-    """What a seat replied, raw; a forfeit has no text and a cause."""
+    """The raw reply of a seat; a forfeit has an empty text and a cause."""
 
     text: str
     no_reply: str | None = None
     late: int = 0
-    """In a free talk, how many barriers were closed by others since the turn was opened."""
+    """In free discussion, the number of barriers that others closed since the turn was opened."""
 
 
 Answers = Mapping[int, Sequence[Answer]]
-"""By seat, every attempt of the barrier in order; the last one stands."""
+"""Seat -> all attempts of the barrier in order; the last one counts."""
 
 
 def _stands(_: Sequence[Answer]) -> str | None:
@@ -53,19 +52,19 @@ class Ask(NamedTuple):
     round: int
     text: str
     ephemeral: bool = False
-    """Whether this measures only: logged, but no part of the seat's conversation."""
+    """True if the turn is only a measurement: it is logged, but not part of the seat's conversation."""
 
     refuse: Callable[[Sequence[Answer]], str | None] = _stands
     free: bool = False
-    """Whether this is a free talk, in which the first answer closes the barrier; never beside asks that are not."""
+    """True in free discussion, in which the first answer closes the barrier; never mixed with other asks."""
 
 
 Game = Generator[Sequence[Ask], Answers, None]
-"""A game as a script; a barrier may not be empty, and asks each seat once."""
+"""A game as a generator; a barrier must not be empty, and asks each seat once."""
 
 
 class OpenTurn(Strict):
-    """A turn that waits for its answer, as its seat gets it."""
+    """A turn that waits for its answer, as its seat receives it."""
 
     id: str
     seat: int
@@ -75,14 +74,14 @@ class OpenTurn(Strict):
     text: str
     ephemeral: bool
     free: bool | None = None
-    """Set in a free talk: the first answer to any of the turns that are open withdraws the others."""
+    """Set in free discussion: the first answer to any of the open turns withdraws the others."""
 
 
 class OpenTurns(Strict):
-    """What GET /turns and POST /turns/{id} answer."""
+    """Response of GET /turns and POST /turns/{id}."""
 
     accepted: bool | None = None
-    """Whether the turn that was answered was open; None where none was."""
+    """True if the answered turn was open; None if no turn was answered."""
 
     turns: tuple[OpenTurn, ...]
     over: bool
@@ -92,14 +91,14 @@ _by_seat = attrgetter("seat")
 
 
 class _Withdrawn(NamedTuple):
-    """A turn of a free talk that an answer of somebody else withdrew."""
+    """A turn of a free discussion that was withdrawn because another seat answered."""
 
     barrier: int
     turn: OpenTurn
 
 
 class TurnTable:
-    """The open turns of one game; `log` gets each finished one."""
+    """The open turns of one game; `log` receives each finished one."""
 
     def __init__(self, game: Game, log: Callable[[Turned], object]) -> None:
         self._game, self._log = game, log
@@ -107,7 +106,7 @@ class TurnTable:
         self._staged: dict[int, list[tuple[OpenTurn, Answer]]] = {}
         self._open: dict[str, OpenTurn] = {}
         self._withdrawn: dict[str, _Withdrawn] = {}
-        """By id, those whose seats may still answer them."""
+        """Turn id -> withdrawn turn that its seat may still answer."""
 
         self._barrier = 0
         self.over = False
@@ -115,18 +114,18 @@ class TurnTable:
 
     @property
     def open(self) -> list[OpenTurn]:
-        """What is open now, by seat."""
+        """The open turns, sorted by seat."""
         return sorted(self._open.values(), key=_by_seat) if len(self._open) > 1 else [*self._open.values()]
 
     def seat_of(self, turn: str) -> int | None:
-        """Who is asked, by the id of a turn that can be answered; None for any other."""
+        """Return the seat of a turn that can be answered, by the turn's id; None for any other turn."""
         if turn in self._withdrawn:
             return self._withdrawn[turn].turn.seat
         asked = self._open.get(turn)
         return asked.seat if asked else None
 
     def answer(self, turn: str, answer: Answer) -> bool:
-        """Take one answer; False, and nothing changes, for a turn that is not open."""
+        """Accept one answer; return False, without any change, if the turn is not open."""
         if turn in self._withdrawn:
             opened, asked = self._withdrawn[turn]
             self._open = {name: one for name, one in self._open.items() if one.seat != asked.seat}
@@ -149,7 +148,7 @@ class TurnTable:
         return True
 
     def abandon(self) -> None:
-        """End the game where it stands: what was answered is logged, nothing is asked any more."""
+        """End the game now: log the staged answers and close all turns."""
         self._write()
         self._open.clear()
         self._withdrawn.clear()
@@ -180,7 +179,7 @@ class TurnTable:
                 )
 
     def _offer(self, answers: Answers | None) -> None:
-        """Let the game go on to its next barrier, or to its end."""
+        """Advance the game to its next barrier, or to its end."""
         try:
             asks = next(self._game) if answers is None else self._game.send(answers)
         except StopIteration:

@@ -1,10 +1,10 @@
-"""The one raw wire type: a request is its bytes, and nothing passes through a URL object that normalises it.
+"""Raw wire types: a request is its bytes, and no URL object normalises it.
 
-Tool calls, the bridge, the mutations and in-process calls all speak `WireRequest` and `WireResponse`.
-1. `check_sendable` refuses what no HTTP client can put on the wire, so that all runtimes refuse alike
-   (RFC 9112 section 3.2: a request target has no whitespace and no control characters).
-2. `to_json` and `from_json` are the bridge's line format; bodies travel as base64.
-3. A `Transport` is anything that turns a request into a response; a mutation or a recorder wraps another one.
+Tool calls, the bridge, the mutations and in-process calls all use `WireRequest` and `WireResponse`.
+1. `check_sendable` rejects requests that no HTTP client can send, so that all runtimes reject the same ones
+(RFC 9112 section 3.2: a request target has no whitespace and no control characters).
+2. `to_json` and `from_json` implement the bridge's line format; bodies are base64.
+3. A `Transport` is any callable from request to response; a mutation or a recorder wraps another transport.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from worlds.core.errors import WireError
 Headers = tuple[tuple[str, str], ...]
 
 API_HOST = "api:8080"
-"""Where a world is served in every runtime, so that signed links, logs and trace hashes are equal in all of them."""
+"""Address of a world in every runtime, so that signed links, logs and trace hashes are equal in all of them."""
 
 API_URL = f"http://{API_HOST}"
 
 HOST_HEADER = "X-Parley-Host"
-"""Carries the per-episode token on host-only calls; never logged."""
+"""Header that carries the per-episode token on host-only calls; never logged."""
 
 MAX_HEAD_BYTES = 49_152
-"""Longest request line plus headers; the server's own limit (64 KiB) is never reached."""
+"""Maximum size of request line plus headers; the server's own limit (64 KiB) is never reached."""
 
 MAX_BODY_BYTES = 1_048_576
-"""Longest request body; the app answers 413 above it."""
+"""Maximum size of a request body; the app answers 413 above it."""
 
 _TARGET = re.compile(rb"/[\x21-\x7e]*")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _COOKIES = "; "
-"""What two Cookie headers are joined with (RFC 6265 section 5.4 sends one; RFC 9113 section 8.2.3 joins several)."""
+"""Separator of joined Cookie headers (RFC 6265 section 5.4 sends one; RFC 9113 section 8.2.3 joins several)."""
 _FRAMING = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "expect"})
 
 
 class WireRequest(NamedTuple):
-    """One HTTP request as bytes: `target` is the raw request target, path and query undecoded."""
+    """One HTTP request as bytes: `target` is the raw request target, with path and query undecoded."""
 
     method: str
     target: bytes
@@ -56,42 +56,42 @@ class WireRequest(NamedTuple):
 
     @property
     def query(self) -> bytes:
-        """The raw target after the first question mark, or nothing."""
+        """The raw target after the first question mark, or empty."""
         return self.target.partition(b"?")[2]
 
     def header(self, name: str) -> str | None:
-        """The value of a header, by case-insensitive name; of one that was sent twice, both joined (RFC 9110 section 5.3)."""
+        """Return the value of a header by case-insensitive name, or None; repeated values are joined (RFC 9110 section 5.3)."""
         wanted = name.lower()
         values = [value for key, value in self.headers if key.lower() == wanted]
         return (_COOKIES if wanted == "cookie" else ", ").join(values) if values else None
 
     def with_header(self, name: str, value: str) -> WireRequest:
-        """This request with one more header at the end."""
+        """Return this request with one more header at the end."""
         return self._replace(headers=(*self.headers, (name, value)))
 
 
 class WireResponse(NamedTuple):
-    """One HTTP response: status, header list in the server's order, body bytes."""
+    """One HTTP response: status, headers in the server's order, body bytes."""
 
     status: int
     headers: Headers = ()
     body: bytes = b""
 
     def header(self, name: str) -> str | None:
-        """The first value of a header, by case-insensitive name."""
+        """Return the first value of a header, by case-insensitive name, or None."""
         return first_header(self.headers, name)
 
 
 class Transport(Protocol):
-    """The seam between an agent and a world."""
+    """Interface between an agent and a world."""
 
     def __call__(self, request: WireRequest) -> WireResponse:
-        """Send one request and return its answer; raises WireError for what cannot be sent."""
+        """Send one request and return its response; raises WireError if it cannot be sent."""
         ...
 
 
 def first_header(headers: Headers, name: str) -> str | None:
-    """The first value under `name`, compared without case, or None."""
+    """Return the first value of a header, by case-insensitive name, or None."""
     wanted = name.lower()
     return next((value for key, value in headers if key.lower() == wanted), None)
 
@@ -99,7 +99,7 @@ def first_header(headers: Headers, name: str) -> str | None:
 def request(
     method: str, target: str | bytes, *, headers: Mapping[str, str] | Iterable[tuple[str, str]] = (), body: bytes | str = b""
 ) -> WireRequest:
-    """Build a request from what a caller has at hand; raises WireError where `check_sendable` does."""
+    """Build a request and check it; raises WireError as `check_sendable` does."""
     pairs = headers.items() if isinstance(headers, Mapping) else headers
     made = WireRequest(
         method,
@@ -112,7 +112,7 @@ def request(
 
 
 def check_sendable(made: WireRequest) -> None:
-    """Raise WireError for a request that would not survive any HTTP client."""
+    """Raise WireError for a request that no HTTP client could send unchanged."""
     if not _TOKEN.fullmatch(made.method):
         raise WireError(f"method must be an HTTP token, not {made.method!r}")
     if not _TARGET.fullmatch(made.target):
@@ -127,7 +127,7 @@ def check_sendable(made: WireRequest) -> None:
 
 
 def to_json(made: WireRequest) -> dict[str, Any]:
-    """The bridge's form of a request."""
+    """Return a request in the bridge's line format."""
     return {
         "method": made.method,
         "target": made.target.decode("ascii"),
@@ -137,13 +137,13 @@ def to_json(made: WireRequest) -> dict[str, Any]:
 
 
 def from_json(line: Mapping[str, Any]) -> WireRequest:
-    """The request a bridge line stands for."""
+    """Parse a request from the bridge's line format."""
     pairs = tuple((str(k), str(v)) for k, v in line["headers"])
     return WireRequest(str(line["method"]), str(line["target"]).encode("ascii"), pairs, base64.b64decode(line["body"]))
 
 
 def response_to_json(answer: WireResponse) -> dict[str, Any]:
-    """The bridge's form of a response."""
+    """Return a response in the bridge's line format."""
     return {
         "status": answer.status,
         "headers": [list(pair) for pair in answer.headers],
@@ -152,7 +152,7 @@ def response_to_json(answer: WireResponse) -> dict[str, Any]:
 
 
 def response_from_json(line: Mapping[str, Any]) -> WireResponse:
-    """The response a bridge line stands for."""
+    """Parse a response from the bridge's line format."""
     pairs = tuple((str(k), str(v)) for k, v in line["headers"])
     return WireResponse(int(line["status"]), pairs, base64.b64decode(line["body"]))
 
@@ -172,7 +172,7 @@ def _check_header(name: str, value: str) -> None:
 
 
 def check_field(name: str, value: str) -> None:
-    """Raise WireError for a header field that is none (RFC 9110 section 5), in a request or a response."""
+    """Raise WireError for an invalid header field (RFC 9110 section 5), in a request or a response."""
     if not _TOKEN.fullmatch(name):
         raise WireError(f"header name must be an HTTP token, not {name!r}")
     if not _HEADER_VALUE.fullmatch(value) or value != value.strip(" \t"):

@@ -1,8 +1,8 @@
-"""A world is one episode's server: secrets drawn from the seed, rules as marked methods, one log.
+"""Base class of worlds: one episode's server, with secrets drawn from the seed, rules as marked methods, and one log.
 
-A task subclasses `World` (through its family's base), draws everything it needs in `prepare`, names the variables of its
-instruction in `facts`, and marks its rules with `get`/`post`/`put`. The referee in `worlds.core.referee` does the rest:
-it stamps, charges, judges and logs every request in one place.
+A task subclasses `World` (through its family's base), draws the instance in `prepare`, provides the variables of its
+instruction in `facts`, and marks its rules with `get`/`post`/`put`. The referee (`worlds.core.referee`) does the rest: it
+stamps, charges, judges and logs every request.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BUDGET_NOTE = (
     "You have {steps} requests and {seconds} seconds; `GET /clock` and waits are no requests. The submission can be made once, "
     "and is the last request. Every rule counts from the first request on: one that was broken is not made good by a later one."
 )
-"""The paragraph before it: what an agent may use, and that success is strict (paper, section 3.2)."""
+"""Paragraph on the budgets of an agent and on strict success (paper, section 3.2); it precedes TIME_NOTE."""
 
 TIME_NOTE = (
     "Time here is virtual. It moves by what each request costs, and by waiting on purpose: "
@@ -36,7 +36,7 @@ TIME_NOTE = (
     "`GET /clock` is free and returns the time in seconds as `virtual_time`; every response carries the same number in "
     "`X-Virtual-Time`, and the date in `Date`."
 )
-"""The paragraph that ends every instruction (DESIGN section 4)."""
+"""Last paragraph of every instruction (DESIGN section 4)."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ class WorldSetup:
     host_token: str | None = None
     folder: Path = Path()
     open_turns: bool = False
-    """Whether a game takes turns from anybody, though there is a host."""
+    """True if a game accepts turns from any caller although there is a host."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
-    """Texts that stand in the place of the family's own, by the names of their files."""
+    """Overrides of the family's texts, by file name."""
 
 
 class World:
@@ -61,7 +61,7 @@ class World:
 
     template: ClassVar[str] = "instruction.md.j2"
     takes_submission: ClassVar[bool] = True
-    """Whether POST /submission ends the episode; a game ends with its last turn."""
+    """True if POST /submission ends the episode; a game ends with its last turn instead."""
 
     def __init__(self, setup: WorldSetup, log: EventLog) -> None:
         self.setup, self.log = setup, log
@@ -81,15 +81,15 @@ class World:
         raise NotImplementedError
 
     def facts(self) -> Mapping[str, Any]:
-        """The variables of the instruction's template."""
+        """Return the variables of the instruction's template."""
         raise NotImplementedError
 
     def judge_submission(self, call: Call) -> Reply:
-        """The goal, as a Reply of kind goal, or a Violation."""
+        """Return the goal as a Reply of kind goal, or raise a Violation."""
         raise NotImplementedError
 
     def ended(self) -> None:
-        """The harness has ended the episode: log what is not logged yet."""
+        """Log any remaining events after the harness has ended the episode."""
 
     @property
     def now(self) -> int:
@@ -97,34 +97,34 @@ class World:
         return self.clock.elapsed_ms
 
     def knob(self, name: str) -> float:
-        """The value of a knob."""
+        """Return the value of a knob."""
         return float(self.options[name])
 
     def issued(self, artifact: str, expires_at: int, issued_at: int | None = None) -> None:
-        """Note, for the event of this request, that an artifact was handed out; times in virtual ms."""
+        """Record in this request's event that an artifact was handed out; times are in virtual ms."""
         issued_at = self.now if issued_at is None else issued_at
         self._issued.append(Issued(artifact=artifact, issued_at=issued_at, expires_at=expires_at))
 
     def used(self, artifact: str) -> None:
-        """Note, for the event of this request, which artifact it used."""
+        """Record in this request's event that it used an artifact."""
         self._used.append(artifact)
 
     def drain_notes(self) -> tuple[tuple[str, ...], tuple[Issued, ...]]:
-        """What `used` and `issued` noted since the last call; the referee puts it in the event."""
+        """Return and clear the notes of `used` and `issued`; the referee puts them in the event."""
         notes = tuple(self._used), tuple(self._issued)
         self._used, self._issued = [], []
         return notes
 
     def rules(self) -> Iterator[tuple[Rule, Any]]:
-        """Each declared rule with its bound handler, in order of definition."""
+        """Return an iterator over declared rules with their bound handlers, in order of definition."""
         return ((rule, getattr(self, name)) for rule, name in rules_of(type(self)))
 
     def template_folder(self) -> Path:
-        """Where the instruction's template lies: in the task's folder."""
+        """Return the folder of the instruction's template: the task's folder."""
         return self.setup.folder
 
     def worded(self) -> str:
-        """The instruction without its closing notes; raises WorldError for a template that cannot be rendered."""
+        """Render the instruction without its closing notes; raises WorldError if the template cannot be rendered."""
         path = self.template_folder() / self.template
         try:
             return _compiled(path.read_text(encoding="utf-8")).render(**self.facts())
@@ -132,7 +132,7 @@ class World:
             raise WorldError(f"{path}: the instruction cannot be rendered: {error}") from None
 
     def closing_notes(self) -> tuple[str, ...]:
-        """The paragraphs that end the instruction: budgets, then time."""
+        """Return the closing paragraphs of the instruction: budgets, then time."""
         budgets = self.manifest.budgets
         return BUDGET_NOTE.format(steps=budgets.steps, seconds=f"{budgets.virtual_seconds:g}"), TIME_NOTE
 
@@ -160,7 +160,7 @@ class World:
 
 
 def rules_of(cls: type[World]) -> Iterator[tuple[Rule, str]]:
-    """Each rule that a World class declares or inherits, with its method's name, in order of definition."""
+    """Yield each rule that a World class declares or inherits, with its method's name, in order of definition."""
     seen: set[str] = set()
     for base in reversed(cls.__mro__):
         for name, member in vars(base).items():
@@ -176,5 +176,5 @@ def _compiled(text: str) -> Template:
 
 
 def as_reply(result: Reply | Body) -> Reply:
-    """What a handler returned, as a Reply."""
+    """Convert a handler's result to a Reply."""
     return result if isinstance(result, Reply) else Reply(result)

@@ -1,1 +1,1 @@
-"""The hidden-profile family's world: seats that each hold a piece, votes before and after they talk in turns."""
+"""World of the hidden-profile family: each seat holds part of the facts, and votes before and after a discussion."""

@@ -1,9 +1,9 @@
-"""How a hidden-profile episode ended: everybody voted the key, or what was lost on the way, pooling before listening.
+"""Labels of a hidden-profile episode: all seats voted for the key, or why some did not.
 
-The reward is the share of seats whose final vote is the key. An episode's label is SUCCESS at reward 1.0, whatever each seat
-knew: a lucky vote shows in grounded accuracy, not here. Else the first of these that applies to a seat that did not vote the
-key: INVALID_VOTE, NOT_POOLED, NOT_HEARD; so NOT_HEARD says that every seat that failed could have known. OTHER is for
-scenarios that prove nothing (imported prose) and for sessions that broke off.
+The reward is the fraction of seats whose final vote is the key. The label is SUCCESS at reward 1.0, regardless of the knowledge
+of the seats: a lucky vote affects grounded accuracy only. Otherwise it is the first of these that applies to a seat that did
+not vote for the key: INVALID_VOTE, NOT_POOLED, NOT_HEARD. So NOT_HEARD means that every failed seat could have known. OTHER is
+for scenarios that prove nothing (imported prose) and for sessions that broke off.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ class Label(StrEnum):
 
     SUCCESS = "SUCCESS"
     NOT_POOLED = "NOT_POOLED"
-    """A seat that failed held and heard too little: its known facts do not entail the key."""
+    """The facts that a failed seat held or heard do not entail the key."""
 
     NOT_HEARD = "NOT_HEARD"
-    """The known facts of every seat that failed entail the key, and it voted something else."""
+    """The known facts of every failed seat entail the key, but it voted for another option."""
 
     INVALID_VOTE = "INVALID_VOTE"
-    """A seat's final vote was missing, or no option."""
+    """A seat's final vote was missing, or named no option."""
 
     OTHER = "OTHER"

@@ -1,7 +1,7 @@
-"""What every hidden-profile task has without saying it: its options (rulings, row X1), budgets and costs.
+"""Options, budgets and costs that all hidden-profile tasks share (rulings, row X1).
 
-Instruction variants (paper, Tables A1 and A2): one sentence more in the rules and in every turn of talk, never in a vote. The
-first five are a scale of agreeableness. Wordings are our own. Two concern one seat only.
+An instruction variant (paper, Tables A1 and A2) adds one sentence to the rules and to every turn of talk, never to a vote. The
+first five are a scale of agreeableness. The wording is our own. Two variants concern one seat only.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ VARIANTS: dict[str, str] = {
     "expert_roles": "",
     "secretary": "",
 }
-"""Variant -> the sentence that every seat is given."""
+"""Variant -> sentence for every seat."""
 
 ONE_SEAT: dict[str, str] = {
     "devils_advocate": "You are the devil's advocate: argue against whatever the others lean to.",
     "secretary": "You are the secretary: keep a running list of what has been said to be true, and repeat it when you speak.",
 }
-"""Variant -> the sentence that the first seat is given, and no other."""
+"""Variant -> sentence for the first seat only."""
 
 EXPERT = "Everybody knows whom to ask about what: {experts}."
-"""expert_roles: the sentence of every seat, the same for all (specification, 1.5: told publicly)."""
+"""Sentence of expert_roles, the same for all seats (specification, 1.5: told publicly)."""
 
 
 def sentence(variant: str, seat: int, topics: Mapping[int, str]) -> str:
-    """What a variant adds for a seat, empty for nothing; `topics`: what a seat's own facts touch most, where they touch any."""
+    """Return the sentence of a variant for a seat, or ""; `topics` maps seats to the main topic of their own facts."""
     if variant == "expert_roles":
         experts = ", ".join(f"Person {one + 1} about {topic}" for one, topic in sorted(topics.items()))
         return EXPERT.format(experts=experts) if experts else ""

@@ -1,6 +1,6 @@
-"""What the texts of a session may name: the placeholders of each file of texts/, what they are, and an example of each.
+"""Placeholders of each text of a session in texts/, with a description and an example.
 
-Everything that a seat may know and nothing else stands here: another seat's facts, the key and anybody's vote have no name.
+They cover everything that a seat may know and nothing else: there are none for another seat's facts, the key or any vote.
 """
 
 from __future__ import annotations
@@ -60,4 +60,4 @@ PLACEHOLDERS: Placeholders = {
         "given": Placeholder("what stood in a vote where the option belongs, empty for nothing", "the cellar"),
     },
 }
-"""By file. `_ballot` is included by those that ask for a vote."""
+"""Placeholders by file. Texts that ask for a vote include `_ballot`."""

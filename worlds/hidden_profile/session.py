@@ -1,26 +1,22 @@
-"""A session of a hidden-profile task: dealing, what seats are shown, talk, and votes.
+"""Session of a hidden-profile task: dealing, texts for seats, talk, and votes (paper, section 3; specification 1.2).
 
-A session: everybody votes alone, the group talks in rounds, everybody votes again (paper, section 3; specification 1.2).
+1. All seats vote alone, the group talks in rounds, then all vote again. Votes are asked together and kept secret. A vote
+that names no option is asked for once more, then counted as invalid.
+2. Talk is strictly in turn. In the first round a speaker reads the messages before it, later the latest message of each other
+seat, oldest first; a seat's own conversation contains everything earlier.
+3. If stances are polled, all seats are asked alone after each round; that turn only measures.
+4. Options change what is repeated (`heard`, `vote_view`, `remind_pre_vote`), what is told (`horizon`), what each half of talk
+is about (`exchange_decide`), and whether facts are read out first (`reveal_all`).
+5. A chat (`talk`) has no rounds: the first message is heard first, and each message withdraws the turns of the others, who are
+asked again at once. A reply of PASS says nothing. A seat that forfeits has left; a `timeout` closes the chat for all.
+6. On the structured track a message is text, cited facts, and a stance. Unknown handles are dropped and noted.
 
-1. Votes are asked together and shown to nobody. One that names no option is asked for once more, then counted as invalid.
-2. Talk is strictly in turn. In the first round a speaker hears those before it, later the latest message of each other seat,
-   oldest first; a seat's own conversation carries everything earlier.
-3. Where stances are polled, everybody is asked alone after each round; that turn only measures.
-4. Options change what is repeated (`heard`, `vote_view`, `remind_pre_vote`), what is told (`horizon`), what is talked about
-   when (`exchange_decide`), and whether facts are read out first (`reveal_all`).
-5. A chat (`talk`) has no rounds: whoever writes first is heard first, and each message withdraws the turns of the others, who
-   are asked again at once. A reply of PASS says nothing. A seat that forfeits has left, and one that forfeits as `timeout`
-   closes the chat for all.
-6. On the structured track a message is text, the facts that it rests on, and a stance. A handle that a seat neither holds nor
-   has heard is dropped and noted.
+A seat is shown the brief, its own facts, the options, and the messages. Texts never receive another seat's facts, the key, a
+weight, a rule's formal side, another seat's vote, or the rationale of an imported task, so these cannot leak.
 
-What a seat is shown: the brief, its own facts, the options, and what was said. What the texts are never given cannot leak:
-another seat's facts, the key, a weight, a rule's formal side, anybody else's vote, the rationale of an imported task.
-
-What is dealt, who sits where, in which order it is shown: every draw from its own stream of the seed. Of a deck, seeds 2j and
-2j + 1 are a pair: one has a hidden deal and one a manifest one, in an order that a stream of the pair decides. The hands that a
-task was authored with stay whole; who sits where is drawn. In the condition `full` everybody holds everything, in `shared_only`
-nobody more than what all share. Options are shown in one order per session.
+Every draw has its own stream of the seed. Of a deck, seeds 2j and 2j + 1 are a pair: one has a hidden deal and one a manifest
+one, in an order that a stream of the pair decides. Hands stay as the author wrote them; seats are drawn. In the condition
+`full` all seats hold all facts, in `shared_only` only the shared ones. Options have one order per session.
 """
 
 from __future__ import annotations
@@ -56,19 +52,19 @@ class Deal:
     """One session's deal; seats count from 0."""
 
     people: tuple[int, ...]
-    """By seat: which of the scenario's hands (from 1) it has."""
+    """For each seat, the number (from 1) of its hand in the scenario."""
 
     hands: tuple[tuple[str, ...], ...]
-    """By seat: ids of its facts, in the order shown."""
+    """For each seat, the ids of its facts, in the order shown."""
 
     options: tuple[str, ...]
-    """Ids, in the order shown."""
+    """Option ids, in the order shown."""
 
 
 def draw(deck: Deck, how: str, chance: Chance, seed: int) -> tuple[Kind, str]:
-    """The kind of deal that a seed has, and which of these: `how` is hidden, manifest or mixed.
+    """Draw the kind and the versions of a seed's deal; `how` is hidden, manifest or mixed.
 
-    Seed 0 is a hidden deal in any mixture: it is the one seed that other harnesses play.
+    Seed 0 is a hidden deal in any mixture, because it is the only seed that other harnesses run.
     """
     turned = chance.paired("kind").below(2) if seed > 1 else 0
     kind = next((kind for kind in KINDS if kind == how), KINDS[(seed + turned) % 2])
@@ -102,7 +98,7 @@ _SHOWN = (
     "rounds", "talk", "minutes", "track", "horizon", "heard", "vote_view", "exchange_decide", "exchanging", "reveal_all",
     "stakes", "variant",
 )  # fmt: skip
-"""The settings of a session that its texts may name."""
+"""Settings of a session that its texts may name."""
 
 
 class SessionView:
@@ -113,36 +109,36 @@ class SessionView:
         self._topics = {seat: topic for seat in range(scenario.agents) if (topic := self._topic(seat))}
 
     def system(self, seat: int) -> str:
-        """The rules of a seat, with its facts."""
+        """Return the rules of a seat, with its facts."""
         facts = [self._scenario.by_id[fact].text for fact in self._dealt.hands[seat]]
         return self._render("system", seat, brief=self._scenario.brief, facts=facts)
 
     def pre_vote(self, seat: int) -> str:
-        """The first vote, before anybody has spoken."""
+        """Return the text of the first vote, before the talk."""
         return self._render("pre_vote", seat)
 
     def turn(self, seat: int, number: int, said: Sequence[Said], reminder: str = "") -> str:
-        """A turn of talk; `said` is what this seat is to read, `reminder` its own first vote where it is reminded of it."""
+        """Return the text of a turn of talk; `said` is what this seat reads, `reminder` its own first vote or ""."""
         return self._render("turn", seat, number=number, said=_lines(said), reminder=reminder)
 
     def chat(self, seat: int, said: Sequence[Said]) -> str:
-        """An invitation to say something in the chat; `said` is what is new to this seat."""
+        """Return an invitation to speak in the chat; `said` are the messages that are new to this seat."""
         return self._render("chat", seat, said=_lines(said))
 
     def poll(self, seat: int, said: Sequence[Said]) -> str:
-        """The question where a seat stands after a round, asked of it alone."""
+        """Return the question for a seat's stance after a round."""
         return self._render("poll", seat, said=_lines(said))
 
     def post_vote(self, seat: int, said: Sequence[Said]) -> str:
-        """The second vote, after the talk."""
+        """Return the text of the second vote, after the talk."""
         return self._render("post_vote", seat, said=_lines(said))
 
     def again(self, given: str, problem: str) -> str:
-        """Return the question for a vote that is not valid; `problem` is why it was not read, where that is known."""
+        """Return the question that repeats an invalid vote; `problem` is the reason why it was not read, if known."""
         return refusal(problem) + self._render("again", None, given=given[:80])
 
     def _render(self, name: str, seat: int | None, **values: Any) -> str:
-        """A text for one seat, or for any; what it may name stands in `placeholders`."""
+        """Render a text for one seat, or for any; `placeholders` lists its variables."""
         shown = {one: getattr(self._settings, one) for one in _SHOWN}
         if seat is not None:
             values |= {"person": seat + 1}
@@ -151,14 +147,14 @@ class SessionView:
         return self._texts.render(name, people=self._scenario.agents, options=options, extra=extra, **shown, **values)
 
     def _topic(self, seat: int) -> str:
-        """The option that a seat's own facts touch most, for expert roles."""
+        """Return the label of the option that a seat's own facts concern most, for expert roles; "" if there is none."""
         own = [self._scenario.by_id[fact] for fact in self._dealt.hands[seat] if self._scenario.by_id[fact].scope == "private"]
         touched = [option for fact in own for option in fact.about]
         return self._scenario.label(max(self._dealt.options, key=touched.count)) if touched else ""
 
 
 def _lines(said: Sequence[Said]) -> list[Said]:
-    """Messages as they are shown, with the numbers of who said them."""
+    """Return messages in the form in which they are shown, with the numbers of their speakers."""
     return [(seat + 1, quoted(text)) for seat, text in said]
 
 
@@ -169,12 +165,12 @@ Talking = Generator[Sequence[Ask], Answers, bool]
 
 
 MOST_SAID = 200
-"""Messages of one seat in a chat, after which it is not asked again: the paper's groups of people sent 53 on average."""
+"""Maximum number of messages of one seat in a chat; the paper's groups of people sent 53 on average."""
 
 
 @dataclass
 class GroupSession:
-    """One session; `note(what, seat, **data)` hears everything, `spend(cost)` moves virtual time."""
+    """One session; `note(what, seat, **data)` logs events, `spend(cost)` advances virtual time."""
 
     scenario: Scenario
     settings: Settings
@@ -184,14 +180,14 @@ class GroupSession:
     texts: Texts
     messages: list[Said] = field(default_factory=list)
     public: dict[str, str] = field(default_factory=dict)
-    """Handle that everybody knows -> fact, on the structured track."""
+    """Handle that all seats know -> fact, on the structured track."""
 
     stances: dict[int, str] = field(default_factory=dict)
     _notices: dict[int, str] = field(default_factory=dict)
-    """By seat, the line that says what of its last reply in talk was not read."""
+    """For each seat, the line on the part of its last reply in talk that was not read."""
 
     last_round: int = 0
-    """How many messages there were before the round that was opened last."""
+    """Number of messages before the current round."""
 
     def __post_init__(self) -> None:
         self.view = SessionView(self.scenario, self.settings, self.dealt, self.texts)
@@ -202,7 +198,7 @@ class GroupSession:
         return range(self.scenario.agents)
 
     def play(self) -> Game:
-        """Both votes and the talk between them."""
+        """Run both votes and the talk between them."""
         ballots = yield from self._vote("PRE_VOTE", self.view.pre_vote)
         if self.settings.reveal_all:
             self._reveal()
@@ -215,7 +211,7 @@ class GroupSession:
         self.note("session_end")
 
     def _rounds(self, ballots: dict[int, Ballot]) -> Polling:
-        """All rounds of talk, or as many as it takes until nothing moves any more."""
+        """Run all rounds of talk, or stop early once nothing changes any more."""
         for number in range(1, self.settings.rounds + 1):
             settled = yield from self._round(number, ballots)
             if self.settings.stance_poll:
@@ -225,10 +221,10 @@ class GroupSession:
                 break
 
     def _chat(self) -> Chatting:
-        """A free talk. A seat's turns count its own messages from 1, and each shows what it has not read when it is asked."""
+        """Run a free discussion. A seat's turns count its own messages from 1; each shows the messages that are new to it."""
         present, said, read = list(self.seats), dict.fromkeys(self.seats, 0), dict.fromkeys(self.seats, 0)
         so_far: list[int] = []
-        """How many messages there were, each time that seats were asked."""
+        """Number of messages at each time that seats were asked."""
 
         while present:
             self.spend("turn")
@@ -253,7 +249,7 @@ class GroupSession:
         return self._notices.get(seat, "") + self.view.chat(seat, self._new_to(seat, since))
 
     def _new_to(self, seat: int, since: int) -> list[Said]:
-        """Return what others said that this seat has not read; everything where all is to be heard."""
+        """Return the messages of others that are new to this seat; all messages if the settings say so."""
         if self.settings.heard == "all":
             return list(self.messages)
         return [said for said in self.messages[since:] if said[0] != seat]
@@ -277,7 +273,7 @@ class GroupSession:
         return None if valid or len(answers) > 1 else self.view.again(ballot.given, ballot.problem)
 
     def _round(self, number: int, ballots: dict[int, Ballot]) -> Talking:
-        """One round of talk; whether nothing moves any more: the same stance by all as before, and no fact that is new."""
+        """Run one round of talk; return True if all seats kept one common stance and no new fact was cited."""
         before, heard = dict(self.stances), len(self.public)
         self.last_round = len(self.messages)
         for seat in self.seats:
@@ -290,7 +286,7 @@ class GroupSession:
         return agreed and before == self.stances and heard == len(self.public)
 
     def _poll(self, number: int) -> Polling:
-        """Ask everybody alone where they stand; a reply that names no option counts as none and is not asked for again."""
+        """Ask all seats alone for their stance; a reply that names no option counts as none and is not retried."""
         self.spend("vote")
         texts = [self.view.poll(seat, self._read_by(seat)) for seat in self.seats]
         answers = yield [Ask(seat, "POLL", number, texts[seat], ephemeral=True) for seat in self.seats]
@@ -304,7 +300,7 @@ class GroupSession:
         return f"{label}. {ballot.rationale}".strip() if label else ""
 
     def _reveal(self) -> None:
-        """Read out everybody's own facts, as messages of theirs."""
+        """Read out the own facts of all seats, as their messages."""
         for seat in self.seats:
             own = [fact for fact in self.dealt.hands[seat] if self.scenario.by_id[fact].scope != "shared"]
             if own:
@@ -312,7 +308,7 @@ class GroupSession:
             self.note("reveal", seat, facts=own)
 
     def _read_by(self, seat: int) -> list[Said]:
-        """The latest message of each other seat, oldest first; everything where all is to be heard."""
+        """Return the latest message of each other seat, oldest first; all messages if the settings say so."""
         if self.settings.heard == "all":
             return list(self.messages)
         latest: dict[int, Said] = {}
@@ -351,7 +347,7 @@ class GroupSession:
 
 
 def outline(session: GroupSession) -> dict[str, Any]:
-    """Return what a judge must know of a session before it begins."""
+    """Return everything that a validator needs about a session before it begins."""
     dealt = session.dealt
     return {
         "scenario": session.scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True),

@@ -1,6 +1,6 @@
-"""The world of every hidden-profile task: a scenario file in its folder, and nothing else, makes the session.
+"""World of every hidden-profile task; the scenario file in the task's folder defines the whole session.
 
-The seed drives the deal, the orders in which facts and options are shown, and the virtual date: another seed, another session.
+The seed determines the deal, the orders in which facts and options are shown, and the virtual date.
 """
 
 from __future__ import annotations
@@ -40,37 +40,37 @@ class HiddenProfileWorld(SeatedWorld):
         self._session = GroupSession(self.scenario, self.settings, dealt, self.note, self._spend, self.texts)
 
     def facts(self) -> Mapping[str, Any]:
-        """Return what the instruction tells."""
+        """Return the variables of the instruction."""
         return {"people": self.scenario.agents, "title": self.scenario.title, **self._length()}
 
     def _length(self) -> Mapping[str, Any]:
-        """Return how long the talk is."""
+        """Return the length of the talk."""
         return {"rounds": self.settings.rounds, "talk": self.settings.talk, "minutes": self.settings.minutes}
 
     def worded(self) -> str:
-        """One instruction serves the family."""
+        """Render the instruction, which the whole family shares."""
         return self.texts.render("instruction", **self.facts())
 
     def closing_notes(self) -> tuple[str, ...]:
-        """Return what time and requests are here."""
+        """Return the closing note on time and requests."""
         return (CLOSING.format(steps=self.manifest.budgets.steps),)
 
     def systems(self) -> Sequence[str]:
-        """Each person's rules and facts."""
+        """Return the system prompt of every seat, with its facts."""
         return [self._session.view.system(seat) for seat in self._session.seats]
 
     def public(self) -> Mapping[str, Any]:
-        """Return what a program may know: the shape of the session."""
+        """Return the public data for programs: the shape of the session."""
         chat = {"talk": "chat", "minutes": self.settings.minutes} if self.settings.talk == "chat" else {}
         return {"people": self.scenario.agents, "rounds": self.settings.rounds, "track": self.settings.track, **chat}
 
     def game(self) -> Game:
-        """The session, after a first note of everything that a judge has to know."""
+        """Return the session, after logging a first note with everything that a validator needs."""
         self.note("session_start", None, **outline(self._session), **({"deal": self.drawn} if self.drawn else {}))
         return self._session.play()
 
     def _drawn(self, read: Deck | Scenario) -> Scenario:
-        """The scenario of this session: a deal of the deck, or the file's own."""
+        """Return the scenario of this session: a deal of the deck, or the file's own."""
         if isinstance(read, Scenario):
             if self.settings.size not in {0, read.agents}:
                 raise ValueError(f"{read.id} is for {read.agents} people, not for {self.settings.size}: it is no deck")

@@ -16,4 +16,4 @@ PROTOCOLS: dict[str, Callable[[Seat], TypedClient]] = {
     "dsm-private": dsm_private,
     "dsm-private-exhaustive": dsm_private_exhaustive,
 }
-"""Name -> what makes a seat of the protocol."""
+"""Name -> factory for a seat of the protocol."""

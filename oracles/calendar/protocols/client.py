@@ -1,13 +1,13 @@
-"""What all typed protocols share: a seat that reads its texts, talks in JSON messages, and decides by one batch.
+"""Base class of all typed protocols: a seat that parses its texts, talks in JSON messages, and decides by one batch.
 
-A protocol adds two things: `talk`, which answers the mail of a turn with messages, and `decide`, which names the batch. Both
-are pure policies over what this seat has seen.
+A protocol adds `talk`, which answers the mail of a turn with messages, and `decide`, which returns the batch. Both are pure
+policies over what this seat has seen.
 
-In profile `paper` mail is read in cheap talk only, as the published clients do: what arrives with a decision waits for the next
-talk, which may be another round's. In profile `text` it is read where it arrives.
+In profile `paper` mail is read in cheap talk only, as in the published clients: mail that arrives with a decision waits for the
+next talk, possibly in another round. In profile `text` it is read on arrival.
 
-Reads what every seat is shown: the round's meeting, the own calendar, the mail. A typed protocol has no other eyes. Most texts
-hold little of this, so what cannot be there is not looked for: finding a few letters costs a tenth of a pattern.
+The parser reads only what every seat is shown: the round's meeting, the own calendar, the mail. Most texts hold little of this,
+so substring tests skip the patterns, which are ten times slower.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SWEEP = re.compile(r"^Phase: CHEAP_TALK.*, turn (\d+) of (\d+);", re.MULTILINE)
 
 
 class Facts(NamedTuple):
-    """The meeting that a text is about."""
+    """The meeting that a text concerns."""
 
     meeting: int
     participants: tuple[int, ...]
@@ -37,17 +37,17 @@ class Facts(NamedTuple):
 
 
 class Mail(NamedTuple):
-    """One message as it arrived; `payload` is the JSON object of its first line, empty where that is none."""
+    """One message as it arrived; `payload` is the JSON object in its first line, else empty."""
 
     sender: int
     meeting: int
     payload: Mapping[str, Any]
     text: str = ""
-    """All that it says, later lines set in as they are shown."""
+    """The whole message, with later lines indented as shown."""
 
 
 def read_meeting(text: str) -> Facts | None:
-    """The meeting that a text announces, or None."""
+    """Return the meeting that a text announces, or None."""
     match = _MEETING.search(text) if "\nMeeting M" in text else None
     if match is None:
         return None
@@ -55,7 +55,7 @@ def read_meeting(text: str) -> Facts | None:
 
 
 def read_mail(text: str) -> list[Mail]:
-    """Every message in a text, in the order in which they arrived."""
+    """Return every message in a text, in order of arrival."""
     first = text.find("[1] From agent ")
     letters = _MAIL.findall(text, first) if first >= 0 else ()
     return [
@@ -64,26 +64,26 @@ def read_mail(text: str) -> list[Mail]:
 
 
 def read_calendar(text: str) -> Cells | None:
-    """The calendar in a text, or None where it shows none."""
+    """Return the calendar in a text, or None if it shows none."""
     first = text.find("\nSlot ")
     return _cells(text[first:].partition("\n\n")[0]) if first >= 0 else None
 
 
 def read_round(text: str) -> int | None:
-    """The number of the round that a text opens, or None."""
+    """Return the number of the round that a text opens, or None."""
     match = _ROUND.match(text)
     return int(match[1]) if match else None
 
 
 def read_sweep(text: str) -> tuple[int, int] | None:
-    """Return which turn of cheap talk this is and how many there are at most, from 1; None in another phase."""
+    """Return the number of this turn of cheap talk, from 1, and the maximum; None in another phase."""
     match = _SWEEP.search(text)
     return (int(match[1]), int(match[2])) if match else None
 
 
 @lru_cache(maxsize=1024)
 def _cells(block: str) -> Cells | None:
-    """One calendar; it is shown many times before it changes."""
+    """Parse one calendar; cached, because it is shown many times before it changes."""
     return read_lines(block) or None
 
 
@@ -103,18 +103,18 @@ Outgoing = tuple[int, Payload]
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Who plays, and what every seat may know (GET /session)."""
+    """The seat, and the public information for every seat (GET /session)."""
 
     number: int
     agents: int
     slots: int
     profile: str = "text"
     sigma: Mapping[int, float] = field(default_factory=dict)
-    """SD-MAP's weight of each agent; 1 where none is given."""
+    """SD-MAP's weight of each agent; 1 by default."""
 
 
 class AskedTurn(Protocol):
-    """What a seat reads of the turn that it is asked."""
+    """The parts of a turn that a seat reads."""
 
     @property
     def phase(self) -> str:
@@ -123,17 +123,17 @@ class AskedTurn(Protocol):
 
     @property
     def attempt(self) -> int:
-        """From 1: how often the seat was asked this."""
+        """Number of the attempt, from 1."""
         ...
 
     @property
     def text(self) -> str:
-        """What the world says."""
+        """The world's text."""
         ...
 
 
 class TypedClient:
-    """One seat of a typed protocol; `reply` is all that the world ever sees of it."""
+    """One seat of a typed protocol; the world only sees the results of `reply`."""
 
     def __init__(self, seat: Seat) -> None:
         self.seat, self.me = seat, seat.number
@@ -143,10 +143,10 @@ class TypedClient:
         self.calendar: Cells = ()
         self.round = 0
         self._waiting: list[Mail] = []
-        """Mail that came after the talk; only profile `paper` keeps any."""
+        """Mail that came after the talk; used in profile `paper` only."""
 
     def reply(self, turn: AskedTurn) -> str:
-        """The reply to one turn."""
+        """Return the reply to one turn."""
         text, phase = turn.text, turn.phase
         self._look(text)
         mail = self._mail(text, phase)
@@ -159,37 +159,37 @@ class TypedClient:
         return _written({"thinking": "", "actions": actions})
 
     def begin(self) -> None:
-        """A round has begun in which this seat takes part, or was written to."""
+        """Handle the start of a round in which this seat takes part, or received a message."""
 
     def talk(self, mail: Sequence[Mail]) -> list[Outgoing]:
-        """Messages in answer to the mail of one turn."""
+        """Return the messages that answer the mail of one turn."""
         raise NotImplementedError
 
     def decide(self, mail: Sequence[Mail], attempt: int) -> list[dict[str, Any]]:
-        """The batch; `attempt` counts from 1."""
+        """Return the batch; `attempt` counts from 1."""
         raise NotImplementedError
 
     def volunteer(self, mail: Sequence[Mail], attempt: int) -> list[dict[str, Any]]:
-        """Return what an outsider moves."""
+        """Return the moves of an outsider."""
         return []
 
     @property
     def paper(self) -> bool:
-        """Whether this seat does as the published code does, its faults included."""
+        """True if this seat behaves like the published code, including its faults."""
         return self.seat.profile == "paper"
 
     @property
     def initiator(self) -> int:
-        """The participant with the lowest id, whoever speaks first; -1 before any meeting was seen."""
+        """The participant with the lowest id, regardless of the order of speakers; -1 before the first meeting."""
         return min(self.facts.participants, default=-1)
 
     @property
     def others(self) -> list[int]:
-        """The participants but this seat, ascending."""
+        """The other participants, ascending."""
         return [agent for agent in self.facts.participants if agent != self.me]
 
     def free(self) -> list[int]:
-        """The free slots of the own calendar."""
+        """Return the free slots of the own calendar."""
         return [slot for slot, item in enumerate(self.calendar) if item is None]
 
     def _mail(self, text: str, phase: str) -> list[Mail]:
@@ -213,17 +213,17 @@ class TypedClient:
 
 
 def whole(value: Any) -> int | None:
-    """A number from a message that may count slots or costs: not negative, no boolean, no fraction; None for all else."""
+    """Return a value of a message as a number of slots or costs; None unless it is a non-negative integer."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def schedule(meeting: int, slot: int) -> dict[str, Any]:
-    """The action that writes a meeting."""
+    """Return the action that schedules a meeting."""
     return {"type": "schedule", "meeting_id": meeting, "slot": slot}
 
 
 def reschedule(item: Item, source: int, target: int, meeting: int) -> dict[str, Any]:
-    """The action that moves an item to make room for a meeting."""
+    """Return the action that moves an item to make room for a meeting."""
     return {
         "type": "reschedule", "item_id": item.id, "from_slot": source, "to_slot": target,
         "justification": f"room for M{meeting}",

@@ -1,24 +1,23 @@
 """DSM: the initiator offers plans, all answer with satisfaction levels, the best plan is announced (paper, Appendix D.3).
 
-1. `proposals` go to all responders and to third parties whose meetings a plan moves; the best own levels are offered first.
-2. `scores` come back; third parties look at their own moves alone, and a plan that moves nothing of theirs suits them fully.
-3. `decision` names the plan that ranks first, if it suits everybody. If none does the next untried plans are offered: `welfare`
-   until none is left, `private` only while an offer is worth more than none (U > -beta), which its theta rules out after the
-   first. Then `fail` goes out, and everybody sends an empty batch.
-4. Participants carry the plan out in DECISION and third parties in VOLUNTARY; both commit together, so an earlier meeting that
-   makes room moves on all its calendars at once or nowhere.
+1. `proposals` go to all responders, and to third parties whose meetings a plan moves; the best own levels are offered first.
+2. `scores` come back; third parties score only their own moves, and a plan that moves none of their items gets the top level.
+3. `decision` names the best plan if it suits every scorer. Otherwise the next untried plans are offered: `welfare` until none
+is left, `private` only while an offer has a higher utility than none (U > -beta), which its theta excludes after the first.
+Then `fail` is sent, and every seat sends an empty batch.
+4. Participants carry the plan out in DECISION and third parties in VOLUNTARY. Both commit together, so an earlier meeting that
+makes room moves on all its calendars at once or not at all.
 
-Profile `paper` does what the published client does, as the reference games show: one offer, whose best plan is announced even
-if it suits nobody; who cannot follow guesses, as `_guess` says; and plans are scored `trusting` (see `dsm_scoring`).
+Profile `paper` behaves like the published client in the reference games: one offer, whose best plan is announced even if it
+suits no seat; seats that cannot follow it guess (`_guess`); plans are scored `trusting` (see `dsm_scoring`).
 
-How many plans to offer at once: the size that maximises expected utility (paper, Appendix D.3). U(L) = q v + w q - theta c L -
-beta (1 - q), where q = 1 - (1 - p)^L is the chance that one of L plans suits everybody, v the mean own level of the L best, and
-p a guess from the own calendar alone: everybody is as busy as I am. More offers find a plan sooner and tell more; theta against
-beta is the dial between the two.
+The number of plans in an offer maximises expected utility (paper, Appendix D.3): U(L) = q v + w q - theta c L - beta (1 - q).
+q = 1 - (1 - p)^L is the probability that one of L plans suits all, v the mean own level of the L best, and p an estimate from
+the own calendar: all others are assumed to be as busy. More offers find a plan sooner and reveal more; theta against beta sets
+the balance.
 
-The initiator's sheet for one meeting: what was offered, who has answered, and which plan is best. A plan is scored by everybody
-whom it touches: the participants, and third parties with a meeting that it moves. Plans rank by how far their scorers are from
-the best level, all together; one that suits everybody goes before any that does not.
+`Tally` records offers and answers for one meeting. A plan is scored by the participants, and by third parties with a meeting
+that it moves. Plans rank by the total distance of their scores from the top level; feasible plans rank first.
 """
 
 from __future__ import annotations
@@ -44,38 +43,38 @@ class Tally:
         self._waiting: set[int] = set()
         self.offers = 0
         self.plans: list[DsmPlan] = []
-        """The offer that is open."""
+        """The open offer."""
 
     def open(self, plans: Sequence[DsmPlan]) -> list[int]:
-        """Begin the next offer; returns who is asked, ascending: everybody whom one of its plans touches."""
+        """Start the next offer; return the seats that one of its plans concerns, ascending."""
         self.offers, self.plans = self.offers + 1, list(plans)
         self._waiting = {seat for plan in plans for seat in self.readers(plan)}
         return sorted(self._waiting)
 
     def hear(self, seat: int, offer: int, levels: Mapping[int, int]) -> None:
-        """One answer; only the first one to the open offer counts, and a plan that it leaves out is infeasible."""
+        """Record one answer; only a seat's first answer to the open offer counts, and an omitted plan is infeasible."""
         if offer == self.offers and seat in self._waiting:
             self._waiting.remove(seat)
             self._scores.setdefault(seat, {}).update({plan.id: levels.get(plan.id, 0) for plan in self.plans})
 
     def complete(self) -> bool:
-        """Return whether everybody has answered."""
+        """Return True if all seats have answered."""
         return not self._waiting
 
     def best(self) -> DsmPlan | None:
-        """The plan of the open offer that ranks first, feasible or not; None for an empty offer."""
+        """Return the best plan of the open offer, feasible or not; None for an empty offer."""
         return min(self.plans, key=self._rank, default=None)
 
     def feasible(self, plan: DsmPlan) -> bool:
-        """Return whether a plan suits all its scorers."""
+        """Return True if a plan suits all its scorers."""
         return all(self._levels(plan))
 
     def readers(self, plan: DsmPlan) -> list[int]:
-        """Everybody else whom a plan touches, ascending."""
+        """Return all other seats that a plan concerns, ascending."""
         return sorted({*self._participants, *plan.outsiders(self._participants)} - {self._me})
 
     def record(self, seat: int, plan: DsmPlan) -> Reward:
-        """Return what the choice of a plan means for a scorer, by all that it told about this meeting."""
+        """Return a scorer's record for the choice of a plan, based on all its scores for this meeting."""
         told = self._scores.get(seat, {})
         return reward(list(told.values()), told.get(plan.id, 0))
 
@@ -89,7 +88,7 @@ class Tally:
 
 
 PRIVACY = 1.0
-"""c: what the disclosure of one plan counts for."""
+"""c: weight of the disclosure of one plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,28 +96,28 @@ class Preset:
     """One operating point (paper, Table 9)."""
 
     smallest: int
-    """L_min: plans in an offer."""
+    """L_min: minimum number of plans in an offer."""
 
     largest: int
-    """L_max."""
+    """L_max: maximum number of plans in an offer."""
 
     beta: float
-    """What a failed offer costs."""
+    """Cost of a failed offer."""
 
     theta: float
-    """What each disclosed plan costs."""
+    """Cost of each disclosed plan."""
 
     social: float
-    """w: what success is worth beside the own level."""
+    """w: value of success beside the own level."""
 
     depth: int
-    """Meetings that one plan may move, one for the other."""
+    """Number of meetings that one plan may move in a chain."""
 
     targets: int
-    """Chains considered for each slot."""
+    """Number of chains considered for each slot."""
 
     exhaustive: bool
-    """Whether offers go on until one suits or none is left; if not, only while an offer is worth more than none."""
+    """True if offers continue until one suits or none is left; otherwise only while their utility exceeds that of none."""
 
 
 WELFARE = Preset(1, 12, beta=1.0, theta=0.0, social=1.0, depth=2, targets=4, exhaustive=True)
@@ -127,14 +126,14 @@ PRIVATE_EXHAUSTIVE = Preset(1, 2, beta=0.25, theta=10.0, social=0.25, depth=1, t
 
 
 def chance(cells: Cells, responders: int) -> float:
-    """p: the guessed chance that a plan suits all responders, in .01...95; every occupied cell counts as busy."""
+    """Return p, the estimated probability in .01...95 that a plan suits all responders; every occupied cell counts as busy."""
     busy = sum(item is not None for item in cells)
     free = min(max(1 - busy / len(cells), 0.05), 0.95)
     return float(min(max(free ** max(1, responders), 0.01), 0.95))
 
 
 def utility(levels: Sequence[int], p: float, preset: Preset) -> float:
-    """U(L) of offering plans that have these own levels."""
+    """Return U(L) of offering plans with these own levels."""
     size = len(levels)
     q = 1 - (1 - p) ** size
     own = sum(levels) / size / BEST
@@ -142,7 +141,7 @@ def utility(levels: Sequence[int], p: float, preset: Preset) -> float:
 
 
 def offer_size(levels: Sequence[int], p: float, preset: Preset) -> tuple[int, float]:
-    """The best L for untried plans with these own levels, best first, and its U(L); the smallest L on ties, 0 for no plans."""
+    """Return the best L for untried plans with these own levels, best first, and its U(L); the smallest L of a tie, or 0."""
     sizes = range(min(preset.smallest, len(levels)), min(preset.largest, len(levels)) + 1)
     worth = [(utility(levels[:size], p, preset), -size) for size in sizes if size]
     if not worth:
@@ -161,12 +160,12 @@ class Dsm(TypedClient):
         super().__init__(seat)
         self.preset = preset
         self.points = BUDGET
-        """The seat's budget; reported, never looked at."""
+        """The seat's budget of points; it is reported, but never used."""
 
         self.begin()
 
     def begin(self) -> None:
-        """Forget the round before; an initiator makes its list of plans, best first."""
+        """Reset the state of the round; an initiator makes its list of plans, best first."""
         self._agreed: DsmPlan | None = None
         self._closed = False
         self._own: dict[int, int] = {}
@@ -179,14 +178,14 @@ class Dsm(TypedClient):
         self._tally = Tally(self.me, self.facts.participants, self._own)
 
     def talk(self, mail: Sequence[Mail]) -> list[Outgoing]:
-        """Offer and decide as initiator; score and listen as anybody else."""
+        """Offer and decide as initiator; otherwise score and listen."""
         sent = self._hear(mail)
         if self._leads and not self._closed and self._tally.complete():
             sent += self._go_on()
         return sent
 
     def decide(self, mail: Sequence[Mail], attempt: int) -> Actions:
-        """The agreed plan; without one an empty batch, or a guess."""
+        """Return the agreed plan's batch; without a plan an empty batch, or a guess."""
         self._hear(mail)
         if self.paper:
             return self._guess(attempt)
@@ -194,7 +193,7 @@ class Dsm(TypedClient):
         return [] if moves is None or self._agreed is None else batch(self.facts.meeting, self._agreed.slot, moves)
 
     def volunteer(self, mail: Sequence[Mail], attempt: int) -> Actions:
-        """A third party's part of the agreed plan."""
+        """Return the moves of a third party in the agreed plan."""
         self._hear(mail)
         moves = self._needed(self._agreed) if self._agreed else None
         return moving(self.facts.meeting, moves or ())
@@ -211,7 +210,7 @@ class Dsm(TypedClient):
         return level(self._needed(plan))
 
     def _hear(self, mail: Sequence[Mail]) -> list[Outgoing]:
-        """Take the mail of this meeting in; returns the scores that it asks for."""
+        """Read the mail of this meeting; return the scores that it asks for."""
         sent: list[Outgoing] = []
         for letter in mail:
             kind = messages.kind(letter.payload) if letter.meeting == self.facts.meeting else ""
@@ -232,7 +231,7 @@ class Dsm(TypedClient):
         return []
 
     def _go_on(self) -> list[Outgoing]:
-        """With all answers in: announce, offer more, or give up."""
+        """Announce a plan, make another offer, or give up, after all answers have arrived."""
         best = self._tally.best()
         if best and (self.paper or self._tally.feasible(best)):
             return self._announce(best)
@@ -258,9 +257,9 @@ class Dsm(TypedClient):
         return [(seat, messages.decision(plan, self.facts.participants, record)) for seat, record in records.items()]
 
     def _guess(self, attempt: int) -> Actions:
-        """The published client's batch: the announced slot once unless something blocked is there, else one by its attempt.
+        """Return the published client's batch: the announced slot if it has no blocked item, else a slot by number of attempt.
 
-        The slots of the list have nothing blocked. Earlier meetings may stand there, which are then in the way.
+        The slots of the list have no blocked item. Earlier meetings may be there, which are then in the way.
         """
         if attempt == 1 and self._agreed is None:
             return []
@@ -280,4 +279,4 @@ class Dsm(TypedClient):
 dsm_welfare: Callable[[Seat], TypedClient] = partial(Dsm, preset=WELFARE)
 dsm_private: Callable[[Seat], TypedClient] = partial(Dsm, preset=PRIVATE)
 dsm_private_exhaustive: Callable[[Seat], TypedClient] = partial(Dsm, preset=PRIVATE_EXHAUSTIVE)
-"""What makes a seat: the two operating points of the paper, and private with sub-rounds until a plan suits."""
+"""Factories of seats: the two operating points of the paper, and private with offers until a plan suits."""

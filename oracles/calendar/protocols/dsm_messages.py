@@ -1,8 +1,8 @@
-"""DSM's messages, written and read; what is read may be anything, and what is no message of DSM is None.
+"""DSM's messages: writers and parsers; a parser returns None for anything that is no message of DSM.
 
 proposals{slots: plan ids, plans, round, participants} -> scores{scores: {plan id: level}, round} -> decision{slot, plan_id,
-participants, displacements, reward} or fail{round}. `round` counts the offers of one meeting from 1, so an answer is known by
-the offer that it answers.
+participants, displacements, reward} or fail{round}. `round` counts the offers of one meeting from 1, so an answer names its
+offer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from oracles.calendar.protocols.dsm_scoring import BEST, DsmPlan, Reward, Shift
 
 
 def proposals(plans: Sequence[DsmPlan], offer: int, participants: Sequence[int]) -> Payload:
-    """One offer."""
+    """Return the message of one offer."""
     return {
         **_head("proposals"), "slots": [plan.id for plan in plans], "plans": [_plan(plan) for plan in plans],
         "round": offer, "participants": list(participants),
@@ -23,12 +23,12 @@ def proposals(plans: Sequence[DsmPlan], offer: int, participants: Sequence[int])
 
 
 def scores(levels: Mapping[int, int], offer: int) -> Payload:
-    """The levels of every plan of an offer."""
+    """Return the message with the levels of every plan of an offer."""
     return {**_head("scores"), "scores": {str(plan): level for plan, level in levels.items()}, "round": offer}
 
 
 def decision(plan: DsmPlan, participants: Sequence[int], reward: Reward) -> Payload:
-    """The chosen plan, with its reader's own record."""
+    """Return the message of the chosen plan, with its reader's own record."""
     return {
         **_head("decision"), "slot": plan.slot, "plan_id": plan.id, "participants": list(participants),
         "displacements": [_shift(shift) for shift in plan.shifts], "reward": reward.record(),
@@ -36,18 +36,18 @@ def decision(plan: DsmPlan, participants: Sequence[int], reward: Reward) -> Payl
 
 
 def fail(offer: int) -> Payload:
-    """There will be no slot."""
+    """Return the message that no slot was found."""
     return {**_head("fail"), "round": offer}
 
 
 def kind(payload: Payload) -> str:
-    """The type of a DSM message; empty for anything else."""
+    """Return the type of a DSM message; "" for anything else."""
     message_type = payload.get("type")
     return message_type if payload.get("protocol") == "dsm" and isinstance(message_type, str) else ""
 
 
 def read_offer(payload: Payload) -> tuple[int, list[DsmPlan]] | None:
-    """The number of an offer and its plans."""
+    """Parse the number of an offer and its plans."""
     offer, records = whole(payload.get("round")), payload.get("plans")
     if offer is None or not isinstance(records, list):
         return None
@@ -55,7 +55,7 @@ def read_offer(payload: Payload) -> tuple[int, list[DsmPlan]] | None:
 
 
 def read_scores(payload: Payload) -> tuple[int, dict[int, int]] | None:
-    """The number of the offer that is answered, and the levels by plan."""
+    """Parse the number of the answered offer, and the levels by plan."""
     offer, levels = whole(payload.get("round")), payload.get("scores")
     if offer is None or not isinstance(levels, Mapping):
         return None
@@ -64,12 +64,12 @@ def read_scores(payload: Payload) -> tuple[int, dict[int, int]] | None:
 
 
 def read_decision(payload: Payload) -> DsmPlan | None:
-    """The plan that was chosen."""
+    """Parse the chosen plan."""
     return _read_plan(payload, "plan_id")
 
 
 def read_reward(payload: Payload) -> tuple[int, int]:
-    """Return what a decision's reader pays and is given; nothing where it does not say."""
+    """Return the points that a decision's reader pays and receives; zeros if missing."""
     record = payload.get("reward")
     if not isinstance(record, Mapping):
         return 0, 0

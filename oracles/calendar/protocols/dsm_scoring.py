@@ -1,30 +1,25 @@
 """Scores, points and plans of DSM.
 
-What a plan costs one seat, as a satisfaction level: the only thing that DSM ever tells about a calendar.
+A satisfaction level is the cost of a plan for one seat, and the only information on a calendar that DSM reveals.
+1. A plan puts the round's meeting at a slot and may move earlier meetings; a seat considers only its own calendar.
+2. Moved meetings are lifted, and placed only where this calendar is free then. Items still in the way of the round's meeting
+must be movable errands; anything else makes the plan infeasible.
+3. The level is 0 for an infeasible plan and D - 1 for one that moves nothing; it decreases by one per unit of cost, to at least
+1 (paper, Appendix D.3). Costs are those on the seat's calendar, on the shown scale.
+With `trusting`, as in the published client, a slot that the plan clears counts as free, although another meeting or a blocked
+errand may be there on this calendar. The reference games show it in chains of two meetings.
 
-1. A plan puts the round's meeting at a slot and may move earlier meetings; a seat sees of it what touches its own calendar.
-2. Meetings that are moved are lifted, and land only where this calendar is free then. What stands in the way of the round's
-   meeting after that must be errands that can be moved; anything else makes the plan infeasible.
-3. The level is 0 for an infeasible plan and D - 1 for one that moves nothing; it falls by one for each unit of cost, not below
-   1 (paper, Appendix D.3). Costs are those on the seat's calendar, so on the scale that is shown.
+Points: a level s > 0 costs its scorer D - 1 - s points. If a plan is chosen, a scorer receives R = (D - 1 - s*) + max(0, min(A,
+L) - 1): its concession, and one point for each further plan that it accepted; nothing without a concession (paper, Appendix
+D.3; Farhadi and Jennings 2021). Points are recorded and reported, but never influence a client.
 
-`trusting` is how the published client reads a plan: a slot that the plan clears counts as free for a meeting to land on, though
-another meeting, or a blocked errand, stands there on this very calendar. The reference games show it in chains of two meetings.
-
-The books of DSM: what a scorer pays for its scores, and what it is given back when a plan is chosen. A level s > 0 costs D - 1
-- s points. Whose plan was chosen gets R = (D - 1 - s*) + max(0, min(A, L) - 1): what it concedes, and one point for each
-further plan that it left open; nothing where it concedes nothing or cannot (paper, Appendix D.3; Farhadi and Jennings 2021).
-The books are kept and reported. They move nobody: no client looks at its points when it scores or chooses.
-
-Plans that an initiator can offer: slots of its own, and chains that move earlier meetings out of the way.
-
-1. A slot without a meeting is one plan, and its id is the slot.
-2. Where a meeting stands, it may go to a free slot of the initiator's, or to another meeting's slot, which then goes on in the
-   same way, up to the cascade depth. Such plans have the ids (slot + 1) * 1000 + place.
-3. The chains of a slot are sorted by cost, length and targets, and only the first few count (paper, Table 9).
-
-Slots are where a meeting begins. One that is longer than a slot and would lie across two earlier meetings has no chain there:
-chains move meetings one for the other, never two at once.
+Plans: an initiator offers slots of its own, and chains that move earlier meetings.
+1. A slot without a meeting is one plan, whose id is the slot.
+2. A meeting in a slot may move to a free slot of the initiator, or to another meeting's slot, which then moves in the same way,
+up to the cascade depth. Such plans have the ids (slot + 1) * 1000 + place.
+3. The chains of a slot are sorted by cost, length and targets, and only the first few are used (paper, Table 9).
+Slots are the beginnings of meetings. A meeting longer than a slot that would cover two earlier meetings has no chain there,
+because a chain moves one meeting at a time.
 """
 
 from __future__ import annotations
@@ -53,24 +48,24 @@ class Shift(NamedTuple):
 
 
 class DsmPlan(NamedTuple):
-    """One candidate: where the round's meeting begins, and which earlier ones make room."""
+    """One candidate: the slot of the round's meeting, and the earlier meetings that make room."""
 
     id: int
     slot: int
     shifts: tuple[Shift, ...] = ()
 
     def outsiders(self, participants: Sequence[int]) -> set[int]:
-        """Return who has a meeting moved without taking part in the round's."""
+        """Return the seats outside the round's meeting whose meetings are moved."""
         return {seat for shift in self.shifts for seat in shift.participants} - set(participants)
 
 
 def level(moves: Moves | None) -> int:
-    """The satisfaction level of what a plan takes; None is infeasible."""
+    """Return the satisfaction level of a plan's moves; None means infeasible."""
     return 0 if moves is None else max(1, BEST - price(moves))
 
 
 def needed(cells: Cells, plan: DsmPlan, me: int, duration: int, *, trusting: bool = False) -> Moves | None:
-    """Return what seat `me` moves to carry a plan out, None if it cannot; `duration` is 0 for a seat outside the meeting."""
+    """Return the moves of seat `me` in a plan, None if impossible; `duration` is 0 for a seat outside the meeting."""
     landings = [_landing(cells, shift) for shift in plan.shifts if me in shift.participants]
     shifted = [move for move in landings if move]
     lifted = cells
@@ -85,7 +80,7 @@ def needed(cells: Cells, plan: DsmPlan, me: int, duration: int, *, trusting: boo
 
 
 def _landing(cells: Cells, shift: Shift) -> Move | None:
-    """The move of a meeting, None if it does not begin where the plan says or would leave the calendar."""
+    """Return the move of a meeting, None if it does not begin where the plan says or would leave the calendar."""
     if slot_of(cells, shift.meeting) != shift.source:
         return None
     item = cells[shift.source]
@@ -94,7 +89,7 @@ def _landing(cells: Cells, shift: Shift) -> Move | None:
 
 
 def _landed(cells: Cells, moves: Sequence[Move]) -> Cells | None:
-    """The calendar with meetings at their targets; None where one would land on something."""
+    """Return the calendar with meetings at their targets; None if one would overlap another item."""
     for move in moves:
         if any(cells[move.target : move.target + move.item.duration]):
             return None
@@ -103,33 +98,33 @@ def _landed(cells: Cells, moves: Sequence[Move]) -> Cells | None:
 
 
 BUDGET = 100
-"""Points that every seat begins with."""
+"""Initial points of every seat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """The record of one scorer in one decision, as the message carries it."""
+    """Record of one scorer in one decision, as in the message."""
 
     selected_score: int
     availability: int
-    """A: plans with a level above 0."""
+    """A: number of plans with a level above 0."""
 
     flexibility: int
-    """Sum over levels s of count(s) (A + 1)^s: grows with more plans and with higher levels; reported, not paid."""
+    """Sum over levels s of count(s) (A + 1)^s; it grows with the number of plans and their levels; reported, not paid."""
 
     scoring_cost: int
-    """Points that its scores cost, all offers of the meeting together."""
+    """Total points that its scores cost in all offers of the meeting."""
 
     reward: int
     """R."""
 
     def record(self) -> Mapping[str, int]:
-        """The fields of the message."""
+        """Return the fields of the message."""
         return asdict(self)
 
 
 def reward(scores: Sequence[int], selected: int) -> Reward:
-    """The record for the levels that one seat reported, and its level of the chosen plan."""
+    """Return the record for a seat's reported levels and its level of the chosen plan."""
     feasible = [score for score in scores if score > 0]
     available = len(feasible)
     flexibility = sum((available + 1) ** score for score in feasible)
@@ -138,16 +133,16 @@ def reward(scores: Sequence[int], selected: int) -> Reward:
 
 
 def settled(points: int, gained: int, paid: int) -> int:
-    """A budget after one decision; it never falls below 0."""
+    """Return a budget after one decision; it never falls below 0."""
     return max(0, points + gained - paid)
 
 
 Chain = tuple[tuple[Item, Shift], ...]
-"""Meetings that move, each with where to; the last one to a free slot."""
+"""Meetings that move, with their shifts; the last one moves to a free slot."""
 
 
 def plans(cells: Cells, duration: int, depth: int, targets: int) -> list[DsmPlan]:
-    """Every plan that a calendar suggests, feasible or not; `depth` meetings a chain and `targets` chains a slot at most."""
+    """Return every plan for a calendar, feasible or not; at most `depth` meetings per chain and `targets` chains per slot."""
     suggested: list[DsmPlan] = []
     for slot in range(len(cells) - duration + 1):
         span = frozenset(range(slot, slot + duration))
@@ -164,7 +159,7 @@ def plans(cells: Cells, duration: int, depth: int, targets: int) -> list[DsmPlan
 
 
 def _chains(cells: Cells, item: Item, taken: frozenset[int], depth: int) -> Iterator[Chain]:
-    """Every way to move a meeting away, off the `taken` cells."""
+    """Yield every chain that moves a meeting away, without using the `taken` cells."""
     source = cells.index(item)
     taken = taken.union(range(source, source + item.duration))
     for target in range(len(cells) - item.duration + 1):

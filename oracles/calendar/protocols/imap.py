@@ -1,12 +1,13 @@
-"""IMAP: everybody tells the initiator what every slot would cost, and the cheapest sum wins (paper, Appendix D.1).
+"""IMAP: all responders tell the initiator the cost of every slot, and the cheapest sum wins (paper, Appendix D.1).
 
-1. The initiator sends `cost_request` with all slots; each responder answers `costs`, an integer or null a slot.
-2. The initiator sums, takes the least total that is possible for all, the lowest slot among equals, and sends `decision`.
-3. Everybody writes the meeting there and sends what stands there to the lowest free slots. Meetings are never moved.
+1. The initiator sends `cost_request` with all slots; each responder answers `costs`, an integer or null per slot.
+2. The initiator takes the least total among the slots that are possible for all, the lowest slot of a tie, and sends
+`decision`.
+3. All participants schedule the meeting there and move its errands to the lowest free slots. Meetings are never moved.
 
-Without an agreement (no common slot, or the talk was cut off) profile `text` sends an empty batch: the round then fails and
-costs nobody anything, while a guess could only spend. Profile `paper` sends the empty batch first, and on each refusal guesses
-a slot by its own calendar, as the published client does.
+Without an agreement (no common slot, or the talk was cut off) profile `text` sends an empty batch: the round then fails without
+a cost, while a guess could only cost. Profile `paper` sends the empty batch first, and on each refusal guesses a slot by its
+own calendar, as the published client does.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, Typ
 from oracles.calendar.protocols.repair import batch, guess, insertion, price
 
 Costs = dict[int, int]
-"""Possible slots, with what each costs one seat."""
+"""Possible slots, with the cost of each for one seat."""
 
 
 _SLOT = re.compile(r"[0-9]{1,4}\Z")
@@ -33,13 +34,13 @@ class Imap(TypedClient):
         self.begin()
 
     def begin(self) -> None:
-        """Forget the round before."""
+        """Reset the state of the round."""
         self._asked = False
         self._told: dict[int, Costs] = {}
         self._agreed: int | None = None
 
     def talk(self, mail: Sequence[Mail]) -> list[Outgoing]:
-        """Ask, tell or decide, as the mail demands."""
+        """Return the messages that the mail requires: request, costs or decision."""
         if self.me not in self.facts.participants:
             return []
         sent = self._open()
@@ -48,7 +49,7 @@ class Imap(TypedClient):
         return sent + self._close()
 
     def decide(self, mail: Sequence[Mail], attempt: int) -> list[dict[str, Any]]:
-        """The agreed slot; without one an empty batch, or a guess."""
+        """Return the batch for the agreed slot; without one an empty batch, or a guess."""
         for letter in mail:
             self._answer(letter)
         meeting, duration = self.facts.meeting, self.facts.duration
@@ -101,7 +102,7 @@ class Imap(TypedClient):
 
 
 def _costs(told: Any) -> Costs:
-    """A vector as it was told; what is no cost of a slot is no possible slot."""
+    """Parse a vector of costs; a slot with an invalid cost is impossible."""
     if not isinstance(told, Mapping):
         return {}
     return {int(slot): cost for slot, given in told.items() if _SLOT.match(slot) and (cost := whole(given)) is not None}

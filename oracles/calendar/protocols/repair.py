@@ -1,23 +1,21 @@
-"""How SD-MAP moves a meeting that stands out of the way of a new one: all its participants, to one new slot (Appendix D.2).
+"""SD-MAP repairs: moving an earlier meeting out of the way, for all its participants to one new slot (Appendix D.2).
 
-1. A seat that agreed to a slot where an easier meeting stands has bumped it. It sends `reschedule_request` to that meeting's
-   own initiator, who may take no part in the new one; a seat that is this initiator starts at once.
+1. A seat that agreed to the slot of an easier meeting has bumped it. It sends `reschedule_request` to that meeting's initiator,
+who may be outside the new one; a seat that is this initiator starts at once.
 2. The initiator walks its possible slots: `propose_reschedule` to all participants of the old meeting, `reschedule_reply` from
-   each; all PENDING is `confirm_reschedule`, no slot left is `fail_reschedule`.
-3. Whoever got the confirmation moves the meeting with the round's decisions: participants of the new meeting in DECISION,
-   all others in VOLUNTARY. Who got none moves nothing.
-4. `fail_reschedule`: the old meeting stays at its slot, so the seat withdraws its consent to the new one's (profile `text`). A
-   seat whose new meeting went elsewhere sends `fail_reschedule` to the old meeting's initiator, who passes it on.
-
+each; if all are PENDING it sends `confirm_reschedule`, if no slot is left `fail_reschedule`.
+3. Seats with a confirmation move the meeting with the round's decisions: participants of the new meeting in DECISION, all
+others in VOLUNTARY. Other seats move nothing.
+4. After `fail_reschedule` the old meeting keeps its slot, so the seat withdraws its consent to the new one's (profile `text`).
+A seat whose new meeting went elsewhere sends `fail_reschedule` to the old meeting's initiator, who forwards it.
 Only meetings of one slot bump and are bumped.
 
-An initiator's walk over slots: one is put to the vote at a time, and the first that nobody finds impossible is agreed on.
+`Walk` is an initiator's vote over slots: one at a time, and the first that no seat finds impossible is agreed.
 
-What a meeting would displace on one calendar: the question that every protocol asks, answered from that calendar alone.
-
-1. A meeting may begin at a slot when its whole span lies on the calendar and each item in it can make room.
-2. An errand makes room by moving to the lowest free slot outside the span that nothing else has taken; a blocked errand never
-   does, and another meeting only by an agreement that is not looked for here.
+`insertion` is the displacement of a meeting on one calendar, which every protocol uses.
+1. A meeting may begin at a slot if its whole span is on the calendar and each item in it can make room.
+2. An errand moves to the lowest free slot outside the span that is not taken yet. A blocked errand never moves, and a meeting
+moves only by an agreement, which is not considered here.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ Moves = tuple[Move, ...]
 
 
 def in_the_way(cells: Cells, slot: int, duration: int) -> list[tuple[int, Item]] | None:
-    """The items in a span, each with the first of its slots there; None where the span leaves the calendar."""
+    """Return the items in a span, each with the first of its slots there; None if the span leaves the calendar."""
     if slot < 0 or slot + duration > len(cells):
         return None
     obstacles: list[tuple[int, Item]] = []
@@ -46,9 +44,9 @@ def in_the_way(cells: Cells, slot: int, duration: int) -> list[tuple[int, Item]]
 
 
 def insertion(cells: Cells, slot: int, duration: int, keep: Collection[int] = ()) -> Moves | None:
-    """The moves that make room for a span, none where it is free; None where there is no room.
+    """Return the moves that make room for a span, () if it is free; None if there is no room.
 
-    `keep`: free slots that no errand may be sent to.
+    `keep`: free slots that must stay free of errands.
     """
     items = in_the_way(cells, slot, duration)
     if items is None or any(item.kind == "meeting" or item.blocked for _, item in items):
@@ -62,24 +60,24 @@ def insertion(cells: Cells, slot: int, duration: int, keep: Collection[int] = ()
 
 
 def price(moves: Moves) -> int:
-    """Return what moves cost their owner, on the scale that is shown."""
+    """Return the cost of moves for their owner, on the shown scale."""
     return sum(move.item.cost for move in moves)
 
 
 def batch(meeting: int, slot: int, moves: Sequence[Move]) -> list[dict[str, Any]]:
-    """The actions that make room for a meeting and write it."""
+    """Return the actions that make room for a meeting and schedule it."""
     return [*moving(meeting, moves), schedule(meeting, slot)]
 
 
 def moving(meeting: int, moves: Sequence[Move]) -> list[dict[str, Any]]:
-    """The actions that make room for a meeting."""
+    """Return the actions that make room for a meeting."""
     return [reschedule(move.item, move.source, move.target, meeting) for move in moves]
 
 
 def guess(cells: Cells, meeting: int, duration: int, rank: int, without: Collection[int] = ()) -> list[dict[str, Any]]:
-    """The batch for the `rank`-th slot, from 0, that is possible by this calendar alone; empty where there is none.
+    """Return the batch for the `rank`-th slot, from 0, that is possible on this calendar; empty if there is none.
 
-    What the published clients do without an agreement, the n-th retry at rank n; profile `text` never does. `without`: slots
+    The published clients do this without an agreement, the n-th retry at rank n; profile `text` never does. `without`: slots
     that are no candidates.
     """
     slots = [slot for slot in range(len(cells)) if slot not in without]
@@ -92,47 +90,47 @@ IMPOSSIBLE = "IMPOSSIBLE"
 
 
 class Walk:
-    """The slots left to try, and the votes on the one that is up."""
+    """The slots left to try, and the votes on the current one."""
 
     def __init__(self, pool: Iterable[int], voters: Iterable[int]) -> None:
         self._pool, self._voters = list(pool), frozenset(voters)
         self._votes: dict[int, bool] = {}
         self.slot: int | None = None
-        """The slot that is up; None before the first one and after the last."""
+        """The current slot; None before the first one and after the last."""
 
     def vote(self, sender: int, slot: int | None, status: object) -> None:
-        """Count one vote; one on another slot, or by nobody who was asked, counts nothing."""
+        """Count one vote; ignore a vote on another slot, or by another seat than the voters."""
         if slot == self.slot and sender in self._voters:
             self._votes[sender] = status == PENDING
 
     def refuse(self) -> None:
-        """The initiator itself finds the slot impossible after all."""
+        """Mark the current slot as impossible for the initiator itself."""
         self._votes = dict.fromkeys((-1, *self._voters), False)
 
     @property
     def agreed(self) -> bool:
-        """Whether everybody is for the slot that is up."""
+        """True if all voters accept the current slot."""
         return self.slot is not None and len(self._votes) == len(self._voters) and all(self._votes.values())
 
     @property
     def refused(self) -> bool:
-        """Whether everybody voted and somebody is against; true before the first slot is up, too."""
+        """True if all voted and at least one is against; also true before the first slot."""
         return self.slot is None or (len(self._votes) >= len(self._voters) and not all(self._votes.values()))
 
     def advance(self) -> int | None:
-        """Put the next slot to the vote; None when there is none left."""
+        """Put the next slot to the vote; None if there is none left."""
         self.slot = self._pool.pop(0) if self._pool else None
         self._votes = {}
         return self.slot
 
 
 def difficulty(participants: Iterable[int], me: int, sigma: Mapping[int, float]) -> float:
-    """Return how hard a meeting is to schedule: the weights of its participants but oneself, 1 where none is given."""
+    """Return the difficulty of scheduling a meeting: the total weight of its other participants, 1 each by default."""
     return sum(sigma.get(agent, 1) for agent in participants if agent != me)
 
 
 def bumpable(item: Item | None, seat: Seat, participants: Collection[int], duration: int) -> bool:
-    """Return whether a meeting that stands is strictly easier to schedule than a new one of these participants."""
+    """Return True if an existing meeting is strictly easier to schedule than a new one of these participants."""
     if item is None or item.kind != "meeting" or item.duration > 1 or duration > 1:
         return False
     mine, sigma = seat.number, seat.sigma
@@ -140,9 +138,9 @@ def bumpable(item: Item | None, seat: Seat, participants: Collection[int], durat
 
 
 def relocation(cells: Cells, source: int, target: int, keep: Collection[int]) -> Moves | None:
-    """The moves that take the one-slot item at `source` to `target`, an errand there out of its way; None for no room.
+    """Return the moves that take the one-slot item at `source` to `target`, displacing an errand; None if there is no room.
 
-    None are needed where it stands there already. `keep`: slots that are promised to something else.
+    Returns () if it is there already. `keep`: slots that are promised to other items.
     """
     item = cells[source]
     if item is None or item.duration > 1 or target in keep:
@@ -155,22 +153,22 @@ def relocation(cells: Cells, source: int, target: int, keep: Collection[int]) ->
 
 @dataclass
 class Led:
-    """One repair that this seat conducts."""
+    """One repair that this seat leads."""
 
     item: Item
     source: int
-    """Where the meeting was when it was bumped."""
+    """Slot of the meeting when it was bumped."""
 
     walk: Walk
     over: bool = False
 
     def message(self, kind: str, target: int | None, **fields: Any) -> Payload:
-        """One message of this repair."""
+        """Return one message of this repair."""
         return _message(kind, self.item.id, self.source, target, **fields)
 
 
 class Repairs:
-    """The repairs of one round that one seat asks for, conducts or takes part in."""
+    """The repairs of one round that one seat requests, leads or takes part in."""
 
     def __init__(self, seat: Seat) -> None:
         self._me = seat.number
@@ -180,13 +178,13 @@ class Repairs:
         self._led: dict[int, Led] = {}
         self._asked: dict[int, int] = {}
         self.promised: dict[int, int] = {}
-        """Meeting -> the slot where all its participants will have it."""
+        """Meeting -> the slot agreed by all its participants."""
 
         self.fallen: set[int] = set()
         """Meetings whose repair has failed."""
 
     def bump(self, item: Item, slot: int, cells: Cells, keep: Collection[int]) -> list[Outgoing]:
-        """Ask for a repair, or start one."""
+        """Request a repair, or start one."""
         self.bumped = (item, slot)
         first = min(item.participants)
         if first != self._me:
@@ -195,7 +193,7 @@ class Repairs:
         return []
 
     def release(self) -> list[Outgoing]:
-        """The agreed slot is given up, so what stood there may stay: call the repair off."""
+        """Give up the agreed slot and cancel the repair of the meeting there."""
         if self.bumped is None:
             return []
         (item, slot), self.bumped = self.bumped, None
@@ -206,7 +204,7 @@ class Repairs:
         return [] if item.id in self.fallen else [(first, _message("fail_reschedule", item.id, slot))]
 
     def read(self, letter: Mail, cells: Cells, keep: Collection[int]) -> list[Outgoing]:
-        """Take in one message about a meeting on the own calendar; anything else is ignored."""
+        """Read one message about a meeting on the own calendar; ignore anything else."""
         payload = letter.payload
         number, source, target = (whole(payload.get(name)) for name in ("meeting_id", "from_slot", "to_slot"))
         here = None if number is None else slot_of(cells, number)
@@ -218,11 +216,11 @@ class Repairs:
         return self._follow(letter, item, here, source, target, cells, keep)
 
     def drive(self) -> list[Outgoing]:
-        """Take every repair that this seat conducts a step on, where its votes are in."""
+        """Advance every repair that this seat leads whose votes have arrived."""
         return [message for led in self._led.values() if not led.over for message in self._step(led)]
 
     def moves(self, cells: Cells, keep: Collection[int]) -> Moves:
-        """Return what this seat has promised to move, as far as its calendar has room for it."""
+        """Return the promised moves of this seat, as far as its calendar has room for them."""
         done: Moves = ()
         for meeting, target in sorted(self.promised.items()):
             here = slot_of(cells, meeting)

@@ -1,23 +1,22 @@
-"""SD-MAP: the initiator walks its slots and asks for a yes or no each time; no cost is ever told (paper, Appendix D.2).
+"""SD-MAP: the initiator walks its slots and asks for a yes or no each time; costs are never revealed (paper, Appendix D.2).
 
-1. `propose` one slot, `reply` PENDING or IMPOSSIBLE from each; all PENDING is `confirm`, no slot left is `fail`. A slot takes
-   a sweep, whatever the order of speakers.
-2. A slot with a meeting is possible where that meeting is strictly easier to schedule than the new one: it is bumped, and
-   `repair` finds all its participants another slot.
+1. `propose` one slot, `reply` PENDING or IMPOSSIBLE from each; if all are PENDING it sends `confirm`, if no slot is left
+`fail`. A slot takes a sweep, regardless of the order of speakers.
+2. A slot with a meeting is possible if that meeting is strictly easier to schedule than the new one: it is bumped, and
+`repair` finds another slot for all its participants.
 
-The paper repairs in the talk of the next round. There the displaced meeting would stand on one calendar elsewhere than on the
-others for a whole round, so that this round fails, and where failed rounds are undone the bump with it: it could never fire.
-Profile `text` therefore repairs in the talk of the bump's own round, right after the `confirm`, with the same messages, moves
-and fall-back: the old meeting's participants move it in this round's DECISION or VOLUNTARY, which commit together. After
-`fail_reschedule` it stays where it was, the seat withdraws its PENDING by a second `reply` and the walk goes on. So the last
-round needs no rule of its own: no repair is ever left over.
+The paper repairs in the talk of the next round. Until then the bumped meeting would be in different slots on its calendars, so
+its round would fail; if failed rounds are reverted, the bump would be too, and never take effect. Profile `text` therefore
+repairs in the talk of the same round, right after the `confirm`, with the same messages, moves and fall-back: the old meeting's
+participants move it in this round's DECISION or VOLUNTARY, which commit together. After `fail_reschedule` it keeps its slot,
+the seat withdraws its PENDING by a second `reply`, and the walk goes on. No repair is left over after the last round.
 
-Profile `paper` does as the published code does, with its faults. Slots held as PENDING are refused to everything else until
-`confirm` or `fail` of their meeting, also where a cut-off round never sent one; a responder holds what it consented to, an
-initiator what it has up. No responder looks whether a displaced errand has anywhere to go. A late `confirm` sets the slot of
-the round in which it is read. A bump sends the old meeting to the lowest free slot at once, which fails its
-round; the repair is asked for in the next talk (after the last round there is none), and a repair that fails puts the meeting
-back if its slot is free. Without a slot it sends an empty batch, then guesses.
+Profile `paper` behaves like the published code, including its faults. Slots held as PENDING are refused to all other meetings
+until `confirm` or `fail`, even if a cut-off round never sent one; a responder holds the slots that it accepted, an initiator
+its current one. A responder does not check if a displaced errand has a free slot. A late `confirm` sets the slot of the round
+in which it is read. A bump moves the old meeting to the lowest free slot at once, which fails its round; the repair is
+requested in the next talk (never after the last round), and a failed repair puts the meeting back if its slot is free. Without
+a slot it sends an empty batch, then guesses.
 """
 
 from __future__ import annotations
@@ -56,11 +55,11 @@ class SdMap(TypedClient):
         self.begin()
 
     def begin(self) -> None:
-        """Forget the round before; profile `paper` forgets neither what it holds nor what it has bumped."""
+        """Reset the state of the round; profile `paper` keeps held slots and bumped meetings."""
         self._agreed: int | None = None
         self._walk: Walk | None = None
         self._confirmed: int | None = None
-        """The slot that this seat told the others as the initiator."""
+        """The slot that this seat confirmed to the others as initiator."""
 
         self._failed = False
         self._repairs = Repairs(self.seat)
@@ -68,7 +67,7 @@ class SdMap(TypedClient):
             self._held = {}
 
     def talk(self, mail: Sequence[Mail]) -> list[Outgoing]:
-        """Vote, walk on, and see to repairs."""
+        """Vote, advance the walk, and handle repairs."""
         sent = self._owe()
         for letter in mail:
             sent += self._read(letter)
@@ -79,7 +78,7 @@ class SdMap(TypedClient):
         return sent
 
     def decide(self, mail: Sequence[Mail], attempt: int) -> list[dict[str, Any]]:
-        """The agreed slot and the promised moves; without one an empty batch, or a guess."""
+        """Return the batch for the agreed slot and the promised moves; without a slot an empty batch, or a guess."""
         for letter in mail:
             self._read(letter)
         self._settle()
@@ -94,7 +93,7 @@ class SdMap(TypedClient):
         return batch(self.facts.meeting, self._agreed, (*promised, *rest))
 
     def volunteer(self, mail: Sequence[Mail], attempt: int) -> list[dict[str, Any]]:
-        """Return what was promised to the participants of a meeting of one's own."""
+        """Return the moves promised to the participants of an own meeting."""
         for letter in mail:
             self._read(letter)
         return moving(self.facts.meeting, self._promised())
@@ -117,7 +116,7 @@ class SdMap(TypedClient):
         return self._follow(letter.sender, kind, meeting, slot)
 
     def _follow(self, initiator: int, kind: object, meeting: int, slot: int | None) -> list[Outgoing]:
-        """Do as the initiator of a meeting says."""
+        """Follow a message of a meeting's initiator."""
         if kind == "confirm" and slot is not None and slot < len(self.calendar):
             self._release(meeting)
             return self._agree(slot)
@@ -133,7 +132,7 @@ class SdMap(TypedClient):
         return []
 
     def _step(self) -> list[Outgoing]:
-        """The initiator's next step, where the votes are in."""
+        """Take the initiator's next step, if the votes have arrived."""
         if self._failed:
             return []
         if self._walk is None:
@@ -178,7 +177,7 @@ class SdMap(TypedClient):
         return self._repairs.release()
 
     def _settle(self) -> list[Outgoing]:
-        """Draw the consequence of repairs that failed."""
+        """Handle repairs that failed."""
         for meeting in self._repairs.fallen & self._before.keys():
             self._repairs.promised[meeting] = self._before.pop(meeting)
         bumped, slot = self._repairs.bumped, self._agreed
@@ -192,7 +191,7 @@ class SdMap(TypedClient):
         return sent
 
     def _owe(self) -> list[Outgoing]:
-        """Ask for the repairs of what the rounds before have bumped (profile `paper`)."""
+        """Request the repairs of meetings bumped in earlier rounds (profile `paper`)."""
         owed, self._owed = self._owed, []
         sent: list[Outgoing] = []
         for item, slot in owed:
@@ -223,14 +222,14 @@ class SdMap(TypedClient):
         return bumpable(item, self.seat, self.facts.participants, self.facts.duration)
 
     def _candidate(self, slot: int) -> bool:
-        """Return whether an initiator can offer a slot."""
+        """Return True if an initiator can offer a slot."""
         if self._is_held(slot):
             return False
         item = self.calendar[slot]
         return insertion(self.calendar, slot, self.facts.duration) is not None or (item is not None and self._bumps(item))
 
     def _possible(self, slot: int) -> bool:
-        """Return whether a responder can accept a slot."""
+        """Return True if a responder can accept a slot."""
         items = in_the_way(self.calendar, slot, self.facts.duration)
         if items is None or self._is_held(slot):
             return False

@@ -1,4 +1,4 @@
-"""The rules of calendar games, pure: read `items`, `scenario`, `batch`, `resolution`, in this order.
+"""Rules of calendar games, as pure functions: read `items`, `scenario`, `batch`, `resolution`, in this order.
 
-No clock, no chance, no web, no state: data in, data out. World, oracles and validators share exactly these functions.
+They use no clock, chance, network or state. World, oracles and validators share exactly these functions.
 """

@@ -1,9 +1,9 @@
-"""A batch of actions changes a calendar as a whole or not at all (specification: paper, Appendix A.5).
+"""Batches of actions, which change a calendar completely or not at all (specification: paper, Appendix A.5).
 
-1. `check` reads anything at all: what is wrong comes back as conflicts, nothing raises, nothing is half applied.
-2. The order inside a batch means nothing: every moved item is lifted first, then all land, then the meeting is written. So
-   swaps and cycles are legal, and a move onto its own place is too, and still costs.
-3. No cell may be left by two moves (an item would be cloned) and none may be filled by two.
+1. `check` accepts any input: errors are returned as conflicts; nothing raises, and nothing is applied partially.
+2. The order inside a batch has no meaning: every moved item is lifted first, then all are placed, then the meeting is added. So
+swaps and cycles are legal. A move to the item's own place is legal too, and still costs.
+3. No cell may be left by two moves (an item would be duplicated), and none may be filled by two.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 from worlds.calendar.rules.items import Cells, Item, filled, slot_of
 
 UNREADABLE = 'Your reply could not be read as one JSON object with a list of "actions"'
-"""What an agent is told of a decision that nobody could read, in place of what is wrong with an empty batch."""
+"""Message to an agent whose decision could not be read, instead of the conflicts of an empty batch."""
 
 
 class Conflict(StrEnum):
-    """Why a batch is refused."""
+    """Reason to refuse a batch."""
 
     MALFORMED = "malformed"
     OUT_OF_RANGE = "out_of_range"
@@ -37,14 +37,14 @@ class Conflict(StrEnum):
 
 
 class Refusal(NamedTuple):
-    """One conflict, and the sentence that tells the agent."""
+    """One conflict, and the sentence that describes it to the agent."""
 
     conflict: Conflict
     text: str
 
 
 class Move(NamedTuple):
-    """One item from the slot where it begins to another one."""
+    """Move of one item from the slot where it begins to another one."""
 
     item: Item
     source: int
@@ -52,21 +52,21 @@ class Move(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A batch that holds: `slot` is where the meeting goes, None where there is none to schedule."""
+    """A valid batch: `slot` is the slot of the meeting, None if there is none to schedule."""
 
     slot: int | None
     moves: tuple[Move, ...]
 
     @property
     def cost(self) -> int:
-        """What it costs, on the scale that is shown."""
+        """Cost of the moves, on the shown scale."""
         return sum(move.item.cost for move in self.moves)
 
 
 def check(cells: Cells, actions: Sequence[Any], meeting: Item | None, *, justify: bool = False) -> Batch | list[Refusal]:
-    """The batch that `actions` mean on this calendar, or every conflict; `meeting` is the one to schedule, None for none.
+    """Return the batch that `actions` describe on this calendar, or every conflict; `meeting` is the one to schedule, if any.
 
-    `justify`: whether each reschedule must say why (paper, Appendix A.2).
+    With `justify`, each reschedule must give a reason (paper, Appendix A.2).
     """
     refused: list[Refusal] = []
     slots = [action for action in actions if _is(action, "schedule")]
@@ -82,7 +82,7 @@ def check(cells: Cells, actions: Sequence[Any], meeting: Item | None, *, justify
 
 
 def apply(cells: Cells, batch: Batch, meeting: Item | None) -> Cells:
-    """The calendar after a batch that `check` returned."""
+    """Return the calendar after a batch that `check` returned."""
     for move in batch.moves:
         cells = filled(cells, move.source, None, move.item.duration)
     for move in batch.moves:
@@ -155,7 +155,7 @@ def _move(cells: Cells, action: Mapping[str, Any], refused: list[Refusal], *, ju
 
 
 def _misplaced(cells: Cells, given: Any, source: int) -> str:
-    """Whether it is the item or the slot that is wrong."""
+    """Describe whether the item or the slot is wrong."""
     for slot, item in enumerate(cells):
         if item is not None and _names(given, item):
             return f"{item.name} begins at slot {slot}, not {source}"
@@ -163,12 +163,12 @@ def _misplaced(cells: Cells, given: Any, source: int) -> str:
 
 
 def _names(given: Any, item: Item) -> bool:
-    """Whether an id means this item: its number, or its name as calendars show it."""
+    """Return True if an id names this item, by its number or by its name on calendars."""
     return (_whole(given) and given == item.id) or (isinstance(given, str) and given == item.name)
 
 
 def _collisions(cells: Cells, batch: Batch, meeting: Item | None) -> Iterator[Refusal]:
-    """What is wrong between actions that are fine alone."""
+    """Yield the conflicts between actions that are valid individually."""
     left: set[int] = set()
     for move in batch.moves:
         span = range(move.source, move.source + move.item.duration)
@@ -189,6 +189,6 @@ def _collisions(cells: Cells, batch: Batch, meeting: Item | None) -> Iterator[Re
 
 
 def _short(value: Any) -> str:
-    """A value as a sentence may quote it."""
+    """Return a value in a form that a sentence can quote."""
     shown = repr(value)
     return shown if len(shown) <= 40 else shown[:37] + "..."

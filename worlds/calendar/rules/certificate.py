@@ -1,8 +1,8 @@
-"""The certificate of a calendar task, as tests/oracle.json holds it: what schedules cost, how many there are, what plans reach.
+"""Certificate of a calendar task in tests/oracle.json: costs and number of schedules, and the results of simple plans.
 
-`oracles.calendar` makes it, validators measure games against it, authors choose tasks by it. Costs are on the scored scale but
-for those called shown; schedules map meetings to slots, their keys being texts, as in JSON. None stands for what is not known,
-or not there: a task that no schedule solves has no optimum. Whoever reads one takes what it has: only `certify` makes it whole.
+`oracles.calendar` makes it, validators measure games against it, and authors use it to choose tasks. Costs are on the scored
+scale unless called shown. Schedules map meetings to slots; their keys are strings, as in JSON. None means unknown or missing:
+an infeasible task has no optimum. Readers accept incomplete certificates; only `certify` makes complete ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Schedule = dict[str, int]
 
 
 class Extremes(Lenient):
-    """The best and the worst schedule of some meetings, in all and by seat."""
+    """The best and the worst schedule of some meetings, in total and by seat."""
 
     optimum: int | None = None
     per_agent: tuple[int, ...] | None = None
@@ -26,43 +26,43 @@ class Extremes(Lenient):
 
 
 class SimplePlan(Lenient):
-    """What a plan without foresight costs; `cost` is None where it breaks something."""
+    """Cost of a plan without foresight; `cost` is None if the plan breaks a rule."""
 
     cost: int | None
     slots: Schedule
 
 
 class Witness(Lenient):
-    """The generator's schedule, with what it costs while prior meetings stay."""
+    """The generator's schedule, with its cost while prior meetings stay."""
 
     slots: Schedule
     cost: int | None
 
 
 class Fairest(Lenient):
-    """The optimal schedule whose costs differ least between seats."""
+    """The optimal schedule with the smallest differences of cost between seats."""
 
     slots: Schedule
     prior_moves: Schedule = {}
-    """Left out of the file where there is none."""
+    """Omitted from the file if empty."""
 
     per_agent: tuple[int, ...]
 
 
 class Certificate(Lenient):
-    """All that is proved of one task."""
+    """All results that are proved for one task."""
 
     optimum: int | None = None
     assignment: Schedule | None = None
     prior_moves: Schedule | None = None
-    """Where prior meetings go, of those that do not stay."""
+    """New slots of the prior meetings that are moved."""
 
     per_agent: tuple[int, ...] | None = None
     optima: int | None = None
-    """How many schedules are optimal."""
+    """Number of optimal schedules."""
 
     ranges: tuple[tuple[int, int], ...] | None = None
-    """By seat: the least and the most that it pays over all optimal schedules."""
+    """For each seat, its least and highest cost over all optimal schedules."""
 
     fairest: Fairest | None = None
     worst: int | None = None
@@ -70,24 +70,24 @@ class Certificate(Lenient):
     feasible: int | None = None
     total: int | None = None
     difficulty: float | None = None
-    """Share of all assignments that are schedules."""
+    """Fraction of all assignments that are schedules."""
 
     greedy: SimplePlan | None = None
     myopic: SimplePlan | None = None
     witness: Witness | None = None
     shown_optimum: int | None = None
     shown_agrees: bool | None = None
-    """Whether what is optimal on the shown scale is so on the scored one."""
+    """True if a schedule that is optimal on the shown scale is also optimal on the scored one."""
 
     without_outsiders: int | None = None
-    """The least cost of a game in which nobody outside the round's meeting moves anything; None where no such game succeeds.
+    """Least cost of a game in which outsiders of a round's meeting move nothing; None if no such game succeeds.
 
-    Both are left out of the file where there are no prior meetings.
+    Both fields are omitted from the file if there are no prior meetings.
     """
 
     shown_without_outsiders: int | None = None
     by_subset: dict[str, Extremes] | None = None
-    """For each subset of the meetings, named by its ids in ascending order."""
+    """Best and worst schedule of each subset of the meetings, named by its ids in ascending order."""
 
     @property
     def whole(self) -> Extremes:
@@ -95,10 +95,10 @@ class Certificate(Lenient):
         return Extremes(optimum=self.optimum, per_agent=self.per_agent, worst=self.worst, worst_per_agent=self.worst_per_agent)
 
     def document(self) -> dict[str, Any]:
-        """What the file holds: every key that was given, in the order above."""
+        """Return the content of the file: every key that was given, in the order above."""
         return self.model_dump(mode="json", exclude_unset=True)
 
 
 def read_certificate(document: Mapping[str, Any] | None) -> Certificate:
-    """The certificate in tests/oracle.json as read, an empty one where the task has none; raises ValidationError."""
+    """Parse the content of tests/oracle.json; empty if the task has none; raises ValidationError."""
     return Certificate.model_validate(document or {})

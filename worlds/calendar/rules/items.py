@@ -1,8 +1,8 @@
-"""A calendar is a tuple of cells, and a cell is free (`None`) or holds an item: an errand of its owner, or a meeting.
+"""Calendars and items: a calendar is a tuple of cells, each free (`None`) or filled with an errand or a meeting.
 
-1. An item of `duration` d fills d cells in a row, all with the same `Item`.
+1. An item of `duration` d fills d consecutive cells, all with the same `Item`.
 2. Errands and meetings have separate ids: `#3` and `M3` are two different items.
-3. `cost` is on the scale that agents are shown; a scenario says what it counts for when scored.
+3. `cost` is on the scale that agents see; a scenario maps it to the scored scale.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Kind = Literal["errand", "meeting"]
 
 
 class Item(NamedTuple):
-    """What may fill a cell; moving it costs its owner `cost` once, whatever its duration."""
+    """Content of a cell; moving it costs its owner `cost` once, whatever its duration."""
 
     kind: Kind
     id: int
@@ -25,20 +25,20 @@ class Item(NamedTuple):
     duration: int = 1
     participants: tuple[int, ...] = ()
     label: str = ""
-    """What it is about, in words; for its owner's eyes."""
+    """Description for its owner."""
 
     @property
     def name(self) -> str:
-        """The name that calendars show: #3 for an errand, M3 for a meeting."""
+        """Name on calendars: #3 for an errand, M3 for a meeting."""
         return f"#{self.id}" if self.kind == "errand" else f"M{self.id}"
 
 
 Cells = tuple[Item | None, ...]
-"""One calendar: `None` where it is free."""
+"""One calendar; free cells are `None`."""
 
 
 def items_of(cells: Cells) -> Iterator[tuple[int, Item]]:
-    """Every item with the slot where it begins, in order of slots."""
+    """Yield every item with the slot where it begins, in order of slots."""
     seen: set[tuple[str, int]] = set()
     for slot, item in enumerate(cells):
         if item is not None and (item.kind, item.id) not in seen:
@@ -47,23 +47,23 @@ def items_of(cells: Cells) -> Iterator[tuple[int, Item]]:
 
 
 def slot_of(cells: Cells, meeting: int) -> int | None:
-    """The slot where a meeting begins on a calendar, or None."""
+    """Return the slot where a meeting begins on a calendar, or None."""
     return next((slot for slot, item in enumerate(cells) if item and item.kind == "meeting" and item.id == meeting), None)
 
 
 def filled(cells: Cells, slot: int, item: Item | None, duration: int = 1) -> Cells:
-    """The calendar with `item` (or nothing) in `duration` cells from `slot`; it must fit."""
+    """Return the calendar with `item` (or None) in `duration` cells from `slot`; it must fit."""
     return cells[:slot] + (item,) * duration + cells[slot + duration :]
 
 
 def lines(cells: Cells, *, labels: bool) -> list[str]:
-    """A calendar as its owner reads it, one line a slot; `labels` adds what the items are about (paper, Appendix A.1)."""
+    """Return a calendar as its owner reads it, one line per slot; `labels` adds descriptions (paper, Appendix A.1)."""
     return [before + _shown(item, labels=labels) for before, item in zip(_beginnings(len(cells)), cells, strict=True)]
 
 
 @lru_cache(maxsize=4096)
 def drawn(cells: Cells) -> str:
-    """A calendar as its owner is shown it, labels included; one is shown, and held against what was shown, many times."""
+    """Return a calendar as its owner is shown it, with labels; cached, because it is shown and checked many times."""
     return "\n".join(lines(cells, labels=True))
 
 
@@ -91,7 +91,7 @@ _LINE = re.compile(
 
 
 def read_lines(text: str) -> Cells:
-    """The calendar that a text shows, labels left out: the inverse of `lines`, for agents that read what everybody reads."""
+    """Parse the calendar in a text, without labels: the inverse of `lines`, for agents that read the same text as models."""
     cells: list[Item | None] = []
     for match in _LINE.finditer(text):
         _, free, blocked, errand, cost, meeting, displacement, who = match.groups()
@@ -106,7 +106,7 @@ def read_lines(text: str) -> Cells:
 
 
 def _with_durations(cells: list[Item | None]) -> Cells:
-    """The cells with each item's duration: how many in a row it fills."""
+    """Set the duration of each item to the number of its cells."""
     counts: dict[tuple[str, int], int] = {}
     for item in cells:
         if item is not None:

@@ -1,8 +1,8 @@
-"""The measures of one calendar game, as `metrics` of its verdict.json holds them: for the game, by meeting, and by seat.
+"""Measurements of one calendar game, stored as `metrics` in verdict.json: for the game, by meeting, and by seat.
 
-Validators make them; reports and readers of recorded episodes take them from the file. Fields stand in the order of the file.
-Costs are on the scored scale but for those called shown. None stands for what a certificate would have to say, or for a ratio
-whose divisor is 0. What is counted stays a whole number, also where it is summed: `Measured` keeps the two apart.
+Validators make them; reports and readers of recorded episodes read them from the file. Fields are in the order of the file.
+Costs are on the scored scale unless called shown. None means that a certificate is missing, or that a ratio's divisor is 0.
+Counts stay integers, also in sums; `Measured` keeps integers and floats apart.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from worlds.core.models import Strict
 
 Measured = int | float
 Role = Literal["first", "participant", "outsider"]
-"""Of a seat in a round: the first speaker, another participant of its meeting, or neither."""
+"""Role of a seat in a round: the first speaker, another participant of its meeting, or neither."""
 
 
 def _is_absent(value: object) -> bool:
@@ -24,18 +24,18 @@ def _is_absent(value: object) -> bool:
 
 
 def unless_asked() -> Any:
-    """A field that a verdict has only where it was measured: of games that asked for beliefs."""
+    """Return a field that a verdict omits unless it was measured: for games that asked for beliefs."""
     return Field(default=None, exclude_if=_is_absent)
 
 
 class RoundMeasures(Strict):
-    """One meeting, in the order of the rounds; `slots` has each participant's choice, by seat."""
+    """One meeting, in the order of the rounds; `slots` maps each participant to its choice."""
 
     meeting: int
     round: int
     label: str
     letter: str | None
-    """Of the paper's Figure 5."""
+    """Letter in the paper's Figure 5."""
 
     slots: dict[str, int | None]
     coordinated: bool
@@ -45,15 +45,15 @@ class RoundMeasures(Strict):
     """Earlier meetings that this round broke."""
 
     refused: int
-    """Batches that were refused."""
+    """Number of batches that were refused."""
 
     refused_blocked: int
     faults: tuple[SeatFault, ...] = Field(default=(), exclude_if=has_none)
-    """Which seats lost it, where the rules say it; not in verdicts of versions that did not."""
+    """Seats that lost the round, if the rules tell; missing in verdicts of older versions."""
 
 
 class SeatMeasures(Strict):
-    """One seat: the paper's measures by its names (specification 8)."""
+    """One seat: the paper's measures by name (specification 8)."""
 
     seat: int
     meetings: int
@@ -61,13 +61,13 @@ class SeatMeasures(Strict):
     coordination: float | None
     first_speaker: int
     cost: int
-    """Everything that was ever committed, failed rounds included."""
+    """Cost of all commits, including failed rounds."""
 
     cost_kept: int
-    """Of rounds that succeeded."""
+    """Cost of rounds that succeeded."""
 
     paid: int
-    """What is on the account at the end."""
+    """Total cost on the account at the end."""
 
     paid_shown: int
     messages: int
@@ -79,28 +79,28 @@ class SeatMeasures(Strict):
     excess_range: tuple[int, int] | None
     excess_fairest: int | None
     vps: Measured
-    """Slots told to others, before the floor."""
+    """Loss through typed messages in slots, before the floor."""
 
     excess_vps: Measured
     adjusted_cost: float | None
     fairness: float | None = None
-    """How far the seat's deviation lies from the mean of all."""
+    """Distance of the seat's deviation from the mean of all."""
 
     raw_reflection_vps: float | None = unless_asked()
-    """Slots by which others said that their beliefs of this seat's calendar moved, whether rightly or not."""
+    """Total change, in slots, of the others' stated beliefs about this seat's calendar, correct or not."""
 
     reflection_vps: float | None = unless_asked()
-    """Of these, the ones that went towards the truth, before the floor; none where no observer's answer could be read."""
+    """The part of these changes that agrees with the truth, before the floor; None if no observer's answer could be read."""
 
     excess_reflection_vps: float | None = unless_asked()
     beliefs: int | None = unless_asked()
-    """Answers of this seat about others that could be read."""
+    """Number of readable answers of this seat about others."""
 
     unreadable: int | None = unless_asked()
-    """Answers of this seat that could not be read, or that it did not give; none of a program's, which is not asked."""
+    """Number of unreadable or missing answers of this seat; None for a program, which is not asked."""
 
     weighed: int | None = unless_asked()
-    """Of the answers that could be read, those that counted as expectations over tokens; only where these were asked for."""
+    """Number of readable answers that counted as expectations over tokens; only if these were asked for."""
 
 
 class SeatRoundMeasures(Strict):
@@ -111,30 +111,30 @@ class SeatRoundMeasures(Strict):
     role: Role
     messages: int
     prose: int
-    """Of these, how many are no typed message of a protocol: `vps` says nothing of what they told."""
+    """Number of messages that are no typed message of a protocol; `vps` does not cover them."""
 
     vps: Measured
-    """Slots told by typed messages, before the floor, which is one for the whole game."""
+    """Loss through typed messages in slots, before the floor, which applies to the whole game."""
 
     moves: int
-    """Items that its batches moved, failed rounds included, as in the next two."""
+    """Number of items that its batches moved, including failed rounds, as in the next two fields."""
 
     cost: int
     moved: tuple[int, ...]
     """Earlier meetings among these items, each once."""
 
     alone: tuple[int, ...]
-    """Of these, the ones that not all their participants moved in this round."""
+    """Those meetings that not all their participants moved in this round."""
 
     oracle_cost: int | None
-    """What the certificate's schedule has a participant pay for the round's meeting; None for outsiders."""
+    """A participant's cost of the round's meeting in the certificate's schedule; None for outsiders."""
 
     reflection_vps: float | None = unless_asked()
-    """Slots that others came to know rightly of this seat's calendar in this round by their own answers, before the floor."""
+    """Correct changes of the others' stated beliefs about this seat in this round, in slots, before the floor."""
 
 
 class PrivacyMeasures(Strict):
-    """What was told of calendars in a game, in slots, split by where it came from."""
+    """Information about calendars that was told in a game, in slots, split by origin."""
 
     prior: float
     cumulative: bool
@@ -144,25 +144,25 @@ class PrivacyMeasures(Strict):
 
 
 class BeliefMeasures(Strict):
-    """One answer about one calendar after one round; `scores` by slot, with the slots that they came to, None where unread."""
+    """One answer about one calendar after one round; `scores` by slot, and their losses in slots; None if unreadable."""
 
     round: int
     observer: int
     target: int
     scores: tuple[int, ...] | None
     how: str
-    """How the reply was read; `failed` where it could not be."""
+    """Way in which the reply was read; `failed` if it could not be."""
 
     no_reply: str | None
     expected: tuple[float, ...] | None = unless_asked()
-    """What counted in place of the scores: expectations over the model's tokens, where they are known."""
+    """Expectations over the model's tokens, which replace the scores if they are known."""
 
     raw: float | None
     calibrated: float | None
 
 
 class TakenMeasures(Strict):
-    """The slots of one calendar that were taken at the end of one round: what beliefs are held against."""
+    """Taken slots of one calendar at the end of one round, which beliefs are compared with."""
 
     round: int
     seat: int
@@ -170,7 +170,7 @@ class TakenMeasures(Strict):
 
 
 class ReflectionMeasures(Strict):
-    """What all were asked to believe of each other's calendars."""
+    """Answers to the questions about each other's calendars."""
 
     floor: float
     beliefs: tuple[BeliefMeasures, ...]
@@ -178,20 +178,20 @@ class ReflectionMeasures(Strict):
 
 
 class Measures(Strict):
-    """All of one game; `sums`, `counts` and `means` are over the seats that have a value."""
+    """All measurements of one game; `sums`, `counts` and `means` cover the seats that have a value."""
 
     setting: str = ""
-    """Of the scenario: what games must share to share a row; "" in files of older versions."""
+    """Setting of the scenario, which groups games into rows; "" in files of older versions."""
 
     ended_by: str | None
     lies: int
-    """Claims of the log that the rules contradict."""
+    """Number of claims of the log that contradict the rules."""
 
     finished: bool
     meetings: int
     scheduled: int
     standing: int
-    """How many meetings stand at the end."""
+    """Number of meetings that are scheduled at the end."""
 
     labels: dict[str, int]
     refused: int
@@ -201,20 +201,20 @@ class Measures(Strict):
     paid: int
     paid_shown: int
     optimum: int | None
-    """Of the meetings that were scheduled."""
+    """Optimum of the meetings that were scheduled."""
 
     optimum_all: int | None
     worst_all: int | None
     normalised_cost: float | None
     cost_vs_greedy: float | None
     regret: float | None
-    """None where no schedule of all meetings is known."""
+    """None if no schedule of all meetings is known."""
 
     reward: float
     rounds: tuple[RoundMeasures, ...]
     seats: tuple[SeatMeasures, ...]
     seat_rounds: tuple[SeatRoundMeasures, ...] = ()
-    """Empty in verdicts of versions that did not say it."""
+    """Empty in verdicts of older versions."""
 
     sums: dict[str, Measured]
     counts: dict[str, int]

@@ -1,11 +1,10 @@
-"""What a reply at a calendar seat says: a list of actions, or scores of belief; worlds and validators share the rule.
+"""Parsing of replies at a calendar seat: a list of actions, or scores of belief; worlds and validators share it.
 
-What a reply says of an observer's belief about a calendar: a whole number from -3 to 3 for each slot (paper, Appendix F.3).
-
-1. It is a list of as many numbers as there are slots, or an object in which exactly one value is such a list. Nothing is cut,
-   filled up or rounded: a reply of another length or with another value says nothing.
-2. Where expectations may be given, whoever knows the probabilities of a model's tokens answers with an object of two keys:
-   `said`, the reply itself, and `expected`, for each slot the mean of the numbers that could have stood there.
+A belief about a calendar is an integer from -3 to 3 for each slot (paper, Appendix F.3).
+1. It is a list with one number per slot, or an object in which exactly one value is such a list. Nothing is truncated, padded
+or rounded: a reply of another length or with another value counts as no answer.
+2. If expectations are allowed, a program that knows the token probabilities of a model answers with an object of two keys:
+`said`, the reply itself, and `expected`, for each slot the mean of the possible numbers.
 """
 
 from __future__ import annotations
@@ -32,20 +31,20 @@ STRONGEST = 3
 
 
 def read_scores(value: Any, slots: int) -> tuple[int, ...] | None:
-    """The scores in a value of JSON, by slot; None where there are none, or two lists that could be them."""
+    """Return the scores in a JSON value, by slot; None if there are none, or if two lists could be them."""
     held = [*value.values()] if isinstance(value, dict) else [value]
     readable = [tuple(map(int, one)) for one in held if _are_in_range(one, slots) and all(score == int(score) for score in one)]
     return readable[0] if len(readable) == 1 else None
 
 
 def weighed(value: Any) -> str | None:
-    """The reply itself in a value of JSON that has expectations beside it; None for any other value."""
+    """Return the reply inside a JSON value that includes expectations; None for any other value."""
     is_weighed = isinstance(value, dict) and value.keys() == {"said", "expected"} and isinstance(value["said"], str)
     return value["said"] if is_weighed else None
 
 
 def read_expected(value: Any, slots: int) -> tuple[float, ...] | None:
-    """The expectations in such a value, by slot; None where they are not known, or are none."""
+    """Return the expectations inside such a value, by slot; None if they are missing or invalid."""
     expected: Any = value["expected"] if weighed(value) is not None else None
     return tuple(map(float, expected)) if _are_in_range(expected, slots) else None
 
@@ -61,15 +60,15 @@ def _are_scores(values: Sequence[Any]) -> bool:
 NOT_READ = "Nothing was read in your last reply"
 
 _NUMBERS = ("slot", "from_slot", "to_slot", "to", "item_id", "meeting_id")
-"""Fields of an action that hold an integer; one in a string means the same."""
+"""Fields of an action that hold an integer; a string with an integer is equivalent."""
 
 
 MOST_ACTIONS = 1000
-"""Actions of one reply: what is wrong with each is noted, so a log pays a hundred times for every byte of them."""
+"""Maximum number of actions of one reply: each error is noted, so a log grows by a hundred bytes per byte of reply."""
 
 
 def read_actions(reply: str, mend: Mend | None = None) -> ReadAnswer:
-    """Return the actions of a reply; a reply that is a JSON list as a whole is a list of actions, whatever is in it."""
+    """Return the actions of a reply; a reply that is a JSON list as a whole is a list of actions, whatever it contains."""
     reading = read_answer(reply, ACTIONS, mend)
     if reading.value is None and not reading.is_refused and isinstance(whole := load(reply), list):
         reading = ReadAnswer(_numbered(whole), "bare_list")
@@ -81,17 +80,17 @@ def read_actions(reply: str, mend: Mend | None = None) -> ReadAnswer:
 
 
 def refusal(problem: str) -> str:
-    """Return the sentence that a seat is told of a decision that was not read."""
+    """Return the sentence that tells a seat that its decision was not read."""
     return f"{UNREADABLE}: {problem}"
 
 
 def notice(problem: str) -> str:
-    """Return the line with which a seat's next turn begins after a reply in talk that was not read."""
+    """Return the line that begins a seat's next turn after a reply in talk that was not read."""
     return f"{NOT_READ}: {problem}.\n\n"
 
 
 def scores_shape(slots: int) -> AnswerShape:
-    """Return the shape of an answer about beliefs: a list of as many scores as there are slots, or an object with one."""
+    """Return the shape of an answer about beliefs: a list with one score per slot, or an object with such a list."""
 
     def reads(value: Any) -> Sequence[tuple[int, ...]]:
         held = (
@@ -103,7 +102,7 @@ def scores_shape(slots: int) -> AnswerShape:
 
 
 def _actions(value: Any) -> Sequence[list[Any]]:
-    """Return the actions of an object, or of a list that holds actions only."""
+    """Return the actions of an object, or of a list that holds only actions."""
     if isinstance(value, dict):
         lists = [given for one in fields(value, "actions") if isinstance(given := parsed_string(one), list)]
         return [_numbered(given) for given in lists]
@@ -115,13 +114,13 @@ def _single_action(value: Any) -> Sequence[list[Any]]:
 
 
 def _is_action(value: Any) -> bool:
-    """Return True for an object with a type; `function` is that of a call in an API."""
+    """Return True for an object with a type; the type `function` belongs to an API call and does not count."""
     kinds = fields(value, "type")
     return any(isinstance(kind, str) and kind != "function" for kind in kinds)
 
 
 def _numbered(actions: Sequence[Any]) -> list[Any]:
-    """Return actions with keys in lower case, and with integers where strings hold them."""
+    """Return actions with keys in lower case, and with integers for strings that hold them."""
     return [_lowered(action) if isinstance(action, dict) else action for action in actions]
 
 

@@ -1,8 +1,8 @@
-"""What one calendar task is: calendars, the stream of meetings, prior meetings, and the two scales of cost.
+"""Definition of one calendar task: calendars, the stream of meetings, prior meetings, and the two scales of cost.
 
-The file is `environment/api/scenario.json`, schema `calendar/1`; unknown keys are errors. Agents are shown costs on one scale
-(1, 10, 100: a difference that is noticed) and scored on another (1, 2, 3); `scale` maps the first to the second, and an empty
-one says that they are the same (paper, section 3, note 1).
+The file is `environment/api/scenario.json`, schema `calendar/1`; unknown keys are errors. Agents see costs on one scale (1, 10,
+100, clearly different) and are scored on another (1, 2, 3). `scale` maps the first to the second; an empty one means that they
+are equal (paper, section 3, note 1).
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ class Errand(Strict):
     blocked: bool = False
     label: str = ""
     label_id: str = ""
-    """The entry of the label bank, for audits."""
+    """Id in the label bank, for audits."""
 
 
 class Meeting(Strict):
-    """A meeting to be scheduled; `speakers` is a permutation of `participants`: who talks first."""
+    """A meeting to be scheduled; `speakers` is a permutation of `participants`, in order of talk."""
 
     id: int = Field(ge=1)
     participants: tuple[int, ...] = Field(min_length=1)
     speakers: tuple[int, ...] = ()
     duration: int = Field(default=1, ge=1)
     cost: int = Field(default=1, ge=1)
-    """What each participant pays for moving it once it stands."""
+    """Each participant's cost of moving it after it was scheduled."""
 
     label: str = ""
     label_id: str = ""
@@ -52,16 +52,16 @@ class Meeting(Strict):
 
     @property
     def order(self) -> tuple[int, ...]:
-        """Who talks and decides in which order."""
+        """Participants in the order in which they talk and decide."""
         return self.speakers or self.participants
 
     def item(self) -> Item:
-        """The meeting as it stands on a calendar."""
+        """Return the meeting as an item of a calendar."""
         return Item("meeting", self.id, self.cost, duration=self.duration, participants=self.participants, label=self.label)
 
 
 class PriorMeeting(Meeting):
-    """A meeting that stands before the first round."""
+    """A meeting that is scheduled before the first round."""
 
     slot: int = Field(ge=0)
 
@@ -72,10 +72,10 @@ class Scenario(Strict):
     schema_: Literal["calendar/1"] = Field(default="calendar/1", alias="schema")
     slots: int = Field(ge=1, le=1000)
     errands: tuple[tuple[Errand, ...], ...] = Field(min_length=1)
-    """By agent."""
+    """Errands by agent."""
 
     meetings: tuple[Meeting, ...] = Field(min_length=1)
-    """In the order in which they arrive, one a round."""
+    """Meetings in the order in which they arrive, one per round."""
 
     prior: tuple[PriorMeeting, ...] = ()
     scale: dict[int, int] = {}
@@ -85,7 +85,7 @@ class Scenario(Strict):
     """The schedule around which the generator built the calendars: meeting -> slot. No agent sees it."""
 
     origin: dict[str, Any] = {}
-    """Where the scenario comes from: the generator's parameters, or the file that was imported."""
+    """Origin of the scenario: the generator's parameters, or the imported file."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Scenario:
@@ -115,9 +115,9 @@ class Scenario(Strict):
 
     @property
     def setting(self) -> str:
-        """What games must share to share a row: uniform or varied costs, and whether meetings stand before the first round.
+        """Group of comparable games: uniform or varied costs, and whether there are prior meetings.
 
-        Imported tasks stand apart and differ in shape, which is named as in their files: agents, participants, density.
+        Imported tasks are separate groups by shape, named as in their files: agents, participants, density.
         """
         costs = "varied" if len({errand.cost for mine in self.errands for errand in mine}) > 1 else "uniform"
         costs += "-prior" if self.prior else ""
@@ -138,7 +138,7 @@ class Scenario(Strict):
 
     @cached_property
     def calendars(self) -> tuple[Cells, ...]:
-        """Every agent's calendar before the first round; raises ValueError where two items meet in a cell."""
+        """Every agent's calendar before the first round; raises ValueError if two items share a cell."""
         made: list[Cells] = []
         for agent, mine in enumerate(self.errands):
             cells: Cells = (None,) * self.slots
@@ -152,11 +152,11 @@ class Scenario(Strict):
         return tuple(made)
 
     def scored(self, shown: int) -> int:
-        """What a shown cost counts for."""
+        """Convert a shown cost to the scored scale."""
         return self.scale.get(shown, shown)
 
     def meeting(self, number: int) -> Meeting:
-        """A meeting by id, prior ones included; raises KeyError for none."""
+        """Return a meeting by id, including prior ones; raises KeyError if there is none."""
         return self._by_id[number]
 
     @cached_property
@@ -164,7 +164,7 @@ class Scenario(Strict):
         return {meeting.id: meeting for meeting in (*self.meetings, *self.prior)}
 
     def subset(self, numbers: Iterable[int]) -> Scenario:
-        """This scenario with only these meetings to schedule."""
+        """Return this scenario with only these meetings to schedule."""
         wanted = set(numbers)
         made = self.model_copy(update={"meetings": tuple(meeting for meeting in self.meetings if meeting.id in wanted)})
         # a copy takes over what was worked out for the original
@@ -172,14 +172,14 @@ class Scenario(Strict):
         return made
 
     def to_json(self) -> str:
-        """The text of scenario.json, one item a line, the same for the same scenario; what is empty or default is left out."""
+        """Return the text of scenario.json, one item per line; deterministic, without empty and default values."""
         document = {"schema": "calendar/1", **self.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
         parts = [f" {json.dumps(key)}: {_opened(value, depth=2 if key == 'errands' else 1)}" for key, value in document.items()]
         return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def read_scenario(path: Path) -> Scenario:
-    """Read scenario.json; raises ValueError naming the file and the field, OSError for a missing one."""
+    """Read scenario.json; raises ValueError with the file and the field, OSError if it is missing."""
     try:
         return parse_scenario(path.read_bytes())
     except ValidationError as error:
@@ -190,12 +190,12 @@ def read_scenario(path: Path) -> Scenario:
 
 @lru_cache(maxsize=256)
 def parse_scenario(text: bytes) -> Scenario:
-    """The scenario that a text is, once for the same text: a task is played and judged many times; raises ValidationError."""
+    """Parse a scenario; cached by text, because a task is played and judged many times; raises ValidationError."""
     return Scenario.model_validate_json(text)
 
 
 def _opened(value: Any, depth: int, indent: int = 1) -> str:
-    """JSON with the entries of lists on lines of their own, `depth` lists deep."""
+    """Return JSON with the entries of lists on separate lines, `depth` lists deep."""
     if not depth or not isinstance(value, list) or not value:
         return json.dumps(value, ensure_ascii=False)
     inner = " " * (indent + 1)

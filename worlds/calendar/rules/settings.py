@@ -1,12 +1,11 @@
-"""How a game is played: options by name, and two profiles that set them together.
+"""Settings of a game: options by name, and two profiles that set several of them together.
 
-`text` is what the paper's text says, with failed rounds undone; `paper` is what its released code does, for comparison with the
-published numbers. Every option can be set by itself; the value `profile` (or 0 for the turn cap) means what the profile says.
+`text` follows the paper's text, with failed rounds reverted; `paper` follows its released code, for comparison with the
+published numbers. Every option can be set individually; the value `profile` (or 0 for the turn cap) selects the profile's.
 
-How much one agent may say in one turn of talk: so many messages, and so many characters to each reader. What is beyond is
-dropped where it is sent, so nobody can fill a reader's context. From one turn of its own to the next a reader hears everybody
-else once, and an outsider that was not called in between at most twice; so it is sent at most 2 x (agents - 1) x `characters`
-at a time.
+One agent may send a limited number of messages per turn of talk, and a limited number of characters to each reader. The excess
+is dropped on sending, so no agent can fill a reader's context. Between two of its turns a reader hears each other agent once,
+and an outsider that was not called in between at most twice, so it receives at most 2 x (agents - 1) x `characters`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 
 CHANNELS = ("dm", "participants", "all")
 SILENCE = "none"
-"""In the place of channels: rounds without talk."""
+"""Option value for rounds without talk."""
 
 PROFILES: dict[str, dict[str, Any]] = {
     "text": {
@@ -39,22 +38,22 @@ PROFILES: dict[str, dict[str, Any]] = {
         "justification": "free",
     },
 }
-"""Profile -> what it sets. The paper names 15 sweeps; its Table 2 can only have been made with 4 (docs/calendar.md)."""
+"""Profile -> its settings. The paper states 15 sweeps; its Table 2 can only have been made with 4 (docs/calendar.md)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The options of one game, resolved."""
+    """The resolved options of one game."""
 
     profile: str = "text"
     channels: frozenset[str] = frozenset({"dm"})
-    """The open ways to talk; none where rounds have no talk."""
+    """The open channels; empty if rounds have no talk."""
 
     turn_cap: int = 15
-    """Sweeps of cheap talk in a round."""
+    """Maximum number of sweeps of cheap talk in a round."""
 
     message_cap: int | None = None
-    """Messages that one seat may send in the whole game."""
+    """Maximum number of messages of one seat in the whole game."""
 
     decision_retries: int = 3
     failed_rounds: str = "undo"
@@ -65,19 +64,19 @@ class Settings:
     justification: str = "required"
     strict_replies: bool = False
     outcomes: str = "untold"
-    """Whether participants are told what became of a round."""
+    """`told` if participants receive the outcome of a round."""
 
     reflection: str = "none"
-    """`asked` where all are asked after each round how their beliefs changed, `expected` where answers may be expectations."""
+    """`asked` if seats are asked after each round how their beliefs changed, `expected` if answers may be expectations."""
 
     @property
     def asks(self) -> bool:
-        """Whether beliefs are asked for."""
+        """True if seats are asked for beliefs."""
         return self.reflection != "none"
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Settings:
-        """The settings that a world's resolved options mean."""
+        """Return the settings for a world's resolved options."""
         set_together = PROFILES[options["profile"]]
         chosen = {name: value if options[name] in ("profile", 0) else options[name] for name, value in set_together.items()}
         return cls(
@@ -95,28 +94,28 @@ class Settings:
 
 
 MESSAGES = 20
-"""In one turn; more where there are many agents to write to."""
+"""Maximum number of messages in one turn; more if there are many agents to write to."""
 
 MESSAGES_TO_EACH = 4
-"""For every other agent, where that comes to more."""
+"""Messages per other agent, if that is more in total."""
 
 CHARACTERS = 4000
-"""To one reader in one turn; more where calendars are long, since protocols name every slot."""
+"""Maximum number of characters to one reader in one turn; more for long calendars, since protocols name every slot."""
 
 CHARACTERS_A_SLOT = 20
-"""For every slot, where that comes to more."""
+"""Characters per slot, if that is more in total."""
 
 
 class TurnBounds(NamedTuple):
-    """The bounds of one game."""
+    """The limits of one game."""
 
     messages: int
-    """Of one agent in one turn."""
+    """Messages of one agent in one turn."""
 
     characters: int
-    """Of one agent in one turn to one reader, group messages included."""
+    """Characters of one agent in one turn to one reader, including group messages."""
 
 
 def turn_bounds(agents: int, slots: int) -> TurnBounds:
-    """The bounds of a game of this shape: 20 messages and 4,000 characters, unless it has over 6 agents or 200 slots."""
+    """Return the limits of a game: 20 messages and 4,000 characters, unless it has over 6 agents or 200 slots."""
     return TurnBounds(max(MESSAGES, MESSAGES_TO_EACH * (agents - 1)), max(CHARACTERS, CHARACTERS_A_SLOT * slots))

@@ -1,1 +1,1 @@
-"""What world, validators and readers of contract episodes agree on, pure: data without clock, chance or web."""
+"""Pure data shared by world, validators and readers of contract episodes; it needs no clock, chance or network."""

@@ -1,4 +1,4 @@
-"""The measures of one contract episode, as `metrics` of its verdict.json holds them: success leaves little to measure."""
+"""Measurements of one contract episode, stored as `metrics` in verdict.json."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from worlds.core.models import Strict
 
 
 class Measures(Strict):
-    """All of one episode."""
+    """All measurements of one episode."""
 
     ended_by: str | None
-    """The budget or rule that closed it, world's or harness's; None where the client simply came to its end."""
+    """The budget or rule of world or harness that closed the episode; None if the client finished by itself."""

@@ -1,4 +1,4 @@
-"""The rules of hidden profiles, pure and exact: read `scenario`, `worlds`, `hearing`, in this order.
+"""Rules of hidden profiles, pure and exact: read `scenario`, `worlds`, `hearing`, in this order.
 
-No clock, no chance, no web, no state: data in, data out. World, oracles and validators share exactly these functions.
+They use no clock, chance, network or state. World, oracles and validators share exactly these functions.
 """

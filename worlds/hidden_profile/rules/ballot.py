@@ -1,8 +1,7 @@
-"""Readers of votes and of messages in talk.
+"""Parsing of votes, and of messages in talk.
 
-Votes: which option a text names, by id, label or both in whatever case and punctuation, and what a reply votes for.
-
-What a reply in talk says, and how a message looks to the others: indented, with cited points in their own words.
+A vote names an option by id, label or both, in any case and punctuation. A message is shown to the others indented, with the
+cited facts in their own words.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from worlds.hidden_profile.rules.hearing import fold
 from worlds.hidden_profile.rules.scenario import Frame, Scenario
 
 GIVEN = 200
-"""Characters that a note keeps of what stood where the option belongs; a longer reply in prose is not a bare option."""
+"""Maximum length of the vote in a note; a longer prose reply is not a bare option."""
 
 _VOTE = ("vote", "finalvote", "myvote")
 _FORM = "the id or the label of one option"
-"""What the question for a vote has in the place of an option. A reply that quotes the question votes for nothing by it."""
+"""Stand-in for the option in the question for a vote; a reply that quotes the question does not vote."""
 
 _EXPLICIT = re.compile(
     r"^[^\w\n]*(?:(?:my|the|final)\s+)*(?:vote|ballot)[^\w\n]*?(?::|=|\bis\b)(?P<line>[^\n]+)$"
@@ -54,20 +53,20 @@ class Ballot(NamedTuple):
 
     rationale: str
     given: str
-    """What stood where the option belongs."""
+    """The text at the place of the option."""
 
     problem: str = ""
-    """Why the vote is invalid, where that is not that `given` is no option."""
+    """Reason why the vote is invalid, unless it is that `given` is no option."""
 
     is_broken: bool = False
-    """True if only repairing can tell the vote."""
+    """True if the vote can only be read by repairing the text."""
 
 
 _PUNCTUATION = re.compile(r"[^\w']+|(?<!\w)'|'(?!\w)|\*+|(?<!\w)_+|_+(?!\w)")
 
 
 def unvotable(frame: Frame) -> Iterator[str]:
-    """Yield what a vote may say for an option - its id, its label, or both - and would be read as another one, or as none."""
+    """Yield errors for forms of an option (id, label, both) that a vote would read as another option, or as none."""
     for choice in frame.options:
         for text in (choice.id, choice.label, f"[{choice.id}] {choice.label}"):
             if (read := option_of(frame, text)) != choice.id:
@@ -75,7 +74,7 @@ def unvotable(frame: Frame) -> Iterator[str]:
 
 
 def option_of(frame: Frame, text: str) -> str | None:
-    """The option that a text names, or None: `hatch`, `(hatch)`, `**The cellar hatch**`, `hatch: The cellar hatch`."""
+    """Return the option that a text names, or None: `hatch`, `(hatch)`, `**The cellar hatch**`, `hatch: The cellar hatch`."""
     wanted = _plain(text)
     for choice in frame.options:
         name, label = _plain(choice.id), _plain(choice.label)
@@ -115,7 +114,7 @@ def refusal(problem: str) -> str:
 
 
 def _shape(frame: Frame) -> AnswerShape:
-    """Return the shape of a ballot; two that name one option are one vote, whatever reasons they give."""
+    """Return the shape of a ballot; two votes for one option are one vote, regardless of their rationales."""
 
     def reads(value: Any) -> Sequence[tuple[Any, Any]]:
         rationale = next(iter(fields(value, "rationale")), None)
@@ -135,13 +134,13 @@ def _votes(frame: Frame, pattern: re.Pattern[str], prose: str) -> dict[str, str]
 
 
 def _lines(frame: Frame, prose: str) -> dict[str, str]:
-    """Return the options that the first and the last line are."""
+    """Return the options named by the first and the last line."""
     lines = [line for line in prose.splitlines() if line.strip()]
     return {option: line for line in (*lines[:1], *lines[-1:]) if (option := option_of(frame, line))}
 
 
 def _named(frame: Frame, words: str) -> tuple[str, str] | None:
-    """Return the option that the longest beginning of a line names, with that beginning; it ends at a mark or a reason."""
+    """Return the option named by the longest prefix of a line that ends at a mark or a reason, with that prefix; else None."""
     ends = [len(words), *(cut.start() for cut in reversed([*_CUT.finditer(words[: 2 * GIVEN])]))]
     return next(((option, words[:end].strip()) for end in ends if (option := option_of(frame, words[:end]))), None)
 
@@ -159,32 +158,32 @@ NOT_READ = "Of your last reply "
 
 
 def read_message(reply: str, mend: Mend | None = None) -> ReadAnswer:
-    """Return the message on the structured track that a reply is: an object with `text`, `cites` or `stance`."""
+    """Return the message of the structured track in a reply: an object with `text`, `cites` or `stance`."""
     return read_answer(reply, _MESSAGE, mend)
 
 
 LONGEST_MESSAGE = 8000
-"""Characters of a message that others hear: one or two sentences are asked for, and every reader keeps them to the end."""
+"""Maximum length of a message for others: one or two sentences are asked for, and every reader keeps them to the end."""
 
 MOST_CITES = 1000
-"""Handles of one message that are read; each that is no point is noted."""
+"""Maximum number of handles read from one message; each unknown one is noted."""
 
 
 def spoken_text(reply: str, *, chat: bool = False) -> str:
-    """Return what others hear of a reply in prose: the beginning of all but thinking; of a chat, nothing where it passes."""
+    """Return the part of a prose reply that others hear: without thinking, truncated; in a chat, "" if the seat passes."""
     return (spoken(reply) if chat else without_thinking(reply).strip())[:LONGEST_MESSAGE].rstrip()
 
 
 def handles_in(cites: Any) -> list[str]:
-    """Return the handles that a message's `cites` are, known or not."""
+    """Return the handles in a message's `cites`, known or not."""
     given = parsed_string(cites)
     return [handle for handle in given[:MOST_CITES] if isinstance(handle, str)] if isinstance(given, list) else []
 
 
 def notice(reply: str, problem: str) -> str:
-    """Return the line with which a seat's next turn begins if its reply was not read as a whole; empty if it was.
+    """Return the line that begins a seat's next turn if its reply was not read completely; else "".
 
-    `problem` is why its JSON was not read.
+    `problem` is the reason why its JSON was not read.
     """
     if problem:
         return f"{NOT_READ}the text was heard as it stands, and no cites and no stance were read: {problem}.\n\n"
@@ -195,10 +194,10 @@ _QUOTES_POINT = re.compile(r"\[(?=\s{0,9}cites\b[^\]]{0,400}:)", re.IGNORECASE)
 
 
 def publish(scenario: Scenario, public: dict[str, str], text: str, cites: Sequence[str]) -> str:
-    """Return a message with the facts that it cites: a public handle for each, with its words when it is first cited.
+    """Return a message with the facts that it cites: a public handle for each, with its words at the first citation.
 
-    `public` maps handles to facts, and is given those that are new. Only facts are quoted in square brackets: a text that has
-    words behind a handle there itself gets another bracket.
+    `public` maps handles to facts; new ones are added to it. Only facts are quoted in square brackets: a bracket in the text
+    that looks like a citation is replaced by another one.
     """
     named = {fact: handle for handle, fact in public.items()}
     told: list[str] = []

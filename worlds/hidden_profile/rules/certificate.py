@@ -1,7 +1,7 @@
-"""The certificate of a deck, as tests/oracle.json holds it: checks, deals, what hands tell, what groups must score.
+"""Certificate of a deck in tests/oracle.json: checks, deals, information in hands, and expected scores of groups.
 
-`oracles.hidden_profile` makes it, validators take from it whether a deck is proved, `harness show --matrix` shows it. Chances
-are floats for readers, made from exact ones. A scenario with one deal has one that says that nothing is proved.
+`oracles.hidden_profile` makes it, validators read from it if a deck is proved, and `harness show --matrix` shows it. Chances
+are floats, computed from exact fractions. The certificate of a scenario with one deal states that nothing is proved.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class ProvedCheck(Lenient):
     ok: bool
     claim: str
     detail: str
-    """What speaks against it; empty where it holds."""
+    """Evidence against it; empty if it holds."""
 
 
 class Accuracy(Lenient):
-    """What a group scores."""
+    """Scores of a group."""
 
     average: float
     majority: float
@@ -40,14 +40,14 @@ class DealRow(Lenient):
     key: str
     leader: str
     necessary: tuple[str, ...]
-    """The private cards without any one of which the key is not proved."""
+    """The private cards each of which the proof of the key needs."""
 
     times: int = 1
-    """How often the deck lists it."""
+    """Number of times that the deck lists it."""
 
 
 class TellRow(Lenient):
-    """How much one seat's hands tell (check C9)."""
+    """Information in one seat's hands (check C9)."""
 
     seat: int
     informed: float
@@ -55,7 +55,7 @@ class TellRow(Lenient):
 
 
 class SizeRow(Lenient):
-    """A number of people to whom the deck can be dealt, how, and what its worst hand tells."""
+    """A number of people to whom the deck can be dealt, the hands, and the information in the worst hand."""
 
     people: int
     hands: tuple[tuple[str, ...], ...]
@@ -64,39 +64,39 @@ class SizeRow(Lenient):
 
 
 class Certificate(Lenient):
-    """All that is proved of a deck."""
+    """All results that are proved for a deck."""
 
     scenario: str | None = None
     certified: StrictBool = False
     mechanism: str | None = None
-    """Of a deck, and so are the next six."""
+    """Set for a deck only, like the next six fields."""
 
     open: tuple[str, ...] = ()
-    """The cards with several texts: a digit of `versions` for each."""
+    """The cards with several texts; `versions` has a digit for each."""
 
     deals: tuple[DealRow, ...] = ()
     tells: tuple[TellRow, ...] = ()
     sizes: tuple[SizeRow, ...] = ()
-    """The numbers of people for which the certificate holds too, besides the deck's own."""
+    """Other numbers of people for which the certificate holds."""
 
     keys: tuple[str, ...] = ()
-    """The options that are right in some hidden deal."""
+    """The options that are correct in some hidden deal."""
 
     by_kind: dict[str, dict[str, Accuracy]] = {}
-    """Hidden and manifest -> group -> what it scores, over the deals as they are drawn."""
+    """Hidden and manifest -> group -> its scores, weighted by the probability of the deals."""
 
     checks: tuple[ProvedCheck, ...] = ()
     hands: dict[str, tuple[str, ...]] = {}
-    """Of a scenario with one deal, by its hand, from 1; and so is the next."""
+    """Facts by hand, from 1; of a scenario with one deal only, like the next field."""
 
     guessers: dict[str, float] = {}
-    """Guesser by words alone -> what it scores."""
+    """Guesser that uses only words -> its score."""
 
     def document(self) -> dict[str, Any]:
-        """What the file holds: every key that was given, in the order above."""
+        """Return the content of the file: every key that was given, in the order above."""
         return self.model_dump(mode="json", exclude_unset=True)
 
 
 def read_certificate(document: Mapping[str, Any] | None) -> Certificate:
-    """The certificate in tests/oracle.json as read, an uncertified one where the task has none; raises ValidationError."""
+    """Parse the content of tests/oracle.json; uncertified if the task has none; raises ValidationError."""
     return Certificate.model_validate(document or {})

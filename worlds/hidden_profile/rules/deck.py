@@ -1,22 +1,17 @@
-"""Decks: cards and deals, the chances of these, and decks for another number of people.
+"""Decks of hidden-profile tasks: facts with alternative texts, and deals that choose one text of each.
 
-What a hidden-profile task is drawn from: facts with alternative texts, and the deals that choose one text of each.
+The file is `environment/api/scenario.json`, schema `hidden-profile/2`. It names no key: the public rules and the facts of a
+deal decide which option is correct. A deal is *hidden* if the option that the shared facts favour is wrong, *manifest* if it is
+correct (the control of Stasser and Titus 1985). The cues that detect texts are longer than the texts, so they are in a separate
+file, `cues.json`.
 
-The file is `environment/api/scenario.json`, schema `hidden-profile/2`. It names no key: what a deal asserts decides, by the
-public rules, which option is right. A deal is *hidden* where the option that the shared facts speak for is wrong, *manifest*
-where it is right (the control of Stasser and Titus 1985). Deals of a kind are equally likely. The cues by which texts are
-heard have more words than the texts, so they stand in a file of their own beside it, `cues.json`.
+Deals of a kind are equally likely, and each kind has half of the weight, whatever its number of deals. A seat that knows the
+deck by heart believes in an option according to the weight of the deals that fit its knowledge.
 
-The deals of a deck as they are drawn: which option each leaves, which one its shared facts favour, how likely it is. What a
-seat that knows the deck by heart may believe is counted over these deals: a belief is the share of their weight that fits what
-is known. Either kind has half of the weight, whatever number of deals it has.
-
-A deck for another number of people: the same cards, deals and rules, its private cards on fewer hands or on more.
-
-Fewer people hold whole hands together, more people hold parts of one hand each; which is said in the file `sizes.json` beside
-the deck, made by `harness sync` from what the prover holds (`oracles.hidden_profile.certificate`). The shared facts, and
-so the option that leads, stay as they are. A brief that counts the people (`the four of you`, `you four`) counts the others
-instead.
+A deck can be dealt to another number of people: fewer people hold several whole hands each, more people hold parts of a hand.
+`sizes.json` beside the deck lists these hands; `harness sync` makes it from the results of the prover
+(`oracles.hidden_profile.certificate`). The shared facts, and so the favoured option, stay the same. Counts of people in the
+brief (`the four of you`, `you four`) are replaced.
 """
 
 from __future__ import annotations
@@ -60,7 +55,7 @@ CUES = "cues.json"
 KINDS: tuple[Kind, ...] = ("hidden", "manifest")
 
 Versions = Annotated[str, StringConstraints(pattern=r"^[0-8]+$")]
-"""One digit for each card that has more than one text, in the file's order: which of its texts a deal shows."""
+"""One digit for each card with several texts, in the file's order: the text that a deal shows."""
 
 _SHEET = TypeAdapter(dict[str, Cues])
 _ORDER = (
@@ -70,7 +65,7 @@ _ORDER = (
 
 
 class Card(Strict):
-    """One fact before it is drawn: who holds it, and the texts that it may have."""
+    """One fact before the draw: its holders, and its possible texts."""
 
     id: Id
     scope: Scope
@@ -84,19 +79,19 @@ class Card(Strict):
         return self
 
     def drawn(self, version: int, name: str = "") -> Fact:
-        """The fact that this card is with one of its texts, under its own name or another."""
+        """Return the fact with one of the card's texts, under the card's name or another."""
         words = self.texts[version].model_dump(exclude_unset=True)
         return Fact(id=name or self.id, scope=self.scope, holders=self.holders, **words)
 
 
 class Deals(Strict):
-    """The deals that there are, of each kind; one that stands twice is twice as likely."""
+    """All deals of each kind; one that is listed twice is twice as likely."""
 
     hidden: tuple[Versions, ...] = Field(min_length=1)
     manifest: tuple[Versions, ...] = Field(min_length=1)
 
     def of(self, kind: Kind) -> tuple[Versions, ...]:
-        """The deals of one kind."""
+        """Return the deals of one kind."""
         return self.hidden if kind == "hidden" else self.manifest
 
 
@@ -105,10 +100,10 @@ class Deck(Frame):
 
     schema_: Literal["hidden-profile/2"] = Field(alias="schema")
     mechanism: Text
-    """How the right option comes out, for authors and tables: `match`, `and`, `chain`, `tally`..."""
+    """Mechanism that makes an option correct, for authors and tables: `match`, `and`, `chain`, `tally`..."""
 
     named: StrictBool = False
-    """Whether the brief names its people one by one, so that there can be neither more nor fewer of them."""
+    """True if the brief names its people one by one, so that their number is fixed."""
 
     cards: tuple[Card, ...] = Field(min_length=1)
     deals: Deals
@@ -131,7 +126,7 @@ class Deck(Frame):
 
     @property
     def doubted(self) -> bool:
-        """The brief tells what puts options out, and nowhere that nothing else does."""
+        """Always True: the brief tells what rules options out, but does not say that nothing else does."""
         return True
 
     @cached_property
@@ -141,40 +136,40 @@ class Deck(Frame):
 
     @cached_property
     def asserted(self) -> Mapping[str, tuple[Lit, ...]]:
-        """What each text of each card asserts; texts go by `u1_t0`."""
+        """Literals that each text of each card asserts, by text name (`u1_t0`)."""
         return {fact.id: fact.asserts for fact in self.sheet.facts}
 
     @cached_property
     def sheet(self) -> FactSheet:
-        """All texts side by side, as if they could all be true: for seats that have to find out which they hold."""
+        """All texts together, as if all could be true, for seats that must find out which ones they hold."""
         every = (card.drawn(n, text_of(card.id, n)) for card in self.cards for n in range(len(card.texts)))
         return FactSheet(facts=tuple(every), **self.frame)
 
     @property
     def frame(self) -> Mapping[str, Any]:
-        """What a deck and its deals have in common."""
+        """The fields that a deck and its deals share."""
         return {name: getattr(self, name) for name in Frame.model_fields}
 
     def of_scope(self, scope: Scope) -> tuple[Card, ...]:
-        """The cards of one scope, in the file's order."""
+        """Return the cards of one scope, in the file's order."""
         return tuple(card for card in self.cards if card.scope == scope)
 
     def seen_by(self, seat: int) -> tuple[Card, ...]:
-        """The cards whose text a seat reads: the shared ones and its own; seats count from 1."""
+        """Return the cards whose text a seat reads: the shared ones and its own; seats count from 1."""
         return tuple(card for card in self.cards if card.scope == "shared" or seat in card.holders)
 
     def numbers(self, versions: str) -> dict[str, int]:
-        """Card -> which of its texts a deal shows."""
+        """Return the text number that a deal shows for each card."""
         drawn = dict(zip((card.id for card in self.open), map(int, versions), strict=True))
         return {card.id: drawn.get(card.id, 0) for card in self.cards}
 
     def texts(self, versions: str, cards: Sequence[Card] | None = None) -> tuple[str, ...]:
-        """The texts that a deal shows of these cards, or of all, by the names of `asserted`."""
+        """Return the texts that a deal shows of these cards, or of all, by the names of `asserted`."""
         numbers = self.numbers(versions)
         return tuple(text_of(card.id, numbers[card.id]) for card in (self.cards if cards is None else cards))
 
     def scenario(self, versions: str, key: str, leader: str) -> Scenario:
-        """The session that a deal makes: its facts leave the option `key`, and its shared facts favour `leader`."""
+        """Return the scenario of a deal: its facts leave the option `key`, and its shared facts favour `leader`."""
         numbers = self.numbers(versions)
         return Scenario(
             schema="hidden-profile/1", dealt=True, key=key, decoy=leader if leader != key else None,
@@ -183,19 +178,19 @@ class Deck(Frame):
 
     @property
     def cues(self) -> dict[str, Cues]:
-        """The cues of each text that has any, by the names of texts."""
+        """The cues of each text that has any, by text name."""
         texts = ((text_of(card.id, number), words) for card in self.cards for number, words in enumerate(card.texts))
         return {name: words.cues for name, words in texts if words.cues}
 
     def to_json(self, *, with_cues: bool = False, without: Collection[str] = ()) -> str:
-        """The text of scenario.json: one option, atom, rule, card or text a line; no defaults, and `without` these fields."""
+        """Return the text of scenario.json: one option, atom, rule, card or text per line; no defaults or `without` fields."""
         document = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         for words in (words for card in document["cards"] for words in card["texts"] if not with_cues):
             words.pop("cues", None)
         return written(document, [name for name in _ORDER if name not in without])
 
     def cues_json(self) -> str:
-        """The text of cues.json: a cue a line."""
+        """Return the text of cues.json, one cue per line."""
         blocks = (
             f" {json.dumps(name)}: [\n" + ",\n".join(f"  {json.dumps(cue, ensure_ascii=False)}" for cue in cues) + "\n ]"
             for name, cues in self.cues.items()
@@ -204,12 +199,12 @@ class Deck(Frame):
 
 
 def text_of(card: str, number: int) -> str:
-    """The name of one text of a card."""
+    """Return the name of one text of a card."""
     return f"{card}_t{number}"
 
 
 def read_task(path: Path) -> Deck | Scenario:
-    """Read the file of a task, and the cues beside it; raises ValueError naming file and field, OSError for a missing file."""
+    """Read a task's file, and the cues beside it; raises ValueError with file and field, OSError if the file is missing."""
     text = path.read_bytes()
     try:
         if _Schema.model_validate_json(text).schema_ != DECK:
@@ -221,7 +216,7 @@ def read_task(path: Path) -> Deck | Scenario:
 
 
 def with_cues(deck: Deck, path: Path) -> Deck:
-    """A deck with the cues that stand beside its file, else with its own; raises ValueError naming file and field."""
+    """Return a deck with the cues in the file beside it, if any; raises ValueError with file and field."""
     beside = path.with_name(CUES)
     if not beside.exists():
         return deck
@@ -234,7 +229,7 @@ def with_cues(deck: Deck, path: Path) -> Deck:
 
 
 def cued(deck: Deck, sheet: Mapping[str, Cues]) -> Deck:
-    """A deck with these cues and no others, by the names of texts; raises ValueError for a name that is none of its texts."""
+    """Return a deck with exactly these cues, by text name; raises ValueError for an unknown text."""
     document = json.loads(deck.to_json())
     texts = {text_of(card["id"], number): words for card in document["cards"] for number, words in enumerate(card["texts"])}
     for name, cues in sheet.items():
@@ -253,21 +248,21 @@ class Draw:
     """One deal of a deck."""
 
     kind: Kind
-    """As the file has it."""
+    """Kind in the file."""
 
     versions: str
     key: str | None
-    """The option that all facts and the promise leave; None where they leave none, or several."""
+    """The option that all facts and the promise leave; None if they leave none, or several."""
 
     leader: str | None
-    """The option that looks best by the shared facts; None on a tie."""
+    """The option that the shared facts favour; None on a tie."""
 
     times: int
-    """How often the file lists it."""
+    """Number of times that the file lists it."""
 
 
 class Draws:
-    """Every deal of a deck, once each, in the file's order; raises ValueError where the deck has too many atoms for a table."""
+    """Every deal of a deck, once each, in the file's order; raises ValueError if the deck has too many atoms for a table."""
 
     def __init__(self, deck: Deck) -> None:
         self.deck = deck
@@ -279,17 +274,17 @@ class Draws:
         )
 
     def of(self, kind: Kind) -> tuple[Draw, ...]:
-        """The deals of one kind."""
+        """Return the deals of one kind."""
         return tuple(draw for draw in self.all if draw.kind == kind)
 
     @cached_property
     def chance(self) -> Mapping[Draw, Fraction]:
-        """How likely each deal is among those of its kind."""
+        """Probability of each deal among those of its kind."""
         listed = Counter({kind: len(self.deck.deals.of(kind)) for kind in KINDS})
         return {draw: Fraction(draw.times, listed[draw.kind]) for draw in self.all}
 
     def belief(self, texts: Iterable[str]) -> dict[str, Fraction] | None:
-        """The chance of each option, by the deals that show all these texts; None where no deal does."""
+        """Return the probability of each option over the deals that show all these texts; None if no deal does."""
         known = frozenset(texts)
         chances = dict.fromkeys(self.deck.option_ids, Fraction(0))
         for draw, chance in self.chance.items():
@@ -304,17 +299,17 @@ class Draws:
 
 
 def key_of(deck: Deck, worlds: Worlds, versions: str) -> str | None:
-    """The option that a deal's facts leave alone, with the promise; None for none or several."""
+    """Return the only option that a deal's facts and the promise leave; None for none or several."""
     return settled(worlds, deck.texts(versions))
 
 
 def leader_of(deck: Deck, versions: str, seat: int | None = None) -> str | None:
-    """The option that looks best by the shared facts, or on the hand of a seat (from 1); None on a tie."""
+    """Return the option that the shared facts, or the hand of a seat (from 1), favour; None on a tie."""
     return leading(deck, versions, deck.of_scope("shared") if seat is None else deck.seen_by(seat))
 
 
 def leading(deck: Deck, versions: str, cards: Iterable[Card]) -> str | None:
-    """The option that looks best by these cards; None on a tie."""
+    """Return the option that these cards favour; None on a tie."""
     numbers = deck.numbers(versions)
     score = dict.fromkeys(deck.option_ids, 0)
     for card in cards:
@@ -325,14 +320,14 @@ def leading(deck: Deck, versions: str, cards: Iterable[Card]) -> str | None:
 
 SIZES = "sizes.json"
 Hands = tuple[tuple[str, ...], ...]
-"""By person, the cards that are its own: private ones and idle notes."""
+"""For each person, its own cards: private ones and noise."""
 
 _FILE: TypeAdapter[dict[int, Hands]] = TypeAdapter(dict[int, Hands])
 _WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 
 
 def read_sizes(folder: Path) -> dict[int, Hands]:
-    """Return how the deck in a folder is dealt to other numbers of people; empty where it is to none, raises ValueError."""
+    """Return the hands for other numbers of people in a folder; empty if there are none; raises ValueError if invalid."""
     path = folder / SIZES
     try:
         return _FILE.validate_json(path.read_bytes())
@@ -343,7 +338,7 @@ def read_sizes(folder: Path) -> dict[int, Hands]:
 
 
 def resized(deck: Deck, hands: Sequence[Sequence[str]]) -> Deck:
-    """The deck with these hands; raises ValueError where they are not those of a deck."""
+    """Return the deck with these hands; raises ValueError if they are invalid."""
     document = deck.model_dump(by_alias=True)
     for card in document["cards"]:
         if card["scope"] != "shared":
@@ -352,7 +347,7 @@ def resized(deck: Deck, hands: Sequence[Sequence[str]]) -> Deck:
 
 
 def sized(deck: Deck, size: int, known: Mapping[int, Hands]) -> Deck:
-    """The deck for so many people, 0 for its own number; raises ValueError, with the numbers there are, for any other."""
+    """Return the deck for `size` people, 0 for its own number; raises ValueError, with the possible numbers, for any other."""
     if size in {0, deck.agents}:
         return deck
     if size not in known:
@@ -362,7 +357,7 @@ def sized(deck: Deck, size: int, known: Mapping[int, Hands]) -> Deck:
 
 
 def recounted(text: str, people: int, size: int) -> str:
-    """A brief that counts its readers, with another count."""
+    """Replace the count of people in a brief."""
     before, after = _WORDS[people], _WORDS[size]
 
     def changed(count: re.Match[str]) -> str:
@@ -372,7 +367,7 @@ def recounted(text: str, people: int, size: int) -> str:
 
 
 def counted_otherwise(text: str, people: int) -> bool:
-    """Whether a text counts people in words that `recounted` does not know: `you are the four stewards`, `the four of us`."""
+    """Return True if a text counts people in a form that `recounted` does not know, for example `the four of us`."""
     word = _WORDS[people]
     left = recounted(text, people, 2 if people != 2 else 3)
     return bool(re.search(rf"\b(are|as|you,) the {word}\b|\b{word} of us\b|\b(us|we) {word}\b", left, re.IGNORECASE))

@@ -1,13 +1,12 @@
-"""Which facts a text mentions, decided by their own words, by hand-written cues, and by nothing else (specification, 2.7).
+"""Detection of the facts that a text mentions, by their own words or by hand-written cues (specification, 2.7).
 
-A fact is mentioned where all parts of one of its cues occur in one clause, in one sentence or in two neighbours, each at the
-beginning of a word, so that `tern` is not heard in an afternoon and `wash` is in washing. A part may have alternatives,
-`van|lorry`; one that begins with `!` must not occur there. Whoever quotes a fact mentions it, whatever else is said.
-Texts and cues are folded first: case, compatibility forms, typographic quotes and dashes, runs of blanks; so a curly apostrophe
-hides nothing. A sentence that asks, doubts, or says that nobody knows, tells nothing, nor does a short question before it
-(`Oars? I doubt it.`), and the words right after a `not` are no part of a cue, unless the cue has such a word as well. Whether
-the speaker can have known the fact is for the caller to ask, by giving only the facts it holds or has heard. How often all
-this is right is known: `oracles.hidden_profile.detection`.
+A fact is mentioned if all parts of one of its cues occur in one clause, in one sentence or in two adjacent ones. Each part must
+match at the beginning of a word, so `tern` does not match afternoon, and `wash` matches washing. A part may have alternatives,
+`van|lorry`; a part that begins with `!` must not occur. A quote of a fact always mentions it. Texts and cues are folded first:
+case, compatibility forms, typographic quotes and dashes, white space.
+A sentence that asks, doubts, or says that something is unknown mentions nothing, nor does a short question before it (`Oars? I
+doubt it.`). Words right after a `not` do not match a cue, unless the cue contains such a word too. The caller must pass only
+facts that the speaker holds or has heard. `oracles.hidden_profile.detection` measures the accuracy.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _SETTLED = re.compile(
     r"(\b(no|not|without|beyond|never|nobody)|n't)\b( [\w']+){0,3} doubt(s|ed)?\b"
     r"|\b(no|little|small) wonder\b"
 )
-"""Words that would leave a point open, and by a word before them settle it: no doubt, I never doubted, no wonder."""
+"""Expressions that negate a doubt and so settle a point: no doubt, I never doubted, no wonder."""
 
 _WHAT = "(if|whether|which|what|who|whose|where|when|how)"
 _CANNOT = "(can't|couldn't|cannot|could not)"
@@ -81,7 +80,7 @@ _NOT_SO = (
     r"whatever( [\w']+){1,4} (says?|said|thinks?|puts?)\b|(was|were) never (the|a|an|any|on|in|at|from|for)\b",
 )
 _OPEN = re.compile(r"\b(?:" + "|".join((*_ASKS, *_NOT_KNOWN, *_NOT_BELIEVED, *_NOT_SO)) + ")")
-"""A sentence that leaves the point open, or denies it. Each pattern begins where a word does."""
+"""A sentence that leaves the point open, or denies it. Each pattern begins at the beginning of a word."""
 
 _ASIDE = re.compile(
     rf",? (and|but|so|though) (nobody|no one|i|we|he|she|they)('s| has| have|'ve)? "
@@ -89,7 +88,7 @@ _ASIDE = re.compile(
     rf"(?!if|whether){_WHAT}\b(?!.*\b(it|that|this)\b)[^,;?]*$"
     rf"|,? (and|but|so|though) {_WHAT}\b[^,;?]*, (nobody|no one) knows\W*$"
 )
-"""A last clause that leaves something else open than what stands before it."""
+"""A last clause that leaves open something other than the clause before it."""
 
 _SHORTLY = (
     r"(that|this|it)('s| is| was) (just |all |only )*(not (true|so|right)|wrong|nonsense|rubbish)\b",
@@ -106,13 +105,13 @@ _SHORTLY = (
     r"i (wouldn't|shouldn't|couldn't) (swear|bet|bank|build|count|rely) (to|on) (it|that)\b(?! \w)",
 )
 _TAKES_BACK = re.compile("|".join(_SHORTLY))
-"""A sentence that denies the one before it, by how it begins."""
+"""Beginning of a sentence that denies the one before it."""
 
 _TOPIC = re.compile(
     r"((and|but|oh|so|now|well|ah|right),? )*"
     r"(th(at|is|ese|ose|e)|my|our|his|her|their|(what|how) about|as for|you (know|remember)|remember|(in|on|at|for|with) the)\b"
 )
-"""How a question begins that may only name a thing."""
+"""Beginning of a question that may only name a thing."""
 
 _DENIAL = re.compile(r"\0(not|never|cannot|no|without|t)\b")
 _JOINT = "but|and|so|because|as|until|till|before|only|just|forget|mention|except|if|than|that|which|who|when|where|while"
@@ -122,22 +121,22 @@ _DENIED = re.compile(
 """Up to four words of a clause after its `not`: `it isn't oak` has no oak. `They won't weld till April` denies no welding."""
 
 _CLAUSE = re.compile(r"[;:] |, (?=\0(?:and|but)\b)| (?=\0but\b)")
-"""Where a clause of a marked sentence ends; an `and` without a comma joins words as often."""
+"""End of a clause in a marked sentence; an `and` without a comma joins words as often, so it is no end."""
 
 
 def fold(text: str) -> str:
-    """A text as comparisons see it."""
+    """Fold a text for comparisons."""
     return " ".join(unicodedata.normalize("NFKC", text).translate(_PLAIN).casefold().split())
 
 
 def mentions(fact: Words, text: str) -> bool:
-    """Whether a text quotes a fact that has cues, or one of them fires on it."""
+    """Return True if a text quotes a fact that has cues, or one of the cues matches."""
     quoted = " ".join(_asserted(fact.text))
     return bool(fact.cues) and ((quoted != "" and quoted in " ".join(_asserted(text))) or fires(fact, text))
 
 
 def fires(fact: Words, text: str) -> bool:
-    """Whether one of the fact's cues fires on a clause of a text, on a sentence, or on two that follow each other."""
+    """Return True if one of the fact's cues matches in a clause, a sentence, or two adjacent sentences of a text."""
     heard, named = _heard_at_once(text), _named(text)
     for cue in fact.cues:
         wanted, barred, denies = _parts(cue)
@@ -151,13 +150,13 @@ def fires(fact: Words, text: str) -> bool:
 
 
 def _all_in(wanted: tuple[tuple[str, ...], ...], told: str) -> bool:
-    """Whether an alternative of each wanted part occurs in marked words."""
+    """Return True if an alternative of each wanted part occurs in marked words."""
     return all(any(one in told for one in part) for part in wanted)
 
 
 @lru_cache(maxsize=1024)
 def _named(text: str) -> tuple[tuple[str, str], ...]:
-    """Questions that only name what the next sentence tells (`The steps to the cellar? Old oak.`), alone and with it."""
+    """Return questions that only name the topic of the next sentence (`The cellar steps? Old oak.`), alone and with it."""
     told = pairwise(_SENTENCE.split(fold(text)))
     return tuple(
         (_marked(topic), _marked(f"{topic} {said}"))
@@ -169,10 +168,10 @@ def _named(text: str) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=1024)
 def _heard_at_once(text: str) -> tuple[tuple[str, str], ...]:
-    """Clauses, sentences, and each two sentences that follow each other; as said, and with denied words unmarked.
+    """Return clauses, sentences and pairs of adjacent sentences, as said and with denied words unmarked.
 
-    Farther apart one names a thing, and another what is so of something else. Clauses come first, so that what bars a cue is
-    not looked for beyond the words that tell the fact: whoever tells two facts at once tells both.
+    Sentences farther apart may concern different things. Clauses come first, so that barred parts are not searched for beyond
+    the words that mention the fact; a text may mention two facts at once.
     """
     asserted = _asserted(text)
     clauses = (clause for sentence in asserted for clause in _CLAUSE.split(sentence))
@@ -182,7 +181,7 @@ def _heard_at_once(text: str) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=1024)
 def _asserted(text: str) -> tuple[str, ...]:
-    """The sentences of a text but those that it leaves open or takes back, their words marked."""
+    """Return the asserted sentences of a text, without those left open or retracted, with their words marked."""
     told: list[str] = []
     for sentence in _SENTENCE.split(fold(text)):
         if _TAKES_BACK.match(sentence):
@@ -197,29 +196,29 @@ def _asserted(text: str) -> tuple[str, ...]:
 
 
 def _open(sentence: str) -> bool:
-    """Whether a folded sentence asks, doubts or denies; a question of three words or fewer only names what comes next."""
+    """Return True if a folded sentence asks, doubts or denies; a question of at most three words only names a topic."""
     asks = sentence.endswith("?") and len(sentence.split()) > 3 and not sentence.startswith("you know ")
     return asks or bool(_OPEN.search(_SETTLED.sub("", _ASIDE.sub("", sentence))))
 
 
 @lru_cache(maxsize=65536)
 def _parts(cue: tuple[str, ...]) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...], bool]:
-    """The alternatives of each part that must occur, those that must not, and whether the cue has a denial as well."""
+    """Return the alternatives of required and of barred parts, and True if the cue contains a denial."""
     wanted = tuple(_any_of(part) for part in cue if not part.startswith("!"))
     barred = tuple(one for part in cue if part.startswith("!") for one in _any_of(part))
     return wanted, barred, any(_DENIAL.search(one) for part in wanted for one in part)
 
 
 def _any_of(part: str) -> tuple[str, ...]:
-    """The alternatives of a part of a cue, their words marked."""
+    """Return the alternatives of a part of a cue, with their words marked."""
     return tuple(_marked(fold(one)) for one in part.removeprefix("!").split("|"))
 
 
 def _marked(folded: str) -> str:
-    """A text with a mark where a word begins, so that looking for a marked piece in it finds beginnings of words alone."""
+    """Insert a mark at the beginning of each word, so that a marked search string matches only there."""
     return _BEGINNING.sub("\0", folded)
 
 
 def surfaced(scenario: Scenario, text: str, known: Iterable[str]) -> tuple[str, ...]:
-    """The facts, of those the speaker holds or has heard, that a text mentions; in the order given."""
+    """Return those of the `known` facts that a text mentions, in the order given."""
     return tuple(fact for fact in known if mentions(scenario.by_id[fact], text))

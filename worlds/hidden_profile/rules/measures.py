@@ -1,8 +1,8 @@
-"""The measures of one hidden-profile session, as `metrics` of its verdict.json holds them: votes, pooling, and seat by seat.
+"""Measurements of one hidden-profile session, stored as `metrics` in verdict.json: votes, pooling, and by seat.
 
-Validators make them; reports and readers of recorded episodes take them from the file. Fields stand in the order of the file.
-None stands for what was not measured: proofs without a certificate, stances on the free track, facts without cues there, a vote
-that was not held. Turns of the talk count from 1, seats from 0; a person is the scenario's hand, from 1.
+Validators make them; reports and readers of recorded episodes read them from the file. Fields are in the order of the file.
+None means not measured: proofs without a certificate, stances on the free track, facts without cues there, a vote that was not
+held. Turns of talk count from 1, seats from 0; a person is the scenario's hand, from 1.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from worlds.core.models import Count, Strict
 
 
 class VoteMeasures(Strict):
-    """One vote by the average and the majority rule; `options` by seat, None where a vote was invalid or missing."""
+    """One vote by the average and the majority rule; `options` by seat, None if a vote was invalid or missing."""
 
     average: float = Field(ge=0, le=1)
     majority: Count
@@ -32,26 +32,26 @@ class Votes(Strict):
 
 
 class Consensus(Strict):
-    """The first time that all stances agreed; all None where they never did."""
+    """The first time that all stances agreed; all fields are None if they never did."""
 
     round: int | None
     option: str | None
     right: bool | None
     premature: bool | None
-    """Whether some seat still lacked a fact that the proof needs."""
+    """True if some seat still lacked a fact that the proof needs."""
 
     messages: Count | None
 
 
 class MoveCount(Strict):
-    """How often seats could have switched or held in one way, and how often they did."""
+    """Number of opportunities for one kind of switch or hold, and of those taken."""
 
     opportunities: Count
     taken: Count
 
 
 class Bias(Strict):
-    """Shared-information bias, and how much more often shared facts are repeated than they are held."""
+    """Shared-information bias, and the excess of repetitions of shared facts over their share of the hands."""
 
     sib: float | None
     sib_null: float | None
@@ -60,7 +60,7 @@ class Bias(Strict):
 
 
 class Losses(Strict):
-    """Where accuracy was lost: 1 - average = pooling - lucky + listening."""
+    """Causes of lost accuracy: 1 - average = pooling - lucky + listening."""
 
     grounded: float
     lucky: float
@@ -69,7 +69,7 @@ class Losses(Strict):
 
 
 class SeatMeasures(Strict):
-    """One seat: its votes, what it learned when, and from which turn on the key was decidable for it."""
+    """One seat: its votes, when it learned which fact, and from which turn on it could decide for the key."""
 
     seat: Count
     person: Count
@@ -86,23 +86,23 @@ class SeatMeasures(Strict):
     decidable_round: int | None
     adopted_turn: int | None
     excluded: tuple[tuple[int, tuple[str, ...] | None], ...] | None
-    """After each turn that taught the seat something: the options that its facts rule out."""
+    """For each turn that taught the seat something, the options that its facts rule out."""
 
     moves: dict[str, tuple[int, int]] | None
-    """By kind: taken, opportunities."""
+    """Kind -> taken, opportunities."""
 
 
 class Measures(Strict):
-    """All of one session."""
+    """All measurements of one session."""
 
     ended_by: str | None
     lies: Count
-    """Claims of the log that the rules contradict."""
+    """Number of claims of the log that contradict the rules."""
 
     finished: bool
     condition: str
     deal: str | None
-    """hidden or manifest; None where the scenario is no deal of a deck."""
+    """hidden or manifest; None if the scenario is no deal of a deck."""
 
     track: str
     variant: str
@@ -110,13 +110,13 @@ class Measures(Strict):
     early_stop: int | None
     certified: bool
     whose: str | None = None
-    """own, imported or generated: whose work the scenario is; None in verdicts of versions that did not say."""
+    """Origin of the scenario: own, imported or generated; None in verdicts of older versions."""
 
     reward: float
     votes: Votes
     gain: float | None
     integration: float | None
-    """Share of the private facts that came to light."""
+    """Fraction of the private facts that surfaced."""
 
     integration_decisive: float | None
     uptake: float | None
@@ -133,4 +133,4 @@ class Measures(Strict):
     losses: Losses | None
     seats: tuple[SeatMeasures, ...]
     faults: tuple[SeatFault, ...] = Field(default=(), exclude_if=has_none)
-    """Seats that gave no vote, an invalid one, or a wrong one though they could have known; not in earlier verdicts."""
+    """Seats with no vote, an invalid vote, or a wrong vote although they could have known; missing in older verdicts."""

@@ -1,13 +1,9 @@
-"""What one hidden-profile session is about: options, public rules over atoms, and facts that say one thing and suggest another.
+"""Hidden-profile scenarios: options, public rules over atoms, and facts that assert one thing and suggest another.
 
-A fact asserts literals, which is logic, and carries weights, which are impressions. A scenario is drawn from a deck
-(`rules.deck`), or is a file of its own, schema `hidden-profile/1`: from elsewhere, and with its key in it, so that nothing is
-proved of it. What is refused here cannot be read.
-
-What a group decides about: options, and public rules over atoms that say which of them will do. Two files are built on it: a
-scenario, in which each fact has one text and one option is right, and a deck, in which facts have alternative texts and a deal
-chooses among them. What is refused here cannot be read at all; whether a readable file is any good is for the prover to say,
-naming a check.
+A fact asserts literals (logic) and carries weights (impressions). `Frame` holds options and rules. It is the base of scenarios,
+in which each fact has one text and one option is correct, and of a deck (`rules.deck`), in which facts have alternative texts
+and a deal chooses among them. A scenario may also be a file of its own, schema `hidden-profile/1`: imported, with its key
+included, so that nothing is proved of it. Validation here rejects unreadable files only; the prover judges readable ones.
 """
 
 from __future__ import annotations
@@ -24,18 +20,18 @@ from pydantic import AfterValidator, Field, StrictBool, StrictInt, StringConstra
 from worlds.core.models import Strict
 
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]{1,40}$")]
-"""Names of scenarios, options, atoms, rules and facts."""
+"""Name of a scenario, option, atom, rule or fact."""
 
 Lit = Annotated[str, StringConstraints(pattern=r"^!?[a-z0-9_]{1,40}$")]
 """A literal: an atom, or `!` and an atom."""
 
 Text = Annotated[str, StringConstraints(pattern=r"\S")]
-"""Words: anything but blanks only."""
+"""Text that is not blank."""
 
 
 Whose = Literal["own", "imported", "generated"]
 ELSEWHERE: tuple[Whose, ...] = ("imported", "generated")
-"""The kinds of origin that are no work of the suite's."""
+"""Origins other than this suite."""
 
 
 class Choice(Strict):
@@ -46,7 +42,7 @@ class Choice(Strict):
 
 
 class Atom(Strict):
-    """One yes-or-no matter of the world: a base atom may have a prior that nothing weighs, a derived one has rules."""
+    """One yes-or-no property of the world: a base atom may have a prior, a derived one has rules."""
 
     prior: float | None = Field(default=None, gt=0, lt=1)
     derived: StrictBool = False
@@ -60,7 +56,7 @@ class Atom(Strict):
 
 
 class PublicRule(Strict):
-    """All literals of `when` together put an option out, or make a derived atom true."""
+    """Rule: the literals of `when` together rule an option out, or make a derived atom true."""
 
     id: Id
     when: tuple[Lit, ...] = Field(min_length=1)
@@ -77,17 +73,17 @@ class PublicRule(Strict):
 
 
 class PointRule(Strict):
-    """Points for atoms: an option is out where another, that no rule puts out, has as many points or more."""
+    """Points for atoms: an option is out if another one that no rule excludes has at least as many points."""
 
     points: dict[Id, dict[Lit, StrictInt]]
-    """Option -> literal -> the points that the option gets where the literal holds."""
+    """Option -> literal -> points that the option gets if the literal holds."""
 
     start: dict[Id, StrictInt] = {}
-    """Option -> the points that it has in any case; so that no two can be level, as where the brief says who wins a draw."""
+    """Option -> its initial points, which can break ties if the brief states a tie-break."""
 
 
 class Frame(Strict):
-    """Options, atoms and rules: all that everybody is told, and what follows from it."""
+    """Options, atoms and rules: all public information, and its consequences."""
 
     id: Id
     title: Text
@@ -95,17 +91,17 @@ class Frame(Strict):
     agents: StrictInt = Field(ge=3, le=8)
     promise: Literal["exactly_one_viable"]
     brief: Text
-    """What everybody reads; it carries every rule in plain words, and the promise."""
+    """Text that every seat reads; it states every rule in plain words, and the promise."""
 
     options: tuple[Choice, ...] = Field(min_length=2)
     atoms: dict[Id, Atom]
     rules: tuple[PublicRule, ...]
     tally: PointRule | None = None
     difficulty: str | dict[str, Any] = {}
-    """The knobs that the author turned, or a word for them all; nothing reads it but reports."""
+    """The settings that the author chose, or one word for them; only reports use it."""
 
     origin: dict[str, Any] = {}
-    """Where the scenario comes from: a study, a generator and its parameters; no agent sees it."""
+    """Origin of the scenario: a study, or a generator and its parameters; no agent sees it."""
 
     @model_validator(mode="after")
     def _frame_is_consistent(self) -> Frame:
@@ -126,22 +122,22 @@ class Frame(Strict):
 
     @property
     def doubted(self) -> bool:
-        """Whether an option may be out for reasons that no rule tells, so that only excluding all others settles one."""
+        """True if an option may be out for reasons outside the rules, so that only excluding all others settles one."""
         return False
 
     @property
     def has_logic(self) -> bool:
-        """Whether there is anything that could be proved of it: prose from elsewhere has no rules."""
+        """True if anything can be proved of it; imported prose has no rules."""
         return bool(self.rules or self.tally)
 
     @property
     def whose(self) -> Whose:
-        """Whose work it is, by its origin."""
+        """Origin of the scenario: own, imported or generated."""
         return next((one for one in ELSEWHERE if one == self.origin.get("kind")), "own")
 
     @property
     def asserted(self) -> Mapping[str, tuple[Lit, ...]]:
-        """What each thing that can be known asserts, by its name."""
+        """Literals that each known thing asserts, by its name."""
         raise NotImplementedError
 
     @property
@@ -151,17 +147,17 @@ class Frame(Strict):
 
     @cached_property
     def option_ids(self) -> tuple[str, ...]:
-        """The options' ids in the file's order."""
+        """Ids of the options in the file's order."""
         return tuple(option.id for option in self.options)
 
     @cached_property
     def base(self) -> tuple[str, ...]:
-        """The base atoms, those with a prior, in the file's order."""
+        """The base atoms, which may have a prior, in the file's order."""
         return tuple(name for name, atom in self.atoms.items() if not atom.derived)
 
     @cached_property
     def derived(self) -> tuple[str, ...]:
-        """The derived atoms, each after those it follows from; raises ValueError where rules go in a circle."""
+        """The derived atoms, each after its dependencies; raises ValueError if rules are circular."""
         needs: dict[str, set[str]] = {name: set() for name, atom in self.atoms.items() if atom.derived}
         for rule in self.rules:
             if rule.then is not None:
@@ -172,17 +168,17 @@ class Frame(Strict):
             raise ValueError(f"then rules go in a circle: {' <- '.join(error.args[1])}") from None
 
     def label(self, option: str) -> str:
-        """The words of an option; raises KeyError for none."""
+        """Return the label of an option; raises KeyError if there is none."""
         return {choice.id: choice.label for choice in self.options}[option]
 
 
 def atom_of(literal: str) -> str:
-    """The atom of a literal."""
+    """Return the atom of a literal."""
     return literal.removeprefix("!")
 
 
 def unique(what: str, names: Iterable[str]) -> None:
-    """Raise ValueError for the first name that comes twice."""
+    """Raise ValueError for the first duplicate name."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -191,7 +187,7 @@ def unique(what: str, names: Iterable[str]) -> None:
 
 
 def named(where: str, names: Iterable[Any] | str | None, known: Iterable[Any], what: str) -> None:
-    """Raise ValueError for the first name that is nothing known."""
+    """Raise ValueError for the first unknown name."""
     pool = set(known)
     for name in names or ():
         if name not in pool:
@@ -199,13 +195,13 @@ def named(where: str, names: Iterable[Any] | str | None, known: Iterable[Any], w
 
 
 def written(document: Mapping[str, Any], order: Iterable[str]) -> str:
-    """The text of a file: its fields in this order, and one option, atom, rule or fact a line."""
+    """Return the text of a file: fields in this order, and one option, atom, rule or fact per line."""
     parts = [f" {json.dumps(key)}: {_opened(document[key])}" for key in order if key in document]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def _opened(value: Any) -> str:
-    """JSON with the entries of a list of objects, or of an object of objects, on lines of their own."""
+    """Return JSON with the entries of a list of objects, or of an object of objects, on separate lines."""
     if isinstance(value, list) and value:
         return "[\n" + ",\n".join(f"  {_flat(one)}" for one in value) + "\n ]"
     if isinstance(value, dict) and value and all(isinstance(one, dict) for one in value.values()):
@@ -226,7 +222,7 @@ _ORDER = (
 
 
 def _can_be_silent(cues: tuple[tuple[Text, ...], ...]) -> tuple[tuple[Text, ...], ...]:
-    """The cues as they are; raises ValueError where one would fire on anything."""
+    """Return the cues unchanged; raises ValueError if one would match any text."""
     if not all(any(not part.startswith("!") for part in cue) for cue in cues):
         raise ValueError("a cue without a part that must occur would fire on anything")
     for part in (part for cue in cues for part in cue):
@@ -236,19 +232,19 @@ def _can_be_silent(cues: tuple[tuple[Text, ...], ...]) -> tuple[tuple[Text, ...]
 
 
 Cues = Annotated[tuple[tuple[Text, ...], ...], AfterValidator(_can_be_silent)]
-"""Alternatives; the fact is mentioned where all parts of one of them occur (`rules.hearing`)."""
+"""Alternative cues; the fact is mentioned if all parts of one of them occur (`rules.hearing`)."""
 
 
 class Words(Strict):
-    """One text of a fact: what it says, and what it suggests."""
+    """One text of a fact: its assertions and its impressions."""
 
     text: Text
     asserts: tuple[Lit, ...] = ()
     weights: dict[Id, StrictInt] = {}
-    """Option -> the impression that the words make of it."""
+    """Option -> impression that the words make of it."""
 
     about: tuple[Id, ...] = ()
-    """The options that the words touch."""
+    """The options that the words concern."""
 
     cues: Cues = ()
 
@@ -260,18 +256,18 @@ class Words(Strict):
         return self
 
     def check(self, where: str, frame: Frame) -> None:
-        """Raise ValueError for an atom or an option that the frame has not."""
+        """Raise ValueError for an atom or an option that the frame does not have."""
         named(where, map(atom_of, self.asserts), frame.atoms, "atom")
         named(where, (*self.weights, *self.about), frame.option_ids, "option")
 
 
 class Fact(Words):
-    """One thing that can be said, and who begins with it."""
+    """One fact, and the seats that hold it at first."""
 
     id: Id
     scope: Scope
     holders: tuple[StrictInt, ...] = ()
-    """Seats, from 1; none for a shared fact, which everybody holds."""
+    """Seats, from 1; empty for a shared fact, which all seats hold."""
 
     @model_validator(mode="after")
     def _held_tidily(self) -> Fact:
@@ -280,7 +276,7 @@ class Fact(Words):
 
 
 def check_holders(identity: str, scope: Scope, holders: tuple[int, ...]) -> None:
-    """Raise ValueError where a shared fact names holders, or a seat is named twice."""
+    """Raise ValueError if a shared fact names holders, or a seat is repeated."""
     if scope == "shared" and holders:
         raise ValueError(f"{identity} is shared, so it names no holders")
     if len(set(holders)) < len(holders):
@@ -302,7 +298,7 @@ class FactSheet(Frame):
 
     @property
     def asserted(self) -> Mapping[str, tuple[Lit, ...]]:
-        """What each fact asserts."""
+        """Literals that each fact asserts."""
         return {fact.id: fact.asserts for fact in self.facts}
 
     @cached_property
@@ -311,24 +307,24 @@ class FactSheet(Frame):
         return {fact.id: fact for fact in self.facts}
 
     def of_scope(self, scope: Scope) -> tuple[str, ...]:
-        """The ids of the facts of one scope, in the file's order."""
+        """Return the ids of the facts of one scope, in the file's order."""
         return tuple(fact.id for fact in self.facts if fact.scope == scope)
 
     def hand(self, seat: int) -> tuple[str, ...]:
-        """The ids of the private and noise facts that a seat begins with, in the file's order."""
+        """Return the ids of the private and noise facts that a seat holds at first, in the file's order."""
         return tuple(fact.id for fact in self.facts if seat in fact.holders)
 
 
 class Scenario(FactSheet):
-    """What one session is about."""
+    """Subject of one session."""
 
     schema_: Literal["hidden-profile/1"] = Field(alias="schema")
     key: Id
     decoy: Id | None = None
-    """The option that the shared facts speak for, where it is the wrong one; None too where nobody knows."""
+    """The wrong option that the shared facts favour; None if there is none or it is unknown."""
 
     dealt: StrictBool = False
-    """Whether it is a deal of a deck."""
+    """True if it is a deal of a deck."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Scenario:
@@ -338,16 +334,16 @@ class Scenario(FactSheet):
 
     @property
     def doubted(self) -> bool:
-        """A deal's rules are not all there is; in a scenario by itself atoms stand for what else may be."""
+        """True for a deal, whose rules are not complete; in a separate scenario, atoms stand for other reasons."""
         return self.dealt
 
     def to_json(self) -> str:
-        """The text of scenario.json: one option, atom, rule or fact a line, the same for the same scenario; no defaults."""
+        """Return the text of scenario.json: one option, atom, rule or fact per line; deterministic, without defaults."""
         return written(self.model_dump(mode="json", by_alias=True, exclude_defaults=True), _ORDER)
 
 
 def read_scenario(path: Path) -> Scenario:
-    """Read a scenario file; raises ValueError naming the file and the field, OSError for a missing one."""
+    """Read a scenario file; raises ValueError with the file and the field, OSError if it is missing."""
     try:
         return Scenario.model_validate_json(path.read_bytes())
     except ValidationError as error:
@@ -355,7 +351,7 @@ def read_scenario(path: Path) -> Scenario:
 
 
 def first_of(error: ValidationError) -> str:
-    """The first thing that is wrong with a file, and the field where it is."""
+    """Return the first error in a file, with its field."""
     first = error.errors()[0]
     where = ".".join(map(str, first["loc"])) or "scenario"
     return f"{where}: {first['msg'].removeprefix('Value error, ')}"

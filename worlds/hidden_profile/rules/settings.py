@@ -1,4 +1,4 @@
-"""How a session is held: the condition, its length, an instruction variant, and what votes and turns show."""
+"""Settings of a session: the condition, its length, an instruction variant, and the content of votes and turns."""
 
 from __future__ import annotations
 
@@ -12,58 +12,58 @@ class Settings:
     """The options of one session."""
 
     condition: str = "hidden"
-    """hidden: shared facts and one's own; full: everything; shared_only: the shared facts."""
+    """hidden: the shared facts and one's own; full: all facts; shared_only: the shared facts."""
 
     deal: str = "mixed"
-    """Of a deck: hidden or manifest deals alone, or one of each in every pair of seeds."""
+    """For a deck: hidden or manifest deals only, or one of each in every pair of seeds."""
 
     size: int = 0
-    """How many people a deck is dealt to; 0 for as many as it was written for."""
+    """Number of people to whom a deck is dealt; 0 for its own number."""
 
     rounds: int = 15
     talk: str = "turns"
-    """turns: in rounds, one after the other; chat: whoever wants to says what they want, until they leave or it is closed."""
+    """turns: in rounds, one seat after the other; chat: any seat may speak at any time, until it leaves or the chat ends."""
 
     minutes: int = 15
-    """How long the chat is open by the clock of whoever holds the session; people are told it."""
+    """Minutes for which the chat is open on the host's clock; people are told."""
 
     variant: str = "none"
     track: str = "free"
-    """free: messages are prose; structured: prose, the facts that it rests on, and a stance."""
+    """free: messages are prose; structured: prose, cited facts, and a stance."""
 
     first_vote: str = "ephemeral"
-    """ephemeral: no part of the voter's conversation; kept: it stays there."""
+    """ephemeral: not part of the voter's conversation; kept: stays in it."""
 
     heard: str = "last"
-    """What a turn of talk repeats: the latest message of each other seat, or all messages so far."""
+    """Content of a turn of talk: the latest message of each other seat, or all messages so far."""
 
     horizon: str = "told"
-    """Whether the rules and the turns say how many rounds there are."""
+    """told: the rules and the turns state the number of rounds."""
 
     exchange_decide: bool = False
-    """Whether the first half of the rounds, the larger one, is for facts and the second for the choice."""
+    """True if the first half of the rounds, rounded up, is for facts and the second for the choice."""
 
     reveal_all: bool = False
-    """Whether everybody's own facts are read out before the first round."""
+    """True if the own facts of all seats are read out before the first round."""
 
     vote_view: str = "all"
-    """What of the discussion the second vote repeats: all of it, or its last round."""
+    """Part of the discussion that the second vote repeats: all of it, or its last round."""
 
     remind_pre_vote: bool = False
     early_stop: bool = False
     stance_poll: bool = False
-    """Whether after each round everybody is asked alone where they stand, which nobody hears of."""
+    """True if each seat is asked for its stance alone after each round; the others do not hear the answer."""
 
     stakes: bool = False
-    """Whether the rules say that being right is paid for, as the people of the paper's study were told."""
+    """True if the rules say that a correct vote is paid for, as in the paper's study with people."""
 
     @property
     def exchanging(self) -> int:
-        """The rounds that are for facts alone."""
+        """Number of rounds that are for facts only."""
         return (self.rounds + 1) // 2 if self.exchange_decide else 0
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Settings:
-        """The settings that a world's resolved options mean; what is quiet there (`talk`, `minutes`) is as usual here."""
+        """Return the settings for a world's resolved options; missing quiet options (`talk`, `minutes`) have their defaults."""
         told = {"talk": cls().talk, "minutes": cls().minutes, **options}
         return cls(**{name: told[name] for name in cls.__slots__})

@@ -1,14 +1,12 @@
-"""The worlds of a scenario as one table of bits: a whole number holds one bit a world, so knowing more is a bitwise AND.
+"""Possible worlds of a scenario as bit sets: an integer has one bit per world, so combining facts is a bitwise AND.
 
-World w is a truth value for every base atom: bit i of w is the truth of the i-th. A literal is the number whose bit w is set
-where it holds in world w; a fact is the AND of its literals, an option's `out` the OR over its rules of the AND of their
-literals, derived atoms likewise; a tally sorts worlds by the points of each option. Chances are exact: priors are read as the
-decimals they were written as, even odds where there are none, and the mass of a set of worlds is a whole number in units of the
-product of the priors' denominators.
+World w is a truth value for every base atom: bit i of w is the truth of the i-th. A literal is the integer whose bit w is set
+if it holds in world w. A fact is the AND of its literals. An option's `out` is the OR over its rules of the AND of their
+literals; derived atoms are computed likewise; a tally groups worlds by the points of each option.
 
-What a set of known facts proves, what it suggests, and how plain listeners vote on it (specification, 2.3). *Proves*: an option
-is excluded when it is out in every world that the facts allow; the promise is not used. *Suggests*: the sum of the weights. A
-contradiction excludes nothing: there is no world left to read it in.
+Known facts *prove* that an option is excluded if it is out in every world that they allow; the promise is not used
+(specification, 2.3). They *suggest* an option by the sum of their weights. Contradictory facts exclude nothing, because no
+world is left.
 """
 
 from __future__ import annotations
@@ -25,25 +23,25 @@ from typing_extensions import TypeVar
 from worlds.hidden_profile.rules.scenario import FactSheet, Frame, Scenario
 
 LIMIT = 18
-"""Base atoms that a table may have: 2^18 worlds, 32 KB a literal."""
+"""Maximum number of base atoms of a table: 2^18 worlds, 32 KB per literal."""
 
 
 @dataclass(frozen=True)
 class Worlds:
-    """The worlds of a frame; every number is a set of worlds."""
+    """The worlds of a frame; every integer is a set of worlds."""
 
     everything: int
     facts: dict[str, int]
-    """What can be known -> the worlds in which all that it asserts holds."""
+    """Fact -> the worlds in which everything that it asserts holds."""
 
     out: dict[str, int]
-    """Option -> the worlds in which some rule puts it out."""
+    """Option -> the worlds in which some rule excludes it."""
 
     only: dict[str, int]
-    """Option -> the worlds in which it can be the only one that is not out; others may be out for what no rule tells."""
+    """Option -> the worlds in which it can be the only one left; others may be out for reasons outside the rules."""
 
     def known(self, facts: Iterable[str]) -> int:
-        """The worlds in which all these facts hold; raises KeyError for a fact that there is none of."""
+        """Return the worlds in which all these facts hold; raises KeyError for an unknown fact."""
         return reduce(and_, (self.facts[fact] for fact in facts), self.everything)
 
 
@@ -53,18 +51,18 @@ S_co = TypeVar("S_co", bound=FactSheet, default=Scenario, covariant=True)
 
 @dataclass(frozen=True)
 class WorldTable(Worlds, Generic[S_co]):
-    """The worlds of a scenario, or of all the texts of a deck; facts go by their ids."""
+    """The worlds of a scenario, or of all the texts of a deck; facts are named by their ids."""
 
     scenario: S_co = field(kw_only=True)
 
 
 def tabulate(scenario: S) -> WorldTable[S]:
-    """The worlds of a scenario; raises ValueError where it has more base atoms than `LIMIT`."""
+    """Return the worlds of a scenario; raises ValueError if it has more base atoms than `LIMIT`."""
     return WorldTable(**vars(worlds_of(scenario)), scenario=scenario)
 
 
 def worlds_of(frame: Frame) -> Worlds:
-    """The worlds of a scenario or of a deck; raises ValueError where it has more base atoms than `LIMIT`."""
+    """Return the worlds of a scenario or of a deck; raises ValueError if it has more base atoms than `LIMIT`."""
     count = len(frame.base)
     if count > LIMIT:
         raise ValueError(f"{frame.id} has {count} base atoms, and a table holds {LIMIT}")
@@ -101,7 +99,7 @@ def worlds_of(frame: Frame) -> Worlds:
 
 
 def _sorted(sums: dict[int, int], worths: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Points -> the worlds in which an option has them: those it starts with, and a number more where a literal holds."""
+    """Map points to the worlds in which an option has them, given its initial points and the points of each literal."""
     for holds, worth in worths:
         before, sums = sums, {}
         for points, worlds in before.items():
@@ -111,7 +109,7 @@ def _sorted(sums: dict[int, int], worths: Iterable[tuple[int, int]]) -> dict[int
 
 
 def _outdone(option: str, points: Mapping[str, Mapping[int, int]], ruled: Mapping[str, int]) -> int:
-    """The worlds in which another option, that no rule puts out, has as many points as this one or more."""
+    """Return the worlds in which another option that no rule excludes has at least as many points as this one."""
     return reduce(
         or_,
         (
@@ -126,7 +124,7 @@ def _outdone(option: str, points: Mapping[str, Mapping[int, int]], ruled: Mappin
 
 
 def _column(place: int, count: int) -> int:
-    """The worlds, of 2^count, whose bit `place` is set: runs of 2^place bits, made by doubling."""
+    """Return those of 2^count worlds whose bit `place` is set: runs of 2^place bits, made by doubling."""
     width = 1 << place
     column = ((1 << width) - 1) << width
     for doubling in range(place + 1, count):
@@ -135,13 +133,13 @@ def _column(place: int, count: int) -> int:
 
 
 def excluded(table: Worlds, known: Iterable[str]) -> frozenset[str]:
-    """The options that are out in every world that the facts allow."""
+    """Return the options that are out in every world that the facts allow."""
     worlds = table.known(known)
     return frozenset(option for option, out in table.out.items() if worlds and not worlds & ~out)
 
 
 def surface(scenario: FactSheet, known: Iterable[str]) -> dict[str, int]:
-    """The impression that the facts make of each option, in the file's order of options."""
+    """Return the impression that the facts make of each option, in the file's order of options."""
     score = dict.fromkeys(scenario.option_ids, 0)
     for fact in known:
         for option, weight in scenario.by_id[fact].weights.items():
@@ -150,25 +148,25 @@ def surface(scenario: FactSheet, known: Iterable[str]) -> dict[str, int]:
 
 
 def settled(table: Worlds, known: Iterable[str]) -> str | None:
-    """The option that the facts and the promise leave alone, or None."""
+    """Return the only option that the facts and the promise leave, or None."""
     worlds = table.known(known)
     left = [option for option, only in table.only.items() if worlds & only]
     return left[0] if len(left) == 1 else None
 
 
 def entails(table: WorldTable, known: Iterable[str]) -> bool:
-    """Return whether the facts, with the promise, prove the key."""
+    """Return True if the facts, with the promise, prove the key."""
     return settled(table, known) == table.scenario.key
 
 
 def eliminator(table: WorldTable[FactSheet], known: Iterable[str]) -> str | None:
-    """The naive eliminator's vote: the best-looking option that is not excluded; None on a tie, which counts as wrong."""
+    """Return the naive eliminator's vote: the favoured option that is not excluded; None on a tie, which counts as wrong."""
     facts = tuple(known)
     return eliminate(surface(table.scenario, facts), excluded(table, facts))
 
 
 def eliminate(score: dict[str, int], gone: AbstractSet[str]) -> str | None:
-    """The best score among the options that are not gone; None on a tie, or where all are gone."""
+    """Return the option with the best score that is not gone; None on a tie, or if all are gone."""
     left = {option: points for option, points in score.items() if option not in gone}
     top = max(left.values(), default=0)
     best = [option for option, points in left.items() if points == top]
@@ -176,12 +174,12 @@ def eliminate(score: dict[str, int], gone: AbstractSet[str]) -> str | None:
 
 
 def leading(sheet: FactSheet, shared: Iterable[str]) -> str | None:
-    """The option that looks best by the shared facts; None on a tie."""
+    """Return the option that the shared facts favour; None on a tie."""
     return eliminate(surface(sheet, shared), frozenset())
 
 
 def second_best(sheet: FactSheet, known: Iterable[str]) -> str | None:
-    """Return what looks best on a hand once the option that its shared facts speak for is struck out; None on a tie."""
+    """Return the favoured option of a hand, without the option that its shared facts favour; None on a tie."""
     facts = tuple(known)
     shared = set(sheet.of_scope("shared"))
     leader = leading(sheet, [fact for fact in facts if fact in shared])
@@ -189,6 +187,6 @@ def second_best(sheet: FactSheet, known: Iterable[str]) -> str | None:
 
 
 def contrarian(scenario: FactSheet, known: Iterable[str]) -> str:
-    """The option that looks worst, whatever is proved; the first in the file's order among equals."""
+    """Return the least favoured option, whatever is proved; the first one in the file's order on a tie."""
     score = surface(scenario, known)
     return min(score, key=lambda option: score[option])
