@@ -137,8 +137,8 @@ def harness(
 def main() -> None:
     """Run the `harness` command; print our own errors as one line with a hint, and exit with their code.
 
-    INT, TERM and HUP all stop it from the start; repeated signals have no effect while it stops. Regardless of the user's umask,
-    no created file (runs, caches, exports) is writable by others.
+    INT, TERM and HUP all stop it from the start; repeated signals have no effect while it stops. Regardless of the user's
+    umask, no created file (runs, caches, exports) is writable by others.
     """
     os.umask(os.umask(0o022) | 0o022)
     stop_signals.obey()

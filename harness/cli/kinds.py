@@ -1,4 +1,4 @@
-"""Commands whose kinds are defined by families: `harness generate calendar`, `harness import calbench`, each with its own flags.
+"""Commands whose kinds are defined by families: `harness generate calendar`, `harness import calbench`, each with own flags.
 
 The family's part has a table KINDS: the name of the kind -> a function with Typer's annotations.
 """

@@ -130,7 +130,7 @@ class _Board:
         return table
 
     def _success(self) -> str:
-        """Return the number of successes among graded episodes, with the interval of the rate; recomputed when the count changes."""
+        """Return the number of successes among graded episodes, with the interval of the rate; cached by the count."""
         if self._interval[0] != self.count or not self._interval[1]:
             tasks: defaultdict[str, list[bool]] = defaultdict(list)
             for one in (*self.watched.done, *self.done.values()):
@@ -157,7 +157,7 @@ def _interval(tasks: list[list[bool]]) -> tuple[float, float] | None:
 
 
 def standing(now: Scored) -> str:
-    """Return how it goes, while the run goes on."""
+    """Return the current standing of a run with --until."""
     if now.difference is None:
         return f"no task of {now.tasks} scored yet, an e-value of {now.needed:g} decides"
     ahead = f", {player_of(now.ahead)} ahead" if now.ahead else ""

@@ -187,7 +187,10 @@ def _close(results: list[Result], session: RunSession, flags: RunFlags) -> None:
 
 
 def _next_command(results: list[Result], session: RunSession, *, is_resumed: bool) -> str:
-    """Return the command that may grade the ungraded episodes; a resumed run keeps the flags that a fault of the set-up concerns."""
+    """Return the command that may grade the ungraded episodes.
+
+    A resumed run keeps the flags that a fault of the set-up concerns, so such a fault needs a new run.
+    """
     ended = {result.ended_by for result in results if result.status != "graded"}
     if ended == {"context_too_small"}:
         return f"start the server with a larger context; then {session.resume_line}"

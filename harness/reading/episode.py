@@ -279,7 +279,7 @@ Read = TypeVar("Read")
 
 
 def read_episode(folder: Path) -> RecordedEpisode:
-    """Return the episode in a folder. Raises UsageError naming a file that is missing, not a plain file, too long or damaged."""
+    """Return the episode in a folder. Raises UsageError naming a file that is missing, no plain file, too long or damaged."""
     result = read_result(folder)
     data = {name: _bytes(folder, name) for name in FILES}
     verdict = _parsed(folder, "verdict.json", data["verdict.json"], Verdict.model_validate_json)

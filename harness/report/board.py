@@ -132,7 +132,7 @@ def _largest_t(covariance: Floats, errors: Floats, known: Flags, degrees: int) -
 
 
 def _constant(strata: Strata, gaps: Floats, known: Flags) -> Flags:
-    """Return the pairs with a constant difference over tasks that is significant by the sign-flip test at Bonferroni's level."""
+    """Return the pairs with a constant difference over tasks, significant by the sign-flip test at Bonferroni's level."""
     tasks, models = sum(one.shape[1] for one in strata), len(gaps)
     enough = 2.0 ** (1 - tasks) <= ALPHA / max(1, models * (models - 1) / 2)
     return np.asarray((gaps > 1e-9) & ~known & enough, dtype=np.bool_)

@@ -28,7 +28,7 @@ _AS_THEY_ARE = ("success", "failure_label", "failure_detail", "steps", "tool_cal
 
 
 def contractbench(result: Result) -> dict[str, Any]:
-    """One graded episode as Appendix G has it, keys in its order."""
+    """Return one graded episode in the format of Appendix G, keys in its order."""
     return {
         "task_id": result.task_id,
         "category": result.category,
