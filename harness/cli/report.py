@@ -160,7 +160,7 @@ def _publish(made: WholeReport, path: Path) -> None:
 
 
 def _spread(made: WholeReport, path: Path) -> None:
-    """Write every table as a file in a folder, or the only table as this file. Raises UsageError if it has to be one of several."""
+    """Write every table as a file in a folder, or the only one as this file. Raises UsageError for one file of several tables."""
     if path == Path("-") or path.suffix == ".csv":
         if len(made.tables) != 1:
             names = ", ".join(sorted({one.name for one in made.tables}))

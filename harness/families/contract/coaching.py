@@ -1,7 +1,7 @@
 """Coaching notes: the label of a failed attempt, its meaning and the capability it concerns, never a value.
 
-For the paper's retry experiment (section 4.4, Appendix S). The wrong note is that of the label on the other axis that is nearest
-in severity, first by name: equally severe and equally well written, but unrelated.
+For the paper's retry experiment (section 4.4, Appendix S). The wrong note is that of the label on the other axis that is
+nearest in severity, first by name: equally severe and equally well written, but unrelated.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
 """Tables of the effect of coaching and of toggles on the pass rate.
 
 The table of coaching has the pass rate of retries by condition, with paired tests (paper, Table 4). Two conditions are compared
-on the failures that were retried under both: the difference of their pass rates there, and McNemar's exact test on the failures
-in which only one of them passed (`gained` and `lost`).
+on the failures that were retried under both: the difference of their pass rates there, and McNemar's exact test on the
+failures in which only one of them passed (`gained` and `lost`).
 
-The conditions of a retry are no hint (`none`), the label earned (`correct`) or another label (`wrong`). A retry is identified by
-its first attempt (run, task, seed, attempt), so that the same failure can be followed through the conditions. If a failure was
-retried twice under one condition, the first one read counts.
+The conditions of a retry are no hint (`none`), the label earned (`correct`) or another label (`wrong`). A retry is identified
+by its first attempt (run, task, seed, attempt), so that the same failure can be followed through the conditions. If a failure
+was retried twice under one condition, the first one read counts.
 
-The table by label has passed retries by the label of the first attempt (paper, Table 13). Labels with only one first attempt are
-combined as `other`. A condition under which none of a row's failures was retried is left blank.
+The table by label has passed retries by the label of the first attempt (paper, Table 13). Labels with only one first attempt
+are combined as `other`. A condition under which none of a row's failures was retried is left blank.
 
 The table of toggles compares mutations, handles and mitigations, each off against on (paper, Appendices A, H and J). Two groups
-make a row if they differ in one toggle and in nothing else that affects an episode; the prompt may differ, because handles add a
-tool. Episodes are paired by task, seed and attempt; p is McNemar's exact test.
+make a row if they differ in one toggle and in nothing else that affects an episode; the prompt may differ, because handles add
+a tool. Episodes are paired by task, seed and attempt; p is McNemar's exact test.
 """
 
 from __future__ import annotations

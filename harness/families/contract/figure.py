@@ -43,7 +43,10 @@ _NUMBERED = 2
 
 
 def figure3(tables: Mapping[str, Table]) -> str | None:
-    """Return a chart of success rate by parameters; lines join models of one family and kind, and base (hollow) to instruct (filled)."""
+    """Return a chart of success rate by parameters.
+
+    Lines join models of one family and kind, and base models (hollow) to instruct ones (filled).
+    """
     rows = [row for row in _rows(tables) if row.get("total_b") is not None]
     if not rows:
         return None
@@ -68,7 +71,10 @@ def figure3(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure4a(tables: Mapping[str, Table]) -> str | None:
-    """Return a chart of success rate by version, for families of three models or more without known sizes; published ones are dashed."""
+    """Return a chart of success rate by version, for families of three models or more without known sizes.
+
+    Lines of published rows are dashed.
+    """
     rows = [row for row in _rows(tables) if row.get("total_b") is None and row.get("lineage") is not None]
     families = {
         name: [row for row in rows if row["lineage"] == name] for name in dict.fromkeys(str(r["lineage"]) for r in rows)

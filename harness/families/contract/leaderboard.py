@@ -1,6 +1,6 @@
 """Tables by model: the leaderboard, labels of failures, and tasks beside the suite.
 
-The leaderboard (paper, Tables 3 and 10) has one row per model and set-up, with an interval, and the reliability over k attempts.
+The leaderboard (paper, Tables 3 and 10) has a row per model and set-up, with an interval, and the reliability over k attempts.
 
 1. Success rate is over graded episodes. Ungraded ones are counted beside it, with the rates if all had failed or succeeded.
 2. pass^k is the mean over instances (task, seed) that have k graded attempts.

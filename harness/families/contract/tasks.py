@@ -1,12 +1,13 @@
 """Tables by task: pass rates, catalogue, quadrants, outliers, and variance of attempts.
 
 Pass rates by task (paper, Tables 11 and 12) are grouped by category; `both` is the paper's Hybrid. Means are unweighted, over
-the tasks that were played. A published column follows ours of the same model; the other published columns are a separate table,
-on request.
+the tasks that were played. A published column follows ours of the same model; the other published columns are a separate
+table, on request.
 
-The catalogue of tasks (paper, Table 6) has pass rates by quadrant of pressure and by contract pattern. Quadrants are low or high
-pressure on validity and on integrity (section 3.1): Q1 neither, Q2 validity, Q3 integrity, Q4 both. A task's classification comes
-from its own task.toml, or without a registry from the paper's table. Means are unweighted, over the tasks that were played.
+The catalogue of tasks (paper, Table 6) has pass rates by quadrant of pressure and by contract pattern. Quadrants are low or
+high pressure on validity and on integrity (section 3.1): Q1 neither, Q2 validity, Q3 integrity, Q4 both. A task's
+classification comes from its own task.toml, or without a registry from the paper's table. Means are unweighted, over the tasks
+that were played.
 
 Outliers are tasks whose results differ from those of the rest (paper, Appendix Q).
 
@@ -67,7 +68,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def series(evidence: Evidence, *, published: bool) -> tuple[list[TaskSeries], list[TaskSeries]]:
-    """Return our columns, each followed by the published one of the same model, and separately the other published ones on request."""
+    """Return our columns, each followed by the published one of the same model; then, on request, the other published ones."""
     theirs = {model: _published(model) for model in task_rates().rates} if published else {}
     ours, beside = [], set[str]()
     for group in evidence.played:

@@ -166,7 +166,7 @@ def _tests(hidden: Tasks, full: Tasks) -> Row:
 
 
 def _correlation(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the rank correlation of full-information and group accuracy, over three players or more on tasks of one standing."""
+    """Yield the rank correlation of full-information and group accuracy, over three rows or more of one standing."""
     pairs: list[tuple[float, float]] = [
         (one["full"], one["post"])
         for one in rows

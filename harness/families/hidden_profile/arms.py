@@ -387,7 +387,7 @@ def _intervals(hidden: Tasks, full: Tasks, both: Sequence[str], rule: str) -> Ma
 
 
 def _wilson(hidden: Tasks) -> Mapping[str, Value]:
-    """Return the Wilson interval of the majority rule's rate, clustered by task; under this rule a session is right or wrong."""
+    """Return the Wilson interval of the majority rule, by which a session is right or wrong, clustered by task."""
     return {
         "post_wilson": rate_interval([[accuracy(one, "after", "majority") > 0 for one in mine] for mine in hidden.values()])
     }

@@ -159,7 +159,10 @@ def _deck(task: Task) -> Deck | None:
 
 @lru_cache(maxsize=256)
 def _needed(folder: Path) -> float | None:
-    """Return the mean number of necessary facts that a person lacks at first, over deals and people; None without a certificate."""
+    """Return the mean number of necessary facts that a person lacks at first, over deals and people.
+
+    It is None without a certificate.
+    """
     try:
         read = read_task(folder / "environment" / "api" / SCENARIO)
         certificate = Certificate.model_validate_json((folder / "tests" / "oracle.json").read_bytes())

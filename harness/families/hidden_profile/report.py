@@ -33,7 +33,7 @@ def any_as_the_paper(evidence: Evidence) -> bool:
 
 
 def _is_the_papers(group: Group) -> bool:
-    """Return True if the group follows the paper's protocol; all its sessions share options, and all its plans share players."""
+    """Return True if the group follows the paper's protocol; its sessions share options, and its plans share players."""
     told = next((result.options for result in group.graded), None)
     if told is None or any(told.get(name, value) != value for name, value in PAPER.items() if name not in _COLUMNS):
         return False
@@ -54,8 +54,8 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "process": (process.tables,),
 }
 BY_NAME: dict[str, tuple[Maker, ...]] = {"guessers": (guessers.tables,), "components": (components.tables,)}
-"""Tables made only when named: `guessers` describes tasks rather than players and takes half a second per task, and `components`
-helps to plan the next run."""
+"""Tables made only when named: `guessers` describes tasks rather than players and takes half a second per task, and
+`components` helps to plan the next run."""
 
 NEEDS = {
     "components": components.NEEDED,

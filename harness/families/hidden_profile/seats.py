@@ -139,7 +139,10 @@ class ScriptedSeat:
         self.view = SeatView(table, seat + 1, tuple(hand))
 
     def reply(self, turn: OpenTurn) -> str:
-        """Return the reply to a turn: a message, or a ballot; messages repeated by a poll are processed again in the seat's own turn."""
+        """Return the reply to a turn: a message, or a ballot.
+
+        Messages repeated by a poll are processed again in the seat's own turn.
+        """
         before = self.view
         self._listen(turn)
         if turn.phase == "DISCUSSION":
@@ -210,7 +213,7 @@ def _always(policy: Policy) -> Choice:
 
 
 def _coin(value: str) -> Choice:
-    """Return the choice of a seat that pools with this probability and is silent otherwise. Raises KeyError for an invalid one."""
+    """Return the choice of a seat that pools with this probability, else is silent. Raises KeyError for an invalid one."""
     if not re.fullmatch(r"0|1|[01]?\.\d{1,12}", value) or (q := Fraction(value)) > 1:
         raise KeyError(f"coin:{value}")
     return lambda sitting: POLICIES["pool" if heads(sitting, q) else "silent"]

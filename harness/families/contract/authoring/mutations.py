@@ -5,9 +5,9 @@ the mutation; `bites` is True if that changes any), and as a handle client (rece
 client must earn the predicted label if the mutation bites, and succeed if it does not; clipped input is the paper's
 TOOL_INPUT_TOO_LONG. The predicted label is that of a signed link, unless the task names another in MUTATED.
 
-A handle client never writes a long value out again: it sends received values by their handles. It is placed between a task's own
-solution and the path, so that the same oracle is the direct-pass client without it and the handle client with it. It can name
-only received values: a value that the solution derived (a hash, another encoding) is written out.
+A handle client never writes a long value out again: it sends received values by their handles. It is placed between a task's
+own solution and the path, so that the same oracle is the direct-pass client without it and the handle client with it. It can
+name only received values: a value that the solution derived (a hash, another encoding) is written out.
 """
 
 from __future__ import annotations

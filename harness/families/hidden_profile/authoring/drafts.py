@@ -259,7 +259,7 @@ def _few(words: Words) -> Cues:
 
 
 def dressed(reply: str, bare: Deck) -> Deck:
-    """Return the outline with the text of a reply. Raises ValueError if it is no deck, has blanks left, or changes the logic."""
+    """Return the outline with the text of a reply. Raises ValueError if it is no deck, has blanks, or changes the logic."""
     reading = read_reply(reply, _OUTLINE)
     if (given := reading.value) is None:
         raise ValueError(f"no JSON object with cards: {reading.problem}")

@@ -11,7 +11,7 @@ Execution: a judge model plays real sessions of a candidate, up to the first vot
 
 1. A session is the real world in process, with the judge at every seat and the prompts of any run. It ends after the first
    votes, because nothing else is measured here.
-2. A deck is played on hidden and on manifest deals, each with full information and with hands. Prose has one deal, a hidden one.
+2. A deck is played on hidden and on manifest deals, each with full information and with hands. Prose has one hidden deal.
 3. Accuracy counts votes. It is also recorded by hand, because the average over hands hides a single one that finds the key.
 4. Sessions run in parallel; their order, and so the result, is that of kind, condition and seed.
 
@@ -253,8 +253,8 @@ def against(tried: Execution) -> dict[str, str]:
     """Return the reasons to reject a deck, by the name of the bound; empty if it is accepted.
 
     Accuracy with full information has its bound on deals of both kinds. Accuracy with hands is bounded on hidden deals only: on
-    manifest ones the leading option is right, so most seats that follow it vote right, which does not speak against the task. C9
-    already ensures for both kinds together that a hand does not reveal the key of hidden deals.
+    manifest ones the leading option is right, so most seats that follow it vote right, which does not speak against the task.
+    C9 already ensures for both kinds together that a hand does not reveal the key of hidden deals.
     """
     reasons = {}
     for kind, played in tried.items():

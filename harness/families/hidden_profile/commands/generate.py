@@ -1,8 +1,8 @@
 """The commands `harness generate hidden-profile` and `harness generate deals`.
 
-`harness generate hidden-profile`: a model writes candidates, checks and trial sessions select them, and the accepted ones become
-folders. In the format `formal` each is a deck, proved before it is tried; prose with one deal is never proved, and is marked
-uncertified.
+`harness generate hidden-profile`: a model writes candidates, checks and trial sessions select them, and the accepted ones
+become folders. In the format `formal` each is a deck, proved before it is tried; prose with one deal is never proved, and is
+marked uncertified.
 
 `harness generate deals`: find the deals of a deck that an author has written, and print the checks that fail. Authors write
 cards. The deals are found by `oracles.hidden_profile.dealing`, written into the file, and proved independently: the checks of
