@@ -52,13 +52,13 @@ class _Exported:
         self.path, self.planned, self.folder = path, planned, RunFolder(path)
         words = re.split(r"[^A-Za-z0-9]+", f"{path.parent.name}-{run_name(path)}")
         self.name = f"{'-'.join(filter(None, words))}-{number}"
-        """By which it is known among those that are exported with it."""
+        """Unique name among the exported runs."""
 
         record = read_record(self.folder)
         stint = record.stints[0].begun if record and record.stints else None
         changed = (path if is_packed(path) else path / "run.json").stat().st_mtime
         self.began = datetime.fromisoformat(stint) if stint else datetime.fromtimestamp(int(changed)).astimezone()
-        """When it was begun; in versions that did not write that down, when its plan was last changed."""
+        """Start time; for versions that did not record it, the time at which its plan was last changed."""
 
     @cached_property
     def caveat(self) -> str:

@@ -66,7 +66,7 @@ class _Board:
         """Episodes of this session, by run or part as well as key, because two players of a sweep have the same episodes."""
 
         self.standing = ""
-        """Which of two players is better, as far as that is known."""
+        """Current standing of a run with --until."""
 
         self._interval = (0, "")
 

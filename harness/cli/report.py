@@ -160,7 +160,10 @@ def _publish(made: WholeReport, path: Path) -> None:
 
 
 def _spread(made: WholeReport, path: Path) -> None:
-    """Write every table as a file in a folder, or the only one as this file. Raises UsageError for one file of several tables."""
+    """Write every table as a CSV file in a folder, or the only table as this file.
+
+    Raises UsageError if there are several tables for one file.
+    """
     if path == Path("-") or path.suffix == ".csv":
         if len(made.tables) != 1:
             names = ", ".join(sorted({one.name for one in made.tables}))

@@ -103,7 +103,7 @@ class Library:
         self._folders = tuple(folders)
         self._shelves: dict[Path, _Shelf] = {}
         self._known: dict[str, tuple[tuple[object, ...], ShownRun]] = {}
-        """Each run by its name, after what it was made of."""
+        """Each run by its name, with the state that it was made from."""
 
         self._turn = threading.Lock()
         for folder in folders:

@@ -30,7 +30,7 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "spending": (seat_tables.spending_tables,),
 }
 BY_NAME: dict[str, tuple[Maker, ...]] = {"ratings": (ratings.tables,), "components": (components.tables,)}
-"""Tables made only when named: `ratings` takes a while for its 200 orders of all games, and `components` helps to plan a run."""
+"""Tables made only when named: `ratings` takes a while for its 200 orders of games, and `components` helps to plan a run."""
 
 _ROUNDS = ("verdicts that say what each seat did in each round", "harness run calendar, with this version")
 NEEDS = {

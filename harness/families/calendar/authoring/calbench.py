@@ -194,7 +194,7 @@ def imported(line: str) -> CalBenchTask:
 
 
 def folder_name(task_id: str) -> str:
-    """Return a task's id as a folder's name; long ones such as b037_easy_5a_3p_d0p6_c1_1_blocked2 are cut and end in a digest."""
+    """Return a task's id as a folder's name; long ones such as b037_easy_5a_3p_d0p6_c1_1_blocked2 are cut and get a digest."""
     slug = re.sub(r"[^a-z0-9]+", "-", task_id.lower()).strip("-")
     slug = slug if slug[:1].isalpha() else f"t-{slug}".rstrip("-")
     if len(slug) <= LONGEST_NAME:

@@ -25,7 +25,7 @@ _OPENED = {"by_subset", "rounds"}
 
 
 def derived(folder: Path) -> Mapping[str, bytes]:
-    """Return the derived files of a task folder by relative path. Raises ValueError for a broken scenario, OSError if missing."""
+    """Return the derived files of a task folder by relative path. Raises ValueError for a broken scenario, OSError for none."""
     return files(read_scenario(folder / "environment" / "api" / SCENARIO))
 
 

@@ -171,15 +171,15 @@ class Teller:
         self._round: int | None = None
         self._sweep = 0
         self._canonical: dict[int, int] = {meeting.id: meeting.slot for meeting in scenario.prior}
-        """Where each meeting that stood was seen last."""
+        """The last known slot of each scheduled meeting."""
 
         self._exhausted: set[int] = set()
         self._blocked: set[int] = set()
         self._staged = False
-        """Whether a batch of the round was applied that may be undone."""
+        """True if a batch of the round was applied that may be rolled back."""
 
         self._committed: tuple[Cells, ...] | None = None
-        """All calendars after the last batch of the round, before anything of it is undone."""
+        """All calendars after the last batch of the round, before any rollback."""
 
     def turned(self, turn: Turned, asked: SeatAsked) -> None:
         """Record the beginning and the end of a turn."""

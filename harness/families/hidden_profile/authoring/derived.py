@@ -23,7 +23,7 @@ CERTIFICATE, PLAN = "tests/oracle.json", "solution/plan.json"
 
 
 def derived(folder: Path) -> Mapping[str, bytes]:
-    """Return the derived files of a task folder by relative path. Raises ValueError for a broken scenario, OSError if missing."""
+    """Return the derived files of a task folder by relative path. Raises ValueError for a broken scenario, OSError for none."""
     read = read_task(folder / "environment" / "api" / SCENARIO)
     if isinstance(read, Deck):
         certificate = certify_deck(read)
