@@ -46,7 +46,7 @@ Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs
 
 
 class _Exported:
-    """One run to export."""
+    """A run to export."""
 
     def __init__(self, path: Path, planned: Planned, number: int) -> None:
         self.path, self.planned, self.folder = path, planned, RunFolder(path)

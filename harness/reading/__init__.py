@@ -1,4 +1,4 @@
-"""One recorded episode from its folder: typed models (`model`), the reader (`episode`) and printing (`text`).
+"""Reader of a recorded episode's folder: typed models (`model`), parsing (`episode`) and printing (`text`).
 
 All contents of a run's folder are untrusted. They are read without following links and up to a size limit, an unreadable file
 is reported in one line, and control characters are escaped before anything reaches a terminal.

@@ -26,7 +26,7 @@ _LOST = re.compile(r"the (?P<name>\w+) was lost\b", re.ASCII)
 
 
 class Lifetime(Strict):
-    """One artifact from the request that issued it."""
+    """An artifact from the request that issued it."""
 
     artifact: str
     seq: int

@@ -38,7 +38,7 @@ Cell = str | int | float | bool | None
 
 
 class ToolUse(Strict):
-    """One tool call of a model and its result; `answer` is None without a result."""
+    """A tool call of a model and its result; `answer` is None without a result."""
 
     tool: str
     arguments: str
@@ -63,7 +63,7 @@ class Moment(Strict):
 
 
 class Utterance(Strict):
-    """One entry of a conversation."""
+    """An entry of a conversation."""
 
     speaker: Literal["system", "user", "agent"]
     """`user` covers everything said to the agent: the instruction, the text of a turn."""
@@ -87,7 +87,7 @@ class Utterance(Strict):
     """Finish reason of the model's reply, as in the trajectory; `length` if it hit the limit of output tokens."""
 
     forfeit: str | None = None
-    """Why a turn has no reply; `text` is then the model's reply that the world rejected, if known."""
+    """Cause of a missing reply; `text` is then the model's reply that the world rejected, if known."""
 
 
 class Conversation(Strict):

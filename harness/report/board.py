@@ -153,7 +153,7 @@ METHOD = (
 
 @dataclass
 class Entrant:
-    """One model under one set-up, in every family that it played."""
+    """A model under one set-up, in every family that it played."""
 
     title: str
     how: tuple[str, ...]

@@ -99,7 +99,7 @@ def seen(differences: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True)
 class TaskPair:
-    """One task that both sides played."""
+    """A task that both sides played."""
 
     task: str
     first: float
@@ -255,7 +255,7 @@ _NAMED = 3
 
 
 class Differing(NamedTuple):
-    """One condition that differs between two groups."""
+    """A condition that differs between two groups."""
 
     name: str
     told: str

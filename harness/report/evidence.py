@@ -69,7 +69,7 @@ from worlds.core.manifest import STANDARD
 
 @dataclass(frozen=True)
 class Run:
-    """One run: its folder, its plan, and its compact results by path (`harness.kept`)."""
+    """A run: its folder, its plan, and its compact results by path (`harness.kept`)."""
 
     path: Path
     planned: Planned

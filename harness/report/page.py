@@ -54,7 +54,7 @@ class Head:
 
 @dataclass(frozen=True)
 class PageCell:
-    """One cell; `style` is its CSS class."""
+    """A cell of a table; `style` is its CSS class."""
 
     text: str
     is_head: bool = False
@@ -63,7 +63,7 @@ class PageCell:
 
 @dataclass(frozen=True)
 class PageRow:
-    """One row; `kind` is its CSS class."""
+    """A row of a table; `kind` is its CSS class."""
 
     cells: tuple[PageCell, ...]
     kind: str = ""
@@ -104,7 +104,7 @@ class Block:
 
 @dataclass(frozen=True)
 class EpisodeLine:
-    """One episode in a list."""
+    """An episode in a list."""
 
     task: str
     player: str

@@ -104,7 +104,7 @@ _SCALE, _BAR, _TOP, _PANEL, _GAP = 360.0, 11.0, 62.0, 300.0, 76.0
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar; `ends` are drawn as a whisker."""
+    """A bar; `ends` are drawn as a whisker."""
 
     series: str
     value: float
@@ -123,7 +123,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Mark:
-    """One point of a series; `told` is its title."""
+    """A point of a series; `told` is its title."""
 
     series: str
     x: float
@@ -144,7 +144,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Panel:
-    """One plot with its axes."""
+    """A plot with its axes."""
 
     title: str
     x_title: str

@@ -42,7 +42,7 @@ _FORMS: dict[Form, Callable[[Any], str]] = {
 
 @dataclass(frozen=True)
 class Column:
-    """One column; a column that is not `shown` is for programs only."""
+    """A column of a table; if it is not `shown`, it is for programs only."""
 
     key: str
     title: str

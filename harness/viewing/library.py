@@ -49,7 +49,7 @@ class Damage(NamedTuple):
 
 @dataclass(frozen=True)
 class ShownRun:
-    """One run with its episodes, by family, task, seed and attempt."""
+    """A run with its episodes, by family, task, seed and attempt."""
 
     name: str
     path: Path

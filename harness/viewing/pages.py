@@ -226,7 +226,7 @@ _BEFORE, _LONGEST = 200, 1_200
 
 
 class Side(Strict):
-    """One entry of one episode."""
+    """An entry of one episode."""
 
     title: str
     same: str
@@ -248,7 +248,7 @@ class ComparedRow(Strict):
 
 
 class Track(Strict):
-    """One kind of entry, of both episodes."""
+    """A kind of entry, of both episodes."""
 
     title: str
     equal: int
@@ -464,7 +464,7 @@ class DamageRow(Strict):
 
 
 class RunPage(Strict):
-    """One page of the episodes of a run."""
+    """A page of the episodes of a run."""
 
     run: str
     folder: str
@@ -485,7 +485,7 @@ class VerdictLine(Strict):
     icon: str
     label: str
     stopped: str
-    """What stopped the episode; "" if nothing did or it succeeded."""
+    """Cause that stopped the episode; "" if nothing did or it succeeded."""
 
     breach: Breach | None
     rule: str
@@ -499,7 +499,7 @@ class VerdictLine(Strict):
 
 
 class EpisodePage(Strict):
-    """One episode."""
+    """Page of an episode."""
 
     run: str
     key: Key
@@ -545,7 +545,7 @@ class ComparePage(Strict):
 
     run: str
     doubt: str
-    """Why the two cannot be compared line by line; empty if they can."""
+    """Reason why the two cannot be compared line by line; empty if they can."""
 
     left: PageLink
     right: PageLink

@@ -24,7 +24,7 @@ from worlds.core.models import Strict
 
 
 class EpisodeRow(Strict):
-    """One episode in a list."""
+    """An episode in a list."""
 
     run: str
     family: str
@@ -85,7 +85,7 @@ class Score(Strict):
 
 
 class RunRow(Strict):
-    """One run in a list, on one family."""
+    """A run in a list, on one family."""
 
     run: str
     page: str
@@ -245,7 +245,7 @@ FILTERS: dict[str, Callable[[EpisodeRow], str]] = {
 
 
 class FilterChoice(Strict):
-    """One value of a filter, and the number of rows of the whole run that have it."""
+    """A value of a filter, and the number of rows of the whole run that have it."""
 
     value: str
     rows: int
@@ -253,7 +253,7 @@ class FilterChoice(Strict):
 
 
 class Facet(Strict):
-    """One filter with its choices."""
+    """A filter with its choices."""
 
     name: str
     choices: tuple[FilterChoice, ...]

@@ -87,7 +87,7 @@ class ShownUse(Strict):
 
 
 class TalkEntry(Strict):
-    """One entry of a conversation."""
+    """An entry of a conversation."""
 
     speaker: Literal["system", "user", "agent"]
     text: CutText
@@ -105,7 +105,7 @@ class TalkEntry(Strict):
 
 
 class Talk(Strict):
-    """One conversation."""
+    """A conversation for a page."""
 
     name: str
     seat: int | None = None
@@ -197,7 +197,7 @@ class TimeMark(Strict):
 
 
 class Lane(Strict):
-    """One row of the drawing."""
+    """A row of the drawing."""
 
     name: str
     y: float
@@ -354,7 +354,7 @@ _LONGEST_REPLY = 100_000
 
 
 class GridTurn(Strict):
-    """One reply in a cell."""
+    """A reply in a cell."""
 
     seq: int
     told: str
@@ -363,7 +363,7 @@ class GridTurn(Strict):
 
 
 class GridRow(Strict):
-    """One phase of one round."""
+    """A phase of a round."""
 
     round: int
     phase: str
@@ -383,7 +383,7 @@ class Grid(Strict):
 
 
 class HeardRow(Strict):
-    """One text, and for each seat `said`, the time at which it was told, or None."""
+    """A text, and for each seat `said`, the time at which it was told, or None."""
 
     text: str
     seats: tuple[str | None, ...]

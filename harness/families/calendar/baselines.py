@@ -205,14 +205,14 @@ Degrees = dict[int, str]
 
 
 class SaidBy(NamedTuple):
-    """One sentence and its sender."""
+    """A sentence and its sender."""
 
     sender: int
     sentence: Sentence
 
 
 class ProseSeat(TypedClient):
-    """One seat; `suits` determines the told slots, and `best` the slot that follows from all messages."""
+    """A scripted seat; `suits` determines the told slots, and `best` the slot that follows from all messages."""
 
     def __init__(self, seat: Seat, rules: str) -> None:
         """Set up the seat; `rules` is its system prompt, which has the channels and the cap of messages."""
@@ -226,10 +226,10 @@ class ProseSeat(TypedClient):
         """Reset the state of the previous round."""
         self._told, self._turns = False, 0
         self.degrees: dict[int, Degrees] = {}
-        """By participant, what they told."""
+        """Usable slots by participant, as told."""
 
         self.said: dict[int, int] = {}
-        """By participant, the slot that they said last."""
+        """The last slot announced by each participant."""
 
     def reply(self, turn: AskedTurn) -> str:
         """Return the reply to one turn."""
@@ -393,7 +393,7 @@ class GreedySeat(ProseSeat):
 
 
 class Placement(NamedTuple):
-    """One way to schedule the round's meeting; compared by sums, then without a shift first, then by slots."""
+    """A way to schedule the round's meeting; compared by sums, then without a shift first, then by slots."""
 
     weight: int
     shift: tuple[MoveRequest, ...]
@@ -409,14 +409,14 @@ class PlannerSeat(ProseSeat):
         """Reset the state of the previous round."""
         super().begin()
         self._offers: dict[tuple[int, int, int], Degrees] = {}
-        """Seat, meeting, where it stands -> where that seat could move it, and how inconvenient that is."""
+        """Possible slots of a meeting and their inconvenience, by seat, meeting and current slot."""
 
         self._company: dict[int, set[int]] = {}
-        """Meeting -> its participants, as far as they were told."""
+        """Participants of each meeting, as far as they were told."""
 
         self._asked: set[MoveQuestion] = set()
         self._shift: MoveRequest | None = None
-        """What was agreed to be moved."""
+        """The move that was agreed."""
 
     def hear(self, heard: SaidBy) -> None:
         """Process one sentence; those of outsiders count for the meeting that was asked about."""

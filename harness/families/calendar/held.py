@@ -123,7 +123,7 @@ _SEATS, _SEAT_ROUNDS = TypeAdapter(list[SeatMeasured]), TypeAdapter(list[RoundMe
 
 @dataclass(frozen=True)
 class HeldSeat:
-    """One seat of one graded game."""
+    """A seat of a graded game."""
 
     result: Result
     holder: SeatResult | None

@@ -82,7 +82,7 @@ class Rating(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """One seat of a game."""
+    """A seat of a game."""
 
     player: str
     raw: Mapping[str, float | None]
@@ -91,7 +91,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class RatedGame:
-    """One game, and its place in the fixed order."""
+    """A game, and its place in the fixed order."""
 
     place: tuple[str, int, int, str]
     """Task, seed, attempt, run."""

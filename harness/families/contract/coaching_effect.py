@@ -45,7 +45,7 @@ Outcomes = dict[HintMode, dict[Failure, bool]]
 
 
 class Retries(NamedTuple):
-    """One group's retries."""
+    """Retries of one group."""
 
     outcomes: Outcomes
     labels: dict[Failure, str]

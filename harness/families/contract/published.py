@@ -20,7 +20,7 @@ MARK = "published"
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """One row of Table 10."""
+    """A row of Table 10."""
 
     model: str
     kind: str

@@ -43,7 +43,7 @@ VALUES = frozenset({"task", "mean"})
 
 @dataclass(frozen=True)
 class TaskSeries:
-    """One column: a name and a rate for some tasks."""
+    """A column: a name and a rate for some tasks."""
 
     name: str
     rates: Mapping[str, float]

@@ -116,7 +116,7 @@ Tasks = Mapping[str, Sequence[Result]]
 
 @dataclass
 class Arm:
-    """One player under one set-up, in every condition that it was played in."""
+    """A player under one set-up, in every condition that it was played in."""
 
     title: str
     setup: str
@@ -220,7 +220,7 @@ METHOD = f"95 % intervals: two-level bootstrap, tasks then sessions (all attempt
 
 Floats = NDArray[np.float64]
 Cell = Sequence[Sequence[Sequence[float]]]
-"""One task: for each condition its sessions, each a row of values."""
+"""Sessions of one task by condition, each session a row of values."""
 
 
 def replicates(cells: Sequence[Cell]) -> list[Floats]:

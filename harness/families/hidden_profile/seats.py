@@ -129,7 +129,7 @@ Choice = Callable[[Sitting], Policy]
 
 
 class ScriptedSeat:
-    """One seat that follows a policy; its hand maps facts to handles, "" if there are none."""
+    """A seat that follows a policy; its hand maps facts to handles, "" if there are none."""
 
     def __init__(
         self, table: WorldTable[FactSheet], policy: Policy, seat: int, hand: Mapping[str, str], *, structured: bool

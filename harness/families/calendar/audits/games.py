@@ -69,14 +69,14 @@ class Speaker(NamedTuple):
 
 
 class CheckedStatement(NamedTuple):
-    """One statement, and True if the sender's calendar contradicts it."""
+    """A statement, and True if the sender's calendar contradicts it."""
 
     statement: Statement
     is_false: bool
 
 
 class AuditedMessage(NamedTuple):
-    """One message with its labels, leaks and statements."""
+    """A message with its labels, leaks and statements."""
 
     sent: Delivered
     is_typed: bool
@@ -93,7 +93,7 @@ class AuditedMessage(NamedTuple):
 
 @dataclass(frozen=True)
 class AuditedGame:
-    """One game."""
+    """A game with its speakers and messages."""
 
     name: str
     """The episode's path."""
@@ -254,7 +254,7 @@ _ERRAND_ID = re.compile(r"errand\s*#\s*\d+")
 
 
 class Occurrence(NamedTuple):
-    """One finding: its round, the seats that it is about, and the message if there is one."""
+    """A finding: its round, the seats that it is about, and the message if there is one."""
 
     round: int
     seats: tuple[int, ...]
@@ -262,7 +262,7 @@ class Occurrence(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """One row of Table 15."""
+    """A row of Table 15."""
 
     number: int
     name: str

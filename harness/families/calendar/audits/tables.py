@@ -409,7 +409,7 @@ FILE = Path(__file__).with_name("sample.json")
 
 
 class SampleMessage(Strict):
-    """One labelled message."""
+    """A labelled message."""
 
     about: Disclosure | Literal["harder"]
     """The label that it has, or almost has."""

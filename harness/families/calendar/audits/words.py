@@ -271,14 +271,14 @@ _NUMBER = re.compile(r"(?<![\w.])(?:s)?(\d{1,3})(?![\w]|\.\d)")
 
 
 class Mention(NamedTuple):
-    """One slot, and its position in the clause."""
+    """A slot, and its position in the clause."""
 
     place: int
     slot: int
 
 
 class Clause(NamedTuple):
-    """One clause of a message."""
+    """A clause of a message."""
 
     text: str
     """Lower case, with shorthand expanded and without numbers of agents and of other items that are not slots."""
@@ -448,7 +448,7 @@ _SPLIT = re.compile(rf"[^\w\s'-]+|\b(?:{'|'.join(PREPOSITIONS)})\b")
 
 
 class Secret(NamedTuple):
-    """One label of a game."""
+    """A label of a game."""
 
     name: str
     """Name of its item: #3 or M3."""
@@ -564,7 +564,7 @@ class Claim(StrEnum):
 
 
 class Statement(NamedTuple):
-    """One slot, and its owner's claim about it."""
+    """A slot, and its owner's claim about it."""
 
     slot: int
     claim: Claim

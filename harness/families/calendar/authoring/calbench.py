@@ -128,7 +128,7 @@ class Claims:
 
 @dataclass(frozen=True)
 class CalBenchTask:
-    """One line as a task."""
+    """A line as a task."""
 
     name: str
     """The name of its folder; the published id is in the scenario's origin."""

@@ -143,7 +143,7 @@ POOL = 10
 
 @dataclass(frozen=True)
 class Made:
-    """One task of a suite."""
+    """A task of a suite."""
 
     name: str
     scenario: Scenario

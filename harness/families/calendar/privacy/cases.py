@@ -53,7 +53,7 @@ REFLECTION, PROTOCOL = "reflection-calibrated VPS", "protocol-semantic VPS"
 
 
 class BeliefMove(NamedTuple):
-    """One nonzero score: a belief of one observer about one slot of one target in one round."""
+    """A nonzero score: a belief of one observer about one slot of one target in one round."""
 
     round: int
     observer: int
@@ -71,7 +71,7 @@ class BeliefMove(NamedTuple):
 
 @dataclass(frozen=True)
 class MeasuredGame:
-    """One game with the beliefs of one measure."""
+    """A game with the beliefs of one measure."""
 
     game: AuditedGame
     beliefs: tuple[Belief, ...]
@@ -154,7 +154,7 @@ _CHANNELS = {"dm": "to you alone", "participants": "to all participants", "all":
 
 @dataclass(frozen=True)
 class JudgeCase:
-    """One recipient in one round."""
+    """A recipient in one round."""
 
     game: AuditedGame
     round: int
@@ -243,7 +243,7 @@ class JudgedCase(NamedTuple):
     """As received; two if the first could not be parsed."""
 
     beliefs: tuple[Belief, ...] | None
-    """One for each target; None if no reply could be parsed."""
+    """Beliefs about each target; None if no reply could be parsed."""
 
 
 def judge(model: CachedModel, cases: Sequence[JudgeCase], workers: int) -> list[JudgedCase]:

@@ -49,7 +49,7 @@ Cell = tuple[int, int, int]
 
 
 class PairedCell(NamedTuple):
-    """One cell as both sides see it; sums over `rounds` rounds."""
+    """A cell as both sides see it; sums over `rounds` rounds."""
 
     observer: int
     target: int
@@ -198,7 +198,7 @@ FIELDS = {
 
 @dataclass(frozen=True)
 class DatasetAudit:
-    """One run as a judge reads it, and its seats' own reflections."""
+    """A run as a judge reads it, and its seats' own reflections."""
 
     name: str
     judgements: Sequence[JudgedCase]

@@ -22,11 +22,11 @@ ASKING: Final = "parley-calendar-trace/2"
 """Schema of a game with questions about beliefs: it has events unknown to readers of the first schema, and more measures."""
 
 CellRecord = dict[str, Any] | None
-"""One cell in the format of published task files: `errand_id` or `meeting_id`, `cost`, and `blocked` if it is."""
+"""A cell in the format of published task files: `errand_id` or `meeting_id`, `cost`, and `blocked` if it is."""
 
 
 class TraceEvent(Strict):
-    """One event; `data` has `round`, `turn`, `phase` and `agent_id`, None if not applicable."""
+    """An event; `data` has `round`, `turn`, `phase` and `agent_id`, None if not applicable."""
 
     type: str
     timestamp: int
@@ -140,7 +140,7 @@ class TraceTool(Strict):
 
 
 class Trace(Strict):
-    """One trace file."""
+    """A trace file."""
 
     schema_: Literal["parley-calendar-trace/1", "parley-calendar-trace/2"] = Field(alias="schema")
     tool: TraceTool

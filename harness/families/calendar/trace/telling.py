@@ -153,7 +153,7 @@ class ReplyNotes(NamedTuple):
 
 
 class Told(NamedTuple):
-    """One event without its time; `place` counts the turns and notes of the log from 0."""
+    """An event without its time; `place` counts the turns and notes of the log from 0."""
 
     place: int
     type: str

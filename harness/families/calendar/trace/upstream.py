@@ -53,7 +53,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]+")
 
 
 class UpstreamEvent(Lenient):
-    """One event; its time is ignored."""
+    """An event; its time is ignored."""
 
     type: str
     data: dict[str, Any] = {}

@@ -104,7 +104,7 @@ _COLUMNS = titled(task_id="task", mutation="mutation", predicted="predicted", di
 
 
 class Cell(Strict):
-    """One task under one mutation."""
+    """A task under one mutation."""
 
     task_id: str
     mutation: str

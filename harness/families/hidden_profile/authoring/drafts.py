@@ -112,7 +112,7 @@ Filled = Annotated[str, StringConstraints(pattern=r"\S")]
 
 
 class Fields(Lenient):
-    """One task; other fields are ignored, and types are not coerced."""
+    """Fields of a task; other fields are ignored, and types are not coerced."""
 
     model_config = ConfigDict(strict=True)
 
@@ -120,7 +120,7 @@ class Fields(Lenient):
     description: Filled
     shared_information: list[Filled] = Field(min_length=1)
     hidden_information: list[Filled] = Field(min_length=3, max_length=8)
-    """One text per person."""
+    """A text per person."""
 
     possible_answers: list[Filled] = Field(min_length=3)
     correct_answer: str
@@ -322,7 +322,7 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True)
 class Draft:
-    """One candidate before the model has answered."""
+    """A candidate before the model has answered."""
 
     prompt: str
     drawn: dict[str, Any]

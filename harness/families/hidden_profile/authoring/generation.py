@@ -85,7 +85,7 @@ class Cost(Strict):
 
 
 class CandidateRecord(Strict):
-    """One candidate and its result."""
+    """A candidate and its result."""
 
     number: int
     stage: Stage
@@ -190,7 +190,7 @@ _BUDGET = Budget(wall_s=math.inf, turns=100)
 
 @dataclass(frozen=True, slots=True)
 class FirstVote:
-    """One seat's first vote, with the scenario's hand (from 1) that the seat was dealt."""
+    """A seat's first vote, with the scenario's hand (from 1) that the seat was dealt."""
 
     hand: int
     right: bool
@@ -315,7 +315,7 @@ class GenerationRequest:
     """Parameters of a generation."""
 
     track: str = "formal"
-    """One of `drafts.TRACKS`."""
+    """Name of one of `drafts.TRACKS`."""
 
     candidates: int = 200
     sessions: int = SESSIONS

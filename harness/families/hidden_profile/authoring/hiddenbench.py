@@ -42,7 +42,7 @@ class _Row(Fields):
 
 @dataclass(frozen=True)
 class HiddenBenchTask:
-    """One entry as a task."""
+    """An entry as a task."""
 
     name: str
     """Name of its folder."""

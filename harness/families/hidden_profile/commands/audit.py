@@ -54,7 +54,7 @@ _TOLD = AnswerShape('one JSON object with "told"', _told, key="told")
 
 @dataclass(frozen=True)
 class Question:
-    """One message, with the facts that could be told in it."""
+    """A message, with the facts that could be told in it."""
 
     facts: tuple[Fact, ...]
     text: str
