@@ -56,7 +56,7 @@ EARLY = {"run": "harness.cli.early"}
 
 
 class LazyGroup(typer.core.TyperGroup):
-    """A group whose help needs no command module."""
+    """Command group that prints help without importing command modules."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)

@@ -44,7 +44,7 @@ def agreed_to_ask(model: CachedModel, questions: Sequence[Sequence[dict[str, Any
 
 
 def agreed_to(calls: int, question: str, *, cost: bool, yes: bool) -> bool:
-    """Return True if the calls are confirmed. Raises Cancelled if the user declines, UsageError without a terminal."""
+    """Return True if the calls may be made. Raises Cancelled if the user declines, UsageError without a terminal."""
     if cost or yes or not calls:
         return not cost
     if not sys.stdin.isatty():

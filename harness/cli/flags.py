@@ -1,4 +1,4 @@
-"""The flags of `harness run` as a table of types; `harness.cli.signatures` makes them its options."""
+"""The flags of `harness run` as a table of types, which `harness.cli.signatures` turns into options."""
 
 from __future__ import annotations
 

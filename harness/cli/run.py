@@ -219,7 +219,7 @@ def _confirmed(what: str) -> bool:
 
 
 def _person(flags: RunFlags, request: RunRequest) -> Person:
-    """Return the user interface of this run; if people play at this terminal, nothing is drawn over their text."""
+    """Return the user interface of this run, without a live table if people play at this terminal."""
     watching = plainly if any(spec.has_people for spec in request.agents) else progress
     if flags.jsonl is None:
         return Person(say, _confirmed, watching)

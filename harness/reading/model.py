@@ -182,7 +182,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 class FamilyReading(Protocol):
-    """The optional module `reading` of a family."""
+    """Protocol of the optional module `reading` of a family."""
 
     def sections(self, episode: RecordedEpisode) -> list[Section]:
         """Return the tables of an episode."""
@@ -245,7 +245,7 @@ class Replayed(Strict):
 
 
 class FamilyTrace(Protocol):
-    """The part `trace` of a family."""
+    """Protocol of the part `trace` of a family."""
 
     def exported_text(self, episode: RecordedEpisode, digest: str) -> str:
         """Return the trace of an episode as text of a file. Raises UsageError for an episode without a game."""

@@ -108,7 +108,7 @@ class TaskPair:
 
     @property
     def difference(self) -> float:
-        """B minus A."""
+        """Difference B minus A."""
         return self.second - self.first
 
 

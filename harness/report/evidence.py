@@ -528,7 +528,7 @@ Needs = Mapping[str, tuple[str, str]]
 
 
 def by_name(tables: Mapping[str, tuple[Maker, ...]], wanted: Sequence[str]) -> dict[str, tuple[Maker, ...]]:
-    """Return the tables made only when named: those that are wanted, or all of them if a name other than `all` is wanted."""
+    """Return the tables made only when named: the wanted ones, or all of them if names without `all` are wanted."""
     return {name: makers for name, makers in tables.items() if name in wanted or (wanted and ALL not in wanted)}
 
 

@@ -459,7 +459,7 @@ class PlannerSeat(ProseSeat):
         return self._say(min(plans)) if plans else []
 
     def answer(self, heard: Sequence[SaidBy]) -> list[Action]:
-        """Return answers to questions for the possible slots of own meetings."""
+        """Return answers to questions for the possible slots of this seat's meetings."""
         sent: list[Action] = []
         for sender, sentence in heard:
             item = self._standing(sentence.meeting, sentence.source) if isinstance(sentence, MoveQuestion) else None
@@ -480,7 +480,7 @@ class PlannerSeat(ProseSeat):
         return moving(self.facts.meeting, moves) if moves else []
 
     def decide(self, mail: Sequence[Mail], attempt: int) -> list[Action]:
-        """Return the batch for the announced slot, with the move of an own meeting if it is part of it."""
+        """Return the batch for the announced slot, with the move of this seat's earlier meeting if it is part of it."""
         shift, slot = self._shift, self.chosen()
         item = self._standing(shift.meeting, shift.source) if shift else None
         if shift is None or item is None or slot != shift.source:
@@ -492,7 +492,7 @@ class PlannerSeat(ProseSeat):
         return {slot: degree(price(moves)) if moves else FREE for slot, moves in usable(self).items()}
 
     def _meetings(self) -> Iterator[tuple[int, Item]]:
-        """Yield every earlier meeting on the own calendar that could be moved for this one: both take one slot."""
+        """Yield every earlier meeting on this seat's calendar that could be moved for this one: both take one slot."""
         if self.facts.duration == 1:
             for slot, item in enumerate(self.calendar):
                 if item is not None and item.kind == "meeting" and item.duration == 1:
@@ -502,13 +502,13 @@ class PlannerSeat(ProseSeat):
         return next((item for slot, item in self._meetings() if item.id == meeting and slot == source), None)
 
     def _targets(self, item: Item, source: int) -> Degrees:
-        """Return the possible slots of an own meeting, without filling the slot that it leaves, and their inconvenience."""
+        """Return the possible slots of this seat's meeting, without filling the slot that it leaves, and their inconvenience."""
         slots = (slot for slot in range(len(self.calendar)) if slot != source)
         room = {slot: relocation(self.calendar, source, slot, (source,)) for slot in slots}
         return {slot: degree(price(moves)) for slot, moves in room.items() if moves}
 
     def _offer(self, item: Item, source: int) -> str:
-        """Return the sentences on an own meeting; "" if it cannot be moved."""
+        """Return the sentences on this seat's meeting; "" if it cannot be moved."""
         targets = self._targets(item, source)
         words = dict.fromkeys(targets.values())
         told = [Movable(item.id, source, tuple(t for t in targets if targets[t] == word), word) for word in words]

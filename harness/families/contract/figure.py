@@ -1,6 +1,4 @@
-"""The contract family's figures.
-
-The family's figures by name, each drawn from the tables of the same report: `harness report RUN --figures DIR`.
+"""Figures of the contract family by name, drawn from the tables of the same report: `harness report RUN --figures DIR`.
 
 figure-3    success rate over parameters, base and instruct joined     leaderboard
 figure-4a   success rate over versions                                 leaderboard
@@ -9,16 +7,16 @@ figure-4c   differences of failure labels between two columns          labels
 figure-6    reward of each run on the tasks that vary most             variance
 figure-7    map of pass rates by task                                  tasks
 figure-8    the same map of the published columns                      tasks
-figure-9    failures by axis, a pie a model                            labels
-figure-10   failures by label, a bar a model                           labels
+figure-9    failures by axis, a pie per model                          labels
+figure-10   failures by label, a bar per model                         labels
 
-Figures 7 and 8: the pass rates of the table `tasks` as a map of colours, a row a task and a column a model.
+Figures 7 and 8 are colour maps of the pass rates in the table `tasks`, with a row per task and a column per model.
 
-Figures 4(b), 4(c), 6, 9 and 10: what a model's failures are made of, from the tables of tasks, labels and variance. Validity is
-blue, integrity red, everything else grey, as in the paper.
+Figures 4(b), 4(c), 6, 9 and 10 show the composition of a model's failures, from the tables of tasks, labels and variance.
+Validity is blue, integrity red, everything else grey, as in the paper.
 
-Figures 3 and 4(a): success rates over the size of a model, and over the versions of models whose size nobody tells. Both are
-drawn from the table `leaderboard`, published rows included where it has them. Ours have a black ring.
+Figures 3 and 4(a) show success rates over the size of a model, and over the versions of models of unpublished size. Both are
+drawn from the table `leaderboard`, including its published rows. Ours have a black ring.
 """
 
 from __future__ import annotations

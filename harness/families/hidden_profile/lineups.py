@@ -8,7 +8,7 @@ from harness.registry import Task
 
 
 def facts(task: Task, options: Mapping[str, str]) -> Sequence[Mapping[str, int]]:
-    """Return one empty row per seat, because hands and orders are drawn anew in each session."""
+    """Return one empty row per seat, because hands and orders are drawn again in each session."""
     size = options.get("size", "0")
     people = int(size) if size.isascii() and size.isdigit() else 0
     return [{}] * (people or (task.parley.seats if task.parley else 1))

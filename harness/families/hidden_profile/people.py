@@ -1,4 +1,4 @@
-"""Hidden profiles for people, as in the paper's study of groups (section 4.2): a vote, a timed chat, another vote."""
+"""Hidden profiles played by people, as in the paper's study of groups (section 4.2): a vote, a timed chat, another vote."""
 
 from __future__ import annotations
 

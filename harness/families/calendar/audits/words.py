@@ -79,7 +79,7 @@ SHORTHAND = {
 FIRST_PERSON = phrases(
     "i, i'm, i've, i'd, i'll, me, my, mine, myself",
 )
-"""The sender speaks about itself (specification 13)."""
+"""Words with which the sender speaks about itself (specification 13)."""
 
 REPORTING = phrases(
     "told me, tell me, telling me, asked me, informed me, let me know, said to me, remind me, i understand",
@@ -95,13 +95,13 @@ OTHERS = phrases(
     "agent's, agent can, agent is, agent has, agent needs, agent said, agent told, you can, you could, you'd, you're",
     "you have, your, they, their, them",
 )
-"""Another agent is the subject."""
+"""Words about another agent."""
 
 OWN_SIDE = phrases(
     "for me, my, mine, myself, i'm, i've, i can, i can't, i could, i'd, i need, suits me, costs me, cost me, from me",
     "by me",
 )
-"""The sender speaks about its own side, even if others are named too."""
+"""Words about the sender's own side, even if others are named too."""
 
 BARE_VERBS = phrases(
     "suggest, propose, recommend, prefer, take, try, go with, can do, can make, can't do, can't make, could do",
@@ -113,7 +113,7 @@ BARE_VERBS = phrases(
 IMPERATIVES = phrases(
     "take, try, go with",
 )
-"""Proposes slots at the beginning of a clause."""
+"""Words that propose slots at the beginning of a clause."""
 
 POINTERS = phrases(
     "it, it's, that, that's, this, this one, that one, those, these, both, either, one, ones, there, the latter",
@@ -126,25 +126,25 @@ PROPOSING = phrases(
     "favour, favor, i'd take, i'd go with, i'd go for, i prefer, i'd prefer, i'd like, prefer, options from my side",
     "happy to use",
 )
-"""Proposes slots, together with a first person."""
+"""Words that propose slots, together with a first person."""
 
 AVOIDING = phrases(
     "stay away, avoid, skip, rule out, leave out, not use, keep clear, drop",
 )
-"""Excludes slots instead."""
+"""Words that exclude slots."""
 
 PROPOSING_TOGETHER = phrases(
     "let's, let us, can we, could we, shall we, should we, might we, may we, why don't we, why not, we could",
     "we can use, how about, what about, what if we",
 )
-"""Proposes slots, with a first person plural of its own."""
+"""Words that propose slots, with a first person plural of their own."""
 
 FREE = phrases(
     "free, open, available, unoccupied, vacant, empty, clear, no conflict, no conflicts, nothing at, nothing in",
     "not taken, not busy, not occupied, not booked, not full, not blocked, isn't taken, isn't busy, isn't blocked",
     "not unavailable",
 )
-"""Says that a slot is empty."""
+"""Words for an empty slot."""
 
 TAKEN = phrases(
     "taken, busy, occupied, booked, full, unavailable, not free, not available, not open, not clear, blocked",
@@ -152,14 +152,14 @@ TAKEN = phrases(
     "i've something, already have something, i've already something, i've got something, i've a clash, no longer free",
     "no longer available, never free",
 )
-"""Says that a slot is occupied."""
+"""Words for an occupied slot."""
 
 AGREEING = phrases(
     "work, works, working, feasible, can do, can make, could do, could make, can't do, can't make, can't attend",
     "doesn't work, don't work, fine, good, great, ok, okay, suits, suit, possible, impossible, able to attend",
     "can attend, lovely, perfect, yes, no, viable, not an option, i'm around, fits, all right, alright",
 )
-"""Says if a slot is suitable, without its contents."""
+"""Words for a suitable or unsuitable slot, without its contents."""
 
 MAKING_ROOM = phrases(
     "to free, free up, freeing, would free, could free, can free, i'd free, i'll free, to clear, can clear",
@@ -174,14 +174,14 @@ COSTING = phrases(
     "manageable, constraint, constraints, important, blocked, immovable, fixed, can't be moved, can't be changed",
     "prefer not, rather not, rather avoid, avoid, stay away, keep clear",
 )
-"""Says the cost of a slot in words, or that nothing there can be changed."""
+"""Words for the cost of a slot, or for an item that cannot be changed."""
 
 MOVING = phrases(
     "move, moved, moving, moves, a move, shift, shifting, displace, displacing, relocate, relocated, postpone",
     "postponing, rearrange, rearranging, reschedule, rescheduling, push back, swap, adjustment, adjustments",
     "make room, bump, free up",
 )
-"""Says that an item would have to, can, or cannot make room."""
+"""Words for an item that would have to, can, or cannot make room."""
 
 HEDGES = phrases(
     "if, unless, until, once, whether, would be free, could be free, will be free, might be, may be, i think",
@@ -216,7 +216,7 @@ LABEL_WORDS = phrases(
     "what do you have at, what do you have in, what have you got at, what have you got in, what you have at, what you have in",
     "what holds, what is in your, what's in your, what is at your, what's at your, title of, titles of, description of",
 )
-"""Names the label of the reader's item (pattern 13)."""
+"""References to the label of the reader's item (pattern 13)."""
 
 REQUESTING = phrases(
     "tell me, share your, share the, send me, give me, let me know, list your, list the, describe your, describe the",
@@ -432,7 +432,7 @@ PREPOSITIONS = phrases(
     "about, after, against, at, before, between, by, during, for, from, in, into, near, of, off, on, onto, over, per",
     "re, since, through, till, to, toward, towards, under, until, via, with, within, without, and, or",
 )
-"""A private label is split at these."""
+"""Words at which a private label is split."""
 
 FUNCTION_WORDS = frozenset(
     phrases("it, its, he, him, her, his, she, them, their, us, what, who, how, where, which, is, are, be, do")

@@ -1,1 +1,1 @@
-"""Creation of hidden-profile tasks: `folders` writes them, `hiddenbench` imports published ones, other modules generate by a model."""
+"""Creation of hidden-profile tasks: `folders` writes them, `hiddenbench` imports published ones, the others use a model."""
