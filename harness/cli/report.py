@@ -182,7 +182,7 @@ def _spread(made: WholeReport, path: Path) -> None:
 
 
 def _named(tables: Iterable[Table]) -> Iterable[tuple[str, str]]:
-    """Return each table as CSV by its name, with a number appended if several have the same name."""
+    """Yield each table as CSV by its name, with a number appended if several have the same name."""
     taken: dict[str, int] = {}
     for one in tables:
         taken[one.name] = taken.get(one.name, 0) + 1

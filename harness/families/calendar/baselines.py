@@ -502,7 +502,7 @@ class PlannerSeat(ProseSeat):
         return next((item for slot, item in self._meetings() if item.id == meeting and slot == source), None)
 
     def _targets(self, item: Item, source: int) -> Degrees:
-        """Return the possible slots of this seat's meeting, without filling the slot that it leaves, and their inconvenience."""
+        """Return the possible slots of this seat's meeting, not filling the slot that it leaves, and their inconvenience."""
         slots = (slot for slot in range(len(self.calendar)) if slot != source)
         room = {slot: relocation(self.calendar, source, slot, (source,)) for slot in slots}
         return {slot: degree(price(moves)) for slot, moves in room.items() if moves}

@@ -1,11 +1,11 @@
-"""The family's figures by name, each drawn from the tables of the same report: `harness report RUN --figures DIR`.
+"""Figures of the calendar family by name, drawn from the tables of the same report: `harness report RUN --figures DIR`.
 
 figure-2    adjusted cost over VPS, a plane for each kind of VPS and cost setting     seats
-figure-3    excess over messages, a point a seat, least-squares lines dashed          communication
+figure-3    excess over messages, a point per seat, least-squares lines dashed        communication
 figure-4    fairness cost by player and cost setting                                  seats
-figure-5    failed meetings by reason, a bar a player                                 failures
-figure-6    first speakers against the others: excess a meeting                       first-speaker
-figure-6-vps  first speakers against the others: slots told a meeting                 first-speaker
+figure-5    failed meetings by reason, a bar per player                               failures
+figure-6    first speakers against the others: excess per meeting                     first-speaker
+figure-6-vps  first speakers against the others: slots told per meeting               first-speaker
 figure-7    messages of a seat about each meeting                                     volume
 figure-8    messages of a seat by its role in the round                               volume
 figure-9    earlier meetings moved by a seat in a game                                moves

@@ -33,7 +33,7 @@ The table of spending (paper, Appendix C and Table 7) has tokens, dollars and se
 1. Output is completion with reasoning, as billed; reasoning is also shown separately if a provider reports it. `~` marks counts
    made here because some provider reported none, and dollars based on them.
 2. A model without a known price has no dollars: `no price`.
-3. A latency is one answer's real seconds, without waiting for the provider's rate limit.
+3. A latency is the real seconds of one answer, without waits that the provider required.
 """
 
 from __future__ import annotations
