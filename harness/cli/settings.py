@@ -57,7 +57,7 @@ Combinations = Sequence[Mapping[str, str]]
 def new_agents(
     flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, combinations: Combinations, confirmed: Confirmed
 ) -> tuple[AgentSpec, ...]:
-    """Return the players that the flags name, or those of `first`. Raises UsageError for invalid flags."""
+    """Return the players that the flags name, else those of `first`. Raises UsageError if there are none."""
     table = _updated(AgentSpec(), {name: getattr(flags, name) for name in (*_ASKING, *_SEATS, *_TOLD)}, tasks)
     if _is_team(flags):
         specs: tuple[AgentSpec, ...] = (_teamed(flags, table, tasks, combinations),)
@@ -226,7 +226,7 @@ def _teamed(flags: RunFlags, table: AgentSpec, tasks: Sequence[Task], combinatio
 
 
 def _same_team(flags: RunFlags, spec: AgentSpec, tasks: Sequence[Task], combinations: Combinations) -> AgentSpec:
-    """Return the recorded spec if the flags name the same team, else the spec of the new team."""
+    """Return the recorded spec with its line-ups if the flags name the same team, else the spec of the new team."""
     if spec.team is None:
         return _teamed(flags, spec, tasks, combinations)
     from harness.agents.seating.teams import TeamFlags, make_team  # noqa: PLC0415
