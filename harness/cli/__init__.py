@@ -1,6 +1,7 @@
-"""The command line: one table of commands, each in a module that is imported only when it is typed.
+"""The command line: one table of commands, each in a module that is imported only when the command is used.
 
-What a command makes - tables, findings, data - goes to stdout; progress, notes and errors go to stderr.
+Results (tables, findings, data) go to stdout; progress, notes and errors go to stderr.
+
 Exit codes: 0 done, 1 gate failed, 2 usage or config, 3 infrastructure errors, 4 invalid task; 130 interrupted,
 143 by TERM, 129 by HUP.
 """
@@ -48,25 +49,25 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "clean": ("harness.cli.clean", "List what dead runs left behind, or (--images) old images, and remove it."),
     "doctor": ("harness.cli.host", "Say which runtimes work here, and what to do about the others."),
 }
-"""Command, the module that holds a function of that name, and its one line of help."""
+"""For each command, the module that holds its function, and its one line of help."""
 
 EARLY = {"run": "harness.cli.early"}
-"""Command -> the light module whose `check` reads the command line before the command's own module is imported."""
+"""For each command, the light module whose `check` reads the command line before the command's own module is imported."""
 
 
 class LazyGroup(typer.core.TyperGroup):
-    """A group whose help needs no command module."""
+    """Command group that prints help without importing command modules."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         plainly_typed(self)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The commands, in the order of the table."""
+        """Return the commands, in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The real command where it is going to run, a stand-in with its help where it is only listed."""
+        """Return the real command if it is going to run, or a placeholder with its help if it is only listed."""
         if cmd_name not in COMMANDS:
             return None
         module, help_line = COMMANDS[cmd_name]
@@ -77,7 +78,7 @@ class LazyGroup(typer.core.TyperGroup):
         return _command(cmd_name, getattr(importlib.import_module(module), f"{cmd_name}_command"), help_line)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; an interrupt anywhere in it is ours to report."""
+        """Run the command, and convert an interrupt to Cancelled."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -85,12 +86,12 @@ class LazyGroup(typer.core.TyperGroup):
 
 
 def _being_completed() -> list[str]:
-    """The words of a command line that a shell asks us to complete, as bash and as the others hand them in."""
+    """Return the words of the command line that a shell completes, as bash and other shells pass them."""
     return [word for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS") for word in os.environ.get(name, "").split()]
 
 
 def _command(name: str, implementation: Any, help_line: str) -> Any:
-    """A function as a command; a command with kinds of its own as a group."""
+    """Return a function as a command; a command with kinds of its own becomes a group."""
     if isinstance(implementation, typer.Typer):
         group = typer.main.get_command(implementation)
         group.name, group.help = name, help_line
@@ -134,10 +135,10 @@ def harness(
 
 
 def main() -> None:
-    """The `harness` command: run, and turn our own errors into one line, a hint and an exit code.
+    """Run the `harness` command; print our own errors as one line with a hint, and exit with their code.
 
-    INT, TERM and HUP stop it alike, from the first moment on; once that is being obeyed, saying it again changes nothing.
-    Whatever umask the user has, nothing that is made here - runs, caches, exports - can be written by others.
+    INT, TERM and HUP all stop it from the start; repeated signals have no effect while it stops. Regardless of the user's
+    umask, no created file (runs, caches, exports) is writable by others.
     """
     os.umask(os.umask(0o022) | 0o022)
     stop_signals.obey()
@@ -152,7 +153,7 @@ def main() -> None:
 
 
 def report_error(error: ParleyError) -> int:
-    """Say what is wrong and what to type next; the exit code that goes with it."""
+    """Print an error with its hint, and return the exit code."""
     from harness.cli.hints import whole  # noqa: PLC0415 - nothing is wrong as a rule
     from harness.printable import printable  # noqa: PLC0415
 

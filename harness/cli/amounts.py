@@ -1,4 +1,4 @@
-"""Dollars, tokens and times as people read them, one way in every line of a run."""
+"""Formatting of dollars, tokens and times, shared by all output of a run."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from harness.records import Result
 
 
 def dollars(amount: float) -> str:
-    """$0.0123 below a dollar, $1,234.56 above."""
+    """Return $0.0123 for amounts below a dollar, $1,234.56 above."""
     return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.4f}"
 
 
 def short(count: float) -> str:
-    """A count in three digits: 950, 12.3k, 4.56M."""
+    """Return a count in three digits: 950, 12.3k, 4.56M."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if count >= size:
             return f"{count / size:.3g}{unit}" if count < 999.5 * size else f"{count / size:.0f}{unit}"
@@ -22,25 +22,25 @@ def short(count: float) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes in three digits: 950 B, 12.3 kB, 4.56 MB."""
+    """Return bytes in three digits: 950 B, 12.3 kB, 4.56 MB."""
     told = short(count)
     return f"{told[:-1]} {told[-1]}B" if told[-1].isalpha() else f"{told} B"
 
 
 def counted(number: int, what: str) -> str:
-    """1 task, 2 tasks."""
+    """Return a number with its noun: 1 task, 2 tasks."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:
-    """0:07, 12:30, 3:05:00."""
+    """Return 0:07, 12:30 or 3:05:00."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def spent_by(results: Iterable[Result]) -> Spent:
-    """What these episodes took between them."""
+    """Return the usage of these episodes in total."""
     total = Spent()
     for result in results:
         tokens, is_free = result.tokens, result.cost_usd is not None
@@ -51,7 +51,7 @@ def spent_by(results: Iterable[Result]) -> Spent:
 
 
 def cost_told(spent: Spent) -> str:
-    """The dollars of these calls, with those that have no price: "" where no model was asked."""
+    """Return the dollars of these calls and the number of calls without a price; "" if no model was called."""
     if not spent.calls:
         return ""
     if spent.unpriced == spent.calls:

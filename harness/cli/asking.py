@@ -1,6 +1,6 @@
-"""Flags of commands that put questions to a judge model, and the question whether somebody wants to pay for the answers.
+"""Flags of commands that call a judge model, and the confirmation before its calls are paid for.
 
-`--cost` makes no call, `--yes` asks nobody, and nobody at the terminal is a refusal. Answers are kept by what was asked.
+`--cost` makes no call, `--yes` skips the question, and without a terminal the command is refused. Answers are cached.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spendi
 
 
 def judge_model(name: str, api_base: str | None, cache: Path, *, cost: bool) -> CachedModel:
-    """The judge; raises UsageError for one that cannot be asked, unless only the cost is wanted."""
+    """Return the judge. Raises UsageError if it cannot be called, unless only the cost is wanted."""
     client = ModelClient(ModelSettings(name, api_base=api_base))
     if not cost:
         client.check()
@@ -36,7 +36,7 @@ def judge_model(name: str, api_base: str | None, cache: Path, *, cost: bool) -> 
 
 
 def agreed_to_ask(model: CachedModel, questions: Sequence[Sequence[dict[str, Any]]], *, cost: bool, yes: bool) -> bool:
-    """Say what these conversations take, and whether to go on; raises Cancelled or UsageError where nobody wants to pay."""
+    """Print the cost of these conversations, and return True if they are confirmed; raises like `agreed_to`."""
     new = [messages for messages in questions if not model.is_kept(messages)]
     characters = sum(len(part["content"]) for messages in new for part in messages)
     say(f"{len(new)} model calls, about {characters // 4000} thousand tokens; {len(questions) - len(new)} answers are kept")
@@ -44,7 +44,7 @@ def agreed_to_ask(model: CachedModel, questions: Sequence[Sequence[dict[str, Any
 
 
 def agreed_to(calls: int, question: str, *, cost: bool, yes: bool) -> bool:
-    """Return whether to go on; raises Cancelled where the user says no, UsageError where nobody can be asked."""
+    """Return True if the calls may be made. Raises Cancelled if the user declines, UsageError without a terminal."""
     if cost or yes or not calls:
         return not cost
     if not sys.stdin.isatty():

@@ -17,7 +17,7 @@ _SHOWN = 40
 
 
 def attack_tasks(tasks: Sequence[Task], runtime: str, *, workers: int, json: bool) -> None:
-    """Attack every task; raises TaskInvalid where an attack succeeds, RuntimeFailure where one cannot be made."""
+    """Attack every task. Raises TaskInvalid if an attack succeeds, RuntimeFailure if one cannot be made."""
     chosen = choose_runtime(runtime, tasks, [SolutionAgent()], say)
     for line in TrustGate(tuple(tasks)).told(chosen.name):
         say(line)
@@ -37,14 +37,14 @@ def attack_tasks(tasks: Sequence[Task], runtime: str, *, workers: int, json: boo
 
 
 def _tell(row: AttackRow) -> None:
-    """Tell a row in a line; what kept attacks from being made is told once, at the end."""
+    """Print a row in one line; attacks that could not be made are reported once, at the end."""
     told = {"held": f"held ({row.examined} examined)", "n/a": f"n/a: {row.reason}"}
     if row.outcome != "error":
         say(f"{row.task_id}: {row.attack} {row.name}: {told.get(row.outcome, row.outcome.upper())}, {row.seconds:.1f} s")
 
 
 def show_siege(siege: Siege) -> None:
-    """A line for each hole and the table, on stdout; notes and the count beside them."""
+    """Print a line for each hole and the table on stdout, and notes and the count on stderr."""
     lines = [f"{row.task_id}: [{row.attack} {row.name}] {hole}" for row in siege.rows for hole in row.holes]
     lines += _unmade(siege.unmade)
     for line in lines[:_SHOWN]:
@@ -60,7 +60,7 @@ def show_siege(siege: Siege) -> None:
 
 
 def _unmade(rows: Sequence[AttackRow]) -> Iterator[str]:
-    """Yield a line for each reason that kept attacks on a folder from being made."""
+    """Yield a line for each reason why attacks on a folder could not be made."""
     for task_id, reason in dict.fromkeys((row.task_id, row.reason) for row in rows):
         mine = [row for row in rows if (row.task_id, row.reason) == (task_id, reason)]
         which = f"{mine[0].attack} {mine[0].name}" if len(mine) == 1 else f"{len(mine)} attacks"

@@ -1,4 +1,4 @@
-"""`harness audit KIND`: measures that need a judge, over runs that are there already (`commands.audit` of a family)."""
+"""`harness audit KIND`: measures that need a judge, over recorded runs (`commands.audit` of a family)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`harness new` and `harness sync`: start a task folder, and keep what is generated in it."""
+"""`harness new` and `harness sync`: start a task folder, and update its generated files."""
 
 from __future__ import annotations
 

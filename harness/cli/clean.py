@@ -1,10 +1,10 @@
-"""`harness clean`: what dead runs left on this host, whose it was and how old, and then its removal.
+"""`harness clean`: list the orphaned resources of dead runs on this host with owner and age, then remove them.
 
-1. Nothing goes that was not listed, or was left meanwhile by a process that is dead; a live run, on this host or another, keeps
-   everything, and a thing without our owner's label is not ours.
-2. A person is asked; where nobody can be asked, `--yes` is. `--dry-run` only lists.
-3. Half-written episodes lie in the folders of runs: those of a run that somebody plays are left alone, also where that is
-   another machine on the same disk.
+1. Only listed resources are removed, and those orphaned meanwhile by a process that died. Resources of live runs, on this host
+   or another, are kept, and so is everything without our owner's label.
+2. Removal is confirmed at a terminal; without one `--yes` is required. `--dry-run` only lists.
+3. Half-written episodes are in the folders of runs. Those of a run in progress are left alone, even if another machine plays
+   it on the same disk.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from harness.runtimes.docker.runtime import DockerRuntime
 
 @dataclass(frozen=True)
 class _Place:
-    """A runtime, or a run's folder, with what was left in it."""
+    """A runtime, or a run's folder, with its orphaned resources."""
 
     name: str
     left: list[Leftover]
@@ -39,7 +39,7 @@ class _Place:
     images: bool = False
 
     def clear(self) -> list[str]:
-        """Remove what is left there; the names of what went."""
+        """Remove the orphaned resources, and return the names of the removed ones."""
         gone = [str(name) for name in self.sweeper.sweep()]
         if self.images and isinstance(self.sweeper, DockerRuntime):
             gone += self.sweeper.images.clean_images()
@@ -86,7 +86,7 @@ def _runs(folder: Path) -> Iterator[_Place]:
 
 
 def _agreed(count: int, *, yes: bool) -> bool:
-    """Whether to go on; raises UsageError where nobody can be asked."""
+    """Return True if the removal is confirmed. Raises UsageError without a terminal."""
     if yes:
         return True
     if not sys.stdin.isatty():
@@ -115,7 +115,7 @@ def _told(where: str, one: Leftover) -> dict[str, Any]:
 
 
 def _age(seconds: float | None) -> str:
-    """5 s, 3 min, 2 h, 4 d."""
+    """Return an age as 5 s, 3 min, 2 h or 4 d."""
     if seconds is None:
         return "-"
     for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):

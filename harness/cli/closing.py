@@ -1,8 +1,7 @@
-"""The block that closes a run: each episode where there are few, a row a task where there are many, and the counts.
+"""The summary at the end of a run: each episode if there are few, a row per task if there are many, and the counts.
 
-Under the counts stand the bounds for ungraded episodes, what stopped episodes, and what all of them took.
-
-A failure is told by the rule that broke and the request that broke it, with the command that reads the whole episode.
+Below the counts are the bounds for ungraded episodes, what stopped episodes, and the usage of all of them. A failure is shown
+with the broken rule and the request that broke it, and with the command that prints the whole episode.
 """
 
 from __future__ import annotations
@@ -43,9 +42,10 @@ def show_closing(
     spent: Spent = Spent(),  # noqa: B008 - it is frozen
     planned: int | None = None,
 ) -> None:
-    """Say how a run went; its table is on stdout unless a JSON document is.
+    """Print the summary of a run; its table is on stdout unless a JSON document is.
 
-    `spent`: by all calls, also of lost attempts; `planned`: the episodes of the whole run, where that may be more.
+    `spent` is the usage of all calls, including lost attempts; `planned` is the number of episodes of the whole run, if that is
+    larger.
     """
     if caveat := setup_caveat(results):
         say(f"\n{caveat}")
@@ -67,7 +67,7 @@ def show_closing(
 
 
 def show_left(results: Sequence[Result], folder: Path, *, spent: Spent, planned: int) -> None:
-    """The last lines alone: all that is said of a run that came to no end; nothing of one that never began."""
+    """Print the last lines only, for a run that did not finish; print nothing for one that never began."""
     if not (results or spent.calls or folder.exists()):
         return
     if caveat := setup_caveat(results):
@@ -76,21 +76,21 @@ def show_left(results: Sequence[Result], folder: Path, *, spent: Spent, planned:
 
 
 def _show_totals(results: Sequence[Result], folder: Path, *, spent: Spent, planned: int) -> None:
-    """Say the counts, the bounds, what stopped episodes, and what all of them took."""
+    """Print the counts, the bounds, what stopped episodes, and the usage of all of them."""
     say(f"\n{_summed(results, planned)}; run in {folder} ({size(RunFolder(folder).size)})")
     for line in (*_figures(results), *_totals(results, spent)):
         say(line)
 
 
 def _figures(results: Sequence[Result]) -> Iterator[str]:
-    """The figure that each family is ranked by, where success and reward are others, and how they differ."""
+    """Yield the figure that each family is ranked by, if it is neither success nor reward, and its difference from them."""
     for family in dict.fromkeys(result.family for result in results):
         if words := figure_words(family, [result for result in results if result.family == family]):
             yield wrapped(f"  {family}: {words}. {headline_of(family).meaning}")
 
 
 def _summed(results: Sequence[Result], planned: int) -> str:
-    """The counts in one line."""
+    """Return the counts in one line."""
     if not results:
         return f"none of {counted(planned, 'episode')} is played"
     counts = summary(list(results))
@@ -101,7 +101,7 @@ def _summed(results: Sequence[Result], planned: int) -> str:
 
 
 def _show_failures(failed: Sequence[Result], folder: Path) -> None:
-    """The first failures of many, a line each, and how to read them."""
+    """Print the first failures of many, one line each, and the command that prints one."""
     for result in failed[:_MANY]:
         say(f"{result.task_id} s{result.seed}-a{result.attempt}: {_line(result)}")
     if len(failed) > _MANY:
@@ -111,7 +111,7 @@ def _show_failures(failed: Sequence[Result], folder: Path) -> None:
 
 
 def _line(result: Result) -> str:
-    """Return what came of an episode; for a graded failure the rule that broke, and the request that broke it."""
+    """Return the outcome of an episode; for a graded failure the broken rule, and the request that broke it."""
     if result.success or result.status == "ungraded":
         return printable(outcome(result))
     from harness.reading import read_episode  # noqa: PLC0415 - where an episode failed
@@ -132,7 +132,7 @@ def _line(result: Result) -> str:
 
 
 def _totals(results: Sequence[Result], spent: Spent) -> Iterator[str]:
-    """Yield the bounds for ungraded episodes, what stopped episodes, what disturbed them, and what all of them took."""
+    """Yield the bounds for ungraded episodes, what stopped and disturbed episodes, and the usage of all of them."""
     if bounds := _bounds(results):
         yield f"  {bounds}"
     if stopped := ended_by([result for result in results if not result.success]):
@@ -157,7 +157,7 @@ def _totals(results: Sequence[Result], spent: Spent) -> Iterator[str]:
 
 
 def _bounds(results: Sequence[Result]) -> str:
-    """Return the figures of a run with their bounds where some episodes are ungraded, else ""."""
+    """Return the figures of a run with their bounds if some episodes are ungraded, else ""."""
     graded, lost = ([one for one in results if (one.status == "graded") is is_graded] for is_graded in (True, False))
     rates = bounds_of(graded, lost, lambda one: float(one.success))
     rewards = bounds_of(graded, lost, lambda one: one.reward or 0.0)
@@ -169,12 +169,12 @@ def _bounds(results: Sequence[Result]) -> str:
 
 
 def stops(results: Sequence[Result]) -> dict[str, int]:
-    """Return how many failed or ungraded episodes each row of the table of causes ended."""
+    """Return the number of failed or ungraded episodes that each cause ended."""
     return dict(Counter(str(result.ended_by) for result in results if result.stopped and not result.success))
 
 
 def _table(results: Sequence[Result]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    """A row a task, of each part; columns of what stopped episodes, and of what they cost, where there is something to say."""
+    """Return a row per task of each part; columns without values (stops, costs) are left out."""
     parts = list(dict.fromkeys(result.run for result in results))
     rows = [
         (part if parts[1:] else "", *row) for part in parts for row in _by_task([one for one in results if one.run == part])

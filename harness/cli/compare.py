@@ -1,6 +1,6 @@
-"""`harness compare A B`: whether B is worse than A, by how much, and how sure that is; a gate for CI by its exit code.
+"""`harness compare A B`: test if B is worse than A, by how much, and with which certainty; a gate for CI by its exit code.
 
-Exit 0: no drop beyond what is allowed is shown. 1: B is worse than allowed. 2: the two cannot be compared, and why.
+Exit 0: no larger drop than allowed is shown. 1: B is worse than allowed. 2: the two cannot be compared; the error says why.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ Every = Annotated[bool, typer.Option("--every-task", help="All tasks, not only t
 
 
 FEWEST = 6
-"""Tasks from which on a test of signs can fall below .05: with five that all differ one way its p is 2 / 2^5."""
+"""Minimum number of tasks for a sign test with p below .05: with five that all differ in one direction its p is 2 / 2^5."""
 
 
 class Sides(NamedTuple):
-    """What is compared, and how messages call it."""
+    """The two compared sides, and their names in messages."""
 
     first: list[Run]
     second: list[Run]
@@ -77,7 +77,7 @@ def compare_command(
 
 
 def _tell_too_few(comparisons: Sequence[Comparison]) -> None:
-    """Say where a drop could not be shown whatever happened, so that exit code 0 is not taken for a proof."""
+    """Warn about families with too few tasks to show a drop, so that exit code 0 is not taken for a proof."""
     for one in comparisons:
         if 0 < len(one.tasks) < FEWEST:
             count = f"{len(one.tasks)} task{'s' if len(one.tasks) > 1 else ''}"
@@ -85,7 +85,7 @@ def _tell_too_few(comparisons: Sequence[Comparison]) -> None:
 
 
 def points(text: str) -> float:
-    """`2pp`, `2%` or `0.02` as a share; raises UsageError for anything else."""
+    """Return `2pp`, `2%` or `0.02` as a share. Raises UsageError for anything else."""
     written = re.fullmatch(r"\s*(\d*\.?\d+)\s*(pp|%)?\s*", text)
     value = float(written[1]) / (100 if written[2] else 1) if written else 2.0
     if value >= 1:
@@ -94,7 +94,7 @@ def points(text: str) -> float:
 
 
 def chosen(operands: Sequence[str]) -> Sides:
-    """The two sides that the operands name; raises UsageError where they are not two."""
+    """Return the two sides that the operands name. Raises UsageError if they are not two."""
     hint = "harness compare A B, or harness compare SWEEP, or harness compare SWEEP PLAYER PLAYER"
     if len(operands) == 2:
         first, second = (read_runs([Path(path) for path in operand.split(",")]) for operand in operands)
@@ -117,14 +117,14 @@ def chosen(operands: Sequence[str]) -> Sides:
 
 
 def _decided(sides: Sides) -> Decision | None:
-    """Return what these two decided as they were played, where they were."""
+    """Return the early decision between these two players, if there is one."""
     players = {run.path.name for side in sides[:2] for run in side}
     made = decisions([run.path for side in sides[:2] for run in side])
     return next((one for one in made if {one.until.first, one.until.second} == players), None)
 
 
 def _judge_early(decision: Decision, sides: Sides, allowed: float, *, strict: bool) -> None:
-    """Raises GateFailed where the anytime-valid interval shows a drop, or (strict) does not rule it out."""
+    """Raise GateFailed if the anytime-valid interval shows a drop, or (strict) does not rule it out."""
     low, high = decision.interval
     drop = (low, high) if sides.first[0].path.name == decision.until.first else (-high, -low)
     if drop[0] > allowed or (strict and drop[1] > allowed):
@@ -133,7 +133,7 @@ def _judge_early(decision: Decision, sides: Sides, allowed: float, *, strict: bo
 
 
 def _names(run: Run) -> set[str]:
-    """Return what a part of a sweep may be called."""
+    """Return the names by which a part of a sweep may be selected."""
     words = run.path.name.split(",")
     model = run.planned.agent.model or ""
     called = {model, model.rpartition("/")[2], *(word.partition("=")[2] for word in words)}
@@ -141,7 +141,7 @@ def _names(run: Run) -> set[str]:
 
 
 def _compared(sides: Sides, tasks: Sequence[Task], allowed: float, across: Sequence[str]) -> list[Comparison]:
-    """One comparison for each family and set-up that both have; raises UsageError where nothing may be compared."""
+    """Return one comparison per common family and set-up. Raises UsageError if nothing can be compared."""
     families = [list(dict.fromkeys(result.family for run in side for result in run.results)) for side in sides[:2]]
     common = [family for family in families[0] if family in families[1]]
     if not common:
@@ -160,7 +160,7 @@ def _compared(sides: Sides, tasks: Sequence[Task], allowed: float, across: Seque
 
 
 def _judge(worse: Sequence[Comparison], unsure: Sequence[Comparison], max_drop: str) -> None:
-    """Raises GateFailed for a drop that is shown, or that has to be ruled out and is not."""
+    """Raise GateFailed for a significant drop, or for one that must be ruled out and is not."""
     allowed = f"more than {max_drop} " if max_drop != "0" else ""
     if worse:
         told = ", ".join(f"{one.family} {100 * (one.mean or 0):+.1f} points (p {_p(one.adjusted)})" for one in worse)

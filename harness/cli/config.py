@@ -1,10 +1,11 @@
-"""`--config FILE.toml`: the flags of a command as keys of a file, by the names that are typed, without dashes in front.
+"""`--config FILE.toml`: the flags of a command as keys of a file, named like the flags without leading dashes.
 
-1. A flag that is typed wins over the file. An unknown key, or a value that the flag would not take, is an error with its line.
-2. What may never come from a file is refused by name: whose code is trusted (`trust`), what of this host is handed out (`env`),
-   and credentials. An address in a file is asked about like one in a run.json (`harness.runs.addresses`).
-3. `--preset NAME` is such a file of ours, from harness/presets/, for a set-up of the papers.
-4. `print_config` writes what `read_config` reads.
+1. A flag on the command line overrides the file. An unknown key, or a value that the flag would not take, is an error with its
+   line.
+2. Some settings are refused in files: trusted code (`trust`), variables of this host (`env`), and credentials. An address in a
+   file needs confirmation like one in a run.json (`harness.runs.addresses`).
+3. `--preset NAME` is a file from harness/presets/, for a set-up of the papers.
+4. `print_config` writes the format that `read_config` reads.
 """
 
 from __future__ import annotations
@@ -38,18 +39,18 @@ _CREDENTIAL = re.compile(r"(^|[-_])(key|token|secret|password|credentials?)($|[-
 
 
 Kinds = Mapping[str, str]
-"""What each flag takes, by parameter name: one of the keys of `_FITS`."""
+"""Kind of each flag's values, by parameter name: one of the keys of `_FITS`."""
 
 
 def read_config(ctx: typer.Context, path: Path, kinds: Kinds) -> None:
-    """Take the values of a file as the defaults of this command's flags; raises UsageError for a file that does not fit."""
+    """Use the values of a file as defaults of this command's flags. Raises UsageError for an invalid file."""
     if ctx.default_map:
         raise UsageError("--config and --preset are two files of settings; choose one")
     ctx.default_map = dict(_settings(ctx, path, kinds))
 
 
 def preset(name: str) -> Path:
-    """One of our own files; raises UsageError, with the names there are, for one we do not have."""
+    """Return the path of a preset. Raises UsageError with the known names for an unknown one."""
     known = sorted(path.stem for path in PRESETS.glob("*.toml"))
     if name not in known:
         raise UsageError(f"no preset is called {name!r}; there are {', '.join(known)}")
@@ -57,13 +58,13 @@ def preset(name: str) -> Path:
 
 
 def print_config(ctx: typer.Context) -> str:
-    """The flags of this command line as a file: those that have a value, in the order of `--help`."""
+    """Return the flags of this command line as a file: those that have a value, in the order of `--help`."""
     values = {key: ctx.params.get(parameter.name) for key, parameter in flags(ctx).items()}
     return settings_text({key: value for key, value in values.items() if key not in {*TYPED_ONLY, *NOT_SETTINGS}})
 
 
 def settings_text(values: Mapping[str, Any]) -> str:
-    """Return values by key as a file for `--config`; those that are empty are left out."""
+    """Return values by key as a file for `--config`, without empty ones."""
     given = {key: value for key, value in values.items() if value is not None and value not in ([], ())}
     return "".join(
         f"{key} = {_written(public_address(value) if key == 'api-base' else value)}\n" for key, value in given.items()
@@ -71,7 +72,7 @@ def settings_text(values: Mapping[str, Any]) -> str:
 
 
 def flags(ctx: typer.Context) -> dict[str, Any]:
-    """The parameters of a command by the keys of a file: the long flag without its dashes, or an argument's name."""
+    """Return the parameters of a command by their keys in a file: the long flag without its dashes, or an argument's name."""
     return {_key(parameter): parameter for parameter in ctx.command.params if parameter.name != "help"}
 
 
@@ -81,7 +82,7 @@ def _key(parameter: Any) -> str:
 
 
 def _settings(ctx: typer.Context, path: Path, kinds: Kinds) -> Iterator[tuple[str, Any]]:
-    """Parameter names and values; raises UsageError naming file, line and key."""
+    """Yield parameter names and values. Raises UsageError naming file, line and key."""
     known = flags(ctx)
     try:
         text = read_given(path, SETTINGS_BYTES).decode()
@@ -97,7 +98,7 @@ def _settings(ctx: typer.Context, path: Path, kinds: Kinds) -> Iterator[tuple[st
 
 
 def _refused(key: str, place: str, known: list[str]) -> UsageError:
-    """Why a key may not stand in a file, and what to type instead."""
+    """Return the error for a key that a file may not have, with what to use instead."""
     if key in TYPED_ONLY:
         return UsageError(f"{place} cannot come from a file: {TYPED_ONLY[key]}", hint=f"harness run ... --{key}")
     if key in NOT_SETTINGS:
@@ -119,7 +120,7 @@ _FITS: Mapping[str, Callable[[Any], bool]] = {
 
 
 def kind_of(annotation: Any) -> str:
-    """The kind of a flag by the type of its values."""
+    """Return the kind of a flag by the type of its values."""
     kinds = {
         bool: "true or false", int: "a whole number", float: "a number", list[str]: "a list of texts",
         Any: "a number or default",
@@ -128,7 +129,7 @@ def kind_of(annotation: Any) -> str:
 
 
 def _value(ctx: typer.Context, parameter: Any, kind: str, value: Any, place: str) -> Any:
-    """A value as the flag would take it; raises UsageError."""
+    """Return a valid value of the flag. Raises UsageError for an invalid one."""
     if not _FITS[kind](value):
         raise UsageError(f"{place} must be {kind}, not {value!r}")
     if parameter.name == "api_base" and public_address(value) != value:
@@ -141,7 +142,7 @@ def _value(ctx: typer.Context, parameter: Any, kind: str, value: Any, place: str
 
 
 def _written(value: Any) -> str:
-    """A value in TOML."""
+    """Return a value in TOML."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):

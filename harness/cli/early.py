@@ -1,4 +1,4 @@
-"""Checks of a command line that need no module of its command: importing those takes longer than a person should wait."""
+"""Checks of a command line that do not import the command's own modules, which takes noticeably long."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _KEY_NOT_CERTAIN = ("--api-base", "--config", "--resume", "--executor", "--dry-r
 
 
 def check(words: Sequence[str]) -> None:
-    """Raise UsageError where `harness run` names a model whose key is certainly needed and not set."""
+    """Raise UsageError if `harness run` names a model whose API key is certainly needed and not set."""
     if any(word.partition("=")[0] in _KEY_NOT_CERTAIN for word in words):
         return
     for place, word in enumerate(words):

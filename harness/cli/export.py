@@ -1,4 +1,4 @@
-"""`harness export`: tasks and episodes as other programs read them, or a family's texts as a start for --templates."""
+"""`harness export`: tasks and episodes in formats of other programs, or a family's texts as a start for --templates."""
 
 from __future__ import annotations
 
@@ -46,27 +46,27 @@ Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs
 
 
 class _Exported:
-    """One run that is being exported."""
+    """A run to export."""
 
     def __init__(self, path: Path, planned: Planned, number: int) -> None:
         self.path, self.planned, self.folder = path, planned, RunFolder(path)
         words = re.split(r"[^A-Za-z0-9]+", f"{path.parent.name}-{run_name(path)}")
         self.name = f"{'-'.join(filter(None, words))}-{number}"
-        """By which it is known among those that are exported with it."""
+        """Unique name among the exported runs."""
 
         record = read_record(self.folder)
         stint = record.stints[0].begun if record and record.stints else None
         changed = (path if is_packed(path) else path / "run.json").stat().st_mtime
         self.began = datetime.fromisoformat(stint) if stint else datetime.fromtimestamp(int(changed)).astimezone()
-        """When it was begun; in versions that did not write that down, when its plan was last changed."""
+        """Start time; for versions that did not record it, the time at which its plan was last changed."""
 
     @cached_property
     def caveat(self) -> str:
-        """That its set-up was at fault in more than 10 % of the episodes; "" where it was not."""
+        """Caveat that the set-up was at fault in more than 10 % of the episodes; "" if it was not."""
         return setup_caveat(self.folder.results())
 
     def episodes(self) -> Iterator[RecordedEpisode]:
-        """Every finished episode, by path."""
+        """Yield every finished episode, by path."""
         for result in self.folder.results():
             yield read_episode(self.folder.episode(result.key))
 
@@ -116,7 +116,7 @@ FOR_VIEWERS = {"inspect": inspect_command, "harbor-job": harbor_job_command, "sc
 
 
 def _publishable(runs: Sequence[Path]) -> list[tuple[Path, Planned]]:
-    """The runs that are meant, none of which holds a secret."""
+    """Return the selected runs, after checking that none holds a secret."""
     planned = planned_runs(runs)
     for path, _ in planned:
         refuse_secrets_in(path)
@@ -124,7 +124,7 @@ def _publishable(runs: Sequence[Path]) -> list[tuple[Path, Planned]]:
 
 
 def make_new(out: Path) -> None:
-    """A folder that holds nothing; raises UsageError for one that does."""
+    """Make an empty folder. Raises UsageError if it exists and is not empty."""
     with writing(out):
         if out.exists() and any(out.iterdir()):
             raise UsageError(f"{out} is not empty, and nothing in it is written over", hint="--out NEW_FOLDER")
@@ -132,7 +132,7 @@ def make_new(out: Path) -> None:
 
 
 def _exported(runs: list[Path], out: Path) -> list[_Exported]:
-    """The runs that are meant, with the folder made."""
+    """Return the selected runs, after making the folder."""
     read = [_Exported(path, planned, number) for number, (path, planned) in enumerate(_publishable(runs), start=1)]
     make_new(out)
     for run in read:
@@ -142,7 +142,7 @@ def _exported(runs: list[Path], out: Path) -> list[_Exported]:
 
 
 def _file(episode: RecordedEpisode, name: str) -> bytes:
-    """A file of an episode, as it was recorded; nothing where there is none."""
+    """Return a file of an episode as recorded, or b"" if it is missing."""
     try:
         return read_recorded(Path(episode.path), name, FILES.get(name, TEXT_BYTES))
     except FileNotFoundError:
@@ -152,7 +152,7 @@ def _file(episode: RecordedEpisode, name: str) -> bytes:
 
 
 def _object(recorded: bytes) -> dict[str, Any] | None:
-    """A trajectory, which was read once already and is an object."""
+    """Return a trajectory, which has already been validated as an object."""
     return json.loads(recorded) if recorded else None
 
 
@@ -193,7 +193,7 @@ def _bases(images: list[str], base: str | None, *, standalone: bool) -> Bases:
 
 
 def _references(given: str) -> list[str]:
-    """One reference, or those of a file."""
+    """Return one reference, or those of a file."""
     if "@" in given:
         return [given]
     try:
@@ -281,7 +281,7 @@ _EXPORTED = "exported"
 
 
 def _records(runs: Sequence[Path], form: str, counted: Counter[str]) -> Iterator[dict[str, Any]]:
-    """A record an episode; `counted` is told how many there are, and how many are left out why."""
+    """Yield a record per episode; `counted` gets the number of exported episodes, and of those left out by reason."""
     other = ""
     for result in (result for path, _ in _publishable(runs) for result in RunFolder(path).results()):
         part = family_part_or_none(result.family, "episodes")
@@ -303,7 +303,7 @@ def _records(runs: Sequence[Path], form: str, counted: Counter[str]) -> Iterator
 
 @contextmanager
 def _lines_of(out: Path | None) -> Iterator[TextIO]:
-    """The file to write into, there once it is whole; stdout where none is named."""
+    """Open the file to write, which appears once it is complete; without a path, stdout."""
     if out is None:
         yield sys.stdout
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The flags of `harness run` as a table of types; `harness.cli.signatures` makes them its options."""
+"""The flags of `harness run` as a table of types, which `harness.cli.signatures` turns into options."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ PrintConfig = Annotated[bool, typer.Option("--print-config", help="Print these f
 
 @dataclass(frozen=True)
 class RunFlags(Flags):
-    """The values of the flags of `harness run`; a field is an option, by the type that the table above gives it."""
+    """The values of the flags of `harness run`; each field is an option of the type defined above."""
 
     names: Names = None
     model: Model = None
@@ -230,5 +230,5 @@ class RunFlags(Flags):
 
     @property
     def file(self) -> str:
-        """The file of settings, as messages call it."""
+        """Name of the settings file in messages."""
         return str(self.config or f"the preset {self.preset}")

@@ -1,4 +1,4 @@
-"""The tasks that a command line names, with what it may do with the code in their folders."""
+"""The tasks that a command line names, with the trust in the code of their folders."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from harness.trust import TrustGate, gate
 
 
 def gated(ctx: typer.Context, names: list[str] | None, *, trust: bool) -> TrustGate:
-    """The tasks a command line names, and what it may do with the code in their folders."""
+    """Return the tasks that a command line names, with the permission to run the code in their folders."""
     return gate(selected(ctx, names), trust=trust)

@@ -1,4 +1,4 @@
-"""`harness generate KIND`: tasks, or parts of tasks, from what a family brings for it (`commands.generate`)."""
+"""`harness generate KIND`: tasks, or parts of tasks, by a family's part `commands.generate`."""
 
 from __future__ import annotations
 

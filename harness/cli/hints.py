@@ -1,4 +1,4 @@
-"""Hints that repeat the command that was typed, with what it lacks."""
+"""Hints that repeat the typed command with the flags that it lacks."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 _WORDS = r"""(?: (?!or\b|and\b|then\b)(?:'[^']*'|"'"|[^\s,;'"])+)*"""
-"""Pattern of what a hint adds to a command, words with blanks in quotes as `shlex.quote` puts them."""
+"""Pattern of the words that a hint adds to a command; words with blanks are quoted as by `shlex.quote`."""
 
 _COMMAND = re.compile(rf"\bharness (?P<command>[\w-]+) \.\.\.(?P<added>{_WORDS})")
 _SAME = re.compile(rf"\bthe same command with(?P<added>(?= -){_WORDS})")
 _INSTEAD = {"--out": "--resume", "--resume": "--out"}
-"""An option -> the option that it takes the place of."""
+"""For an option, the option that it replaces."""
 
 _SECRETS = re.compile(r"(?<=://)[^/@\s]+@|(?<=\S)[?#].*\Z")
-"""What an address may hold that is not repeated: user and password, query, fragment."""
+"""Parts of an address that are not repeated: user and password, query, fragment."""
 
 
 def whole(hint: str, words: Sequence[str]) -> str:
-    """Return a hint in which `harness run ... --flag`, or "the same command with --flag", is the typed command with that flag.
+    """Return a hint with `harness run ... --flag`, or "the same command with --flag", expanded to the typed command.
 
-    `words` is what was typed after `harness`. A flag that was typed with another value is replaced. Credentials and the
-    query of an address are left out.
+    `words` are the words after `harness`. A flag that was typed with another value is replaced. Credentials and the query of an
+    address are left out.
     """
 
     def typed(match: re.Match[str]) -> str:
@@ -36,7 +36,7 @@ def whole(hint: str, words: Sequence[str]) -> str:
 
 
 def _joined(words: Sequence[str], added: Sequence[str]) -> list[str]:
-    """Return the words with the flags that are added, instead of their values so far."""
+    """Return the words with the added flags, which replace their earlier values."""
     flags = {word for word in added if word.startswith("-")}
     valued = {flag for flag, after in pairwise(added) if flag in flags and after not in flags}
     replaced = {_INSTEAD[flag] for flag in flags if flag in _INSTEAD}

@@ -1,4 +1,4 @@
-"""`harness images`, `doctor`: what this host needs, and what works on it or at a model's server."""
+"""`harness images`, `doctor`: build the images of this host, and check its runtimes or a model's server."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def doctor_command(
 
 
 def _examine(settings: ModelSettings, out: Path | None, *, overfill: bool, json: bool) -> None:
-    """Report what works at a model's server; raises GateFailed where no run can work there."""
+    """Report what works at a model's server. Raises GateFailed if no run can work there."""
     tried = examine(settings, say, overfill=overfill)
     if not tried.unusable and out is not None:
         out.write_text(f"# harness doctor --model {settings.name}\n{settings_text(tried.settings)}", encoding="utf-8")

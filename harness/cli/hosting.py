@@ -1,4 +1,4 @@
-"""`harness host`: a group of people plays one game over small web pages, and the episode is recorded like any other."""
+"""`harness host`: a group of people plays one game in web pages, and the episode is recorded like any other."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def host_command(
 
 
 def _host(group: PageGroup, family: str, address: str, port: int) -> PageHost:
-    """Return what serves the pages; says who else can reach them."""
+    """Return the server of the pages, and warn if other machines can reach it."""
     if address != _LOOPBACK:
         say(f"warning: everybody who reaches {address} reaches these pages, unencrypted; whoever has a link holds its seat")
     title = "A decision in a group" if family == "hidden-profile" else "A game"
@@ -83,7 +83,7 @@ def _host(group: PageGroup, family: str, address: str, port: int) -> PageHost:
 
 
 def _chosen(task: Task, options: Sequence[str], minutes: int | None) -> list[str]:
-    """The options that were typed, and those of hosted games that were not."""
+    """Return the given options, and the defaults of hosted games for the others."""
     typed = [*options, *([f"minutes={minutes}"] if minutes is not None else [])]
     named = {text.partition("=")[0] for text in typed}
     return [*typed, *(f"{name}={value}" for name, value in hosted_options(task.family).items() if name not in named)]

@@ -1,4 +1,4 @@
-"""`harness import KIND`: published tasks of another benchmark as task folders of ours, by a family's `commands.importing`."""
+"""`harness import KIND`: published tasks of another benchmark as task folders, by a family's part `commands.importing`."""
 
 from __future__ import annotations
 

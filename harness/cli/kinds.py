@@ -1,6 +1,6 @@
-"""A command whose kinds the families bring: `harness generate calendar`, `harness import calbench`, each with its own flags.
+"""Commands whose kinds are defined by families: `harness generate calendar`, `harness import calbench`, each with own flags.
 
-The part of a family that brings them has a table KINDS: name of the kind -> function with Typer's annotations.
+The family's part has a table KINDS: the name of the kind -> a function with Typer's annotations.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from harness.modules import families, family_part_or_none
 
 
 class Kinds(typer.core.TyperGroup):
-    """A group of kinds; who asks for one that it lacks is told which it has."""
+    """A group of kinds that lists the known kinds in the error for an unknown one."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a kind; raises UsageError where there is none."""
+        """Return the command of a kind. Raises UsageError if there is none."""
         kind = super().get_command(ctx, cmd_name)
         if kind is None:
             command, known = f"harness {ctx.info_name}", list(self.commands)
@@ -28,7 +28,7 @@ class Kinds(typer.core.TyperGroup):
 
 
 def kinds(command: str, part: str) -> typer.Typer:
-    """A command with every kind that a part of that name brings; raises UsageError where two families bring the same one."""
+    """Return a command with every kind of the family parts of this name. Raises UsageError if two families define the same."""
     brought: dict[str, Callable[..., None]] = {}
     for family in families():
         module = family_part_or_none(family, part)

@@ -1,4 +1,4 @@
-"""`harness leaderboard RUN...`: models over all families that were played, one row each, with intervals of their ranks."""
+"""`harness leaderboard RUN...`: models over all played families, one row each, with intervals of their ranks."""
 
 from __future__ import annotations
 

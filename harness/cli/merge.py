@@ -1,4 +1,4 @@
-"""`harness merge`: the shards of one plan, played on machines that know nothing of each other, become one run."""
+"""`harness merge`: combine the shards of one plan, played on independent machines, into one run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`harness models`: what is known of models by name, from harness/models.toml. Any other model runs too."""
+"""`harness models`: the models known by name, from harness/models.toml. Any other model can run too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `harness verify --mutants` tries, and how it tells of it: a table by kind of file, and a line for each survivor."""
+"""`harness verify --mutants`: run the mutation test and print a table by kind of file, and a line for each survivor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEADER = ("files", "mutants", *FATES)
 def mutate_tasks(
     ctx: typer.Context, tasks: Sequence[Task], seeds: str | None, *, draw: int | None, workers: int, json: bool
 ) -> None:
-    """Try mutants of these tasks, and of what whole families share; raises GateFailed where too many survive."""
+    """Try mutants of these tasks, and of the shared code of whole families. Raises GateFailed if too many survive."""
     every = Counter(task.family for task in selected(ctx, []))
     whole = [family for family, count in Counter(task.family for task in tasks).items() if count == every[family]]
     chosen = parse_seeds(seeds) if seeds else SEEDS
@@ -43,7 +43,7 @@ def mutate_tasks(
 
 
 def show_mutants(report: MutantReport) -> None:
-    """A line for each survivor and the table, on stdout; the share beside them."""
+    """Print a line for each survivor and the table on stdout, and the share of killed mutants on stderr."""
     for mutant in report.of("survived", "unreached"):
         print(_line(mutant))
     show_table(_HEADER, list(report.rows()))
@@ -51,6 +51,6 @@ def show_mutants(report: MutantReport) -> None:
 
 
 def _line(mutant: TriedMutant) -> str:
-    """`path:line: [operator] fate: what was changed`, as an editor reads it."""
+    """Return `path:line: [operator] fate: change`, a format that editors parse."""
     was, becomes = (" ".join(text.split())[:60] for text in (mutant.was or mutant.text, mutant.becomes))
     return f"{mutant.path}:{mutant.line}: [{mutant.operator}] {mutant.fate}: `{was}` -> `{becomes}`"

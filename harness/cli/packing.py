@@ -43,7 +43,7 @@ def pack_command(
 
 
 def _remove(run: Path, packed: Path) -> None:
-    """Remove a folder whose pack holds all of it; raises UsageError where it does not."""
+    """Remove a folder whose pack is complete. Raises UsageError if it is not."""
     if (name := differs(run, packed)) is not None:
         raise UsageError(
             f"{name} is not in {packed} as in {run}, which stays", hint=f"rm {quoted(packed)}, then harness pack {quoted(run)}"

@@ -1,4 +1,4 @@
-"""`harness run --dry-run`: what would be played, and what it would take."""
+"""`harness run --dry-run`: the planned episodes and their estimated cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.runs.session import RunSession
 
 
 def show_planned(session: RunSession, *, json: bool) -> None:
-    """Print the plan: on stdout as one document, else for a person."""
+    """Print the plan: as JSON on stdout, else as text."""
     parts = forecasts(session)
     if json:
         emit(_document(session, parts))
@@ -25,13 +25,13 @@ def show_planned(session: RunSession, *, json: bool) -> None:
 
 
 def say_planned(session: RunSession) -> None:
-    """Tell the plan on stderr, where a question follows."""
+    """Print the plan on stderr, before a confirmation."""
     for line in planned_lines(session, forecasts(session)):
         say(line)
 
 
 def planned_lines(session: RunSession, parts: Sequence[PartForecast]) -> Iterator[str]:
-    """The plan as a person reads it."""
+    """Yield the lines of the plan."""
     request = session.request
     yield _counts(request, len(parts), session.episodes)
     for part in parts:
@@ -43,7 +43,7 @@ def planned_lines(session: RunSession, parts: Sequence[PartForecast]) -> Iterato
 
 
 def _counts(request: RunRequest, parts: int, episodes: int) -> str:
-    """Return what makes the plan; `episodes` are those that are played here."""
+    """Return the numbers that make up the plan; `episodes` are those that are played here."""
     tasks, seeds, attempts = len(request.tasks), len(request.seeds), request.attempts
     each = len(request.retry.episodes) if request.retry else tasks * seeds * attempts
     product = " x ".join([counted(tasks, "task"), counted(seeds, "seed"), counted(attempts, "attempt")])
@@ -86,7 +86,7 @@ def _limits(request: RunRequest) -> Iterator[str]:
 
 
 def _visible(request: RunRequest) -> str:
-    """Return how far two models must differ to be told apart by such a plan."""
+    """Return a sentence on the smallest difference between two models that such a plan can detect."""
     try:
         return mde_words(len(request.tasks), len(request.seeds) * request.attempts)
     except UsageError as error:

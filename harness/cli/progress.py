@@ -1,9 +1,9 @@
-"""How a run looks while it happens: a live table on a terminal, one line an episode elsewhere.
+"""Progress of a run: a live table on a terminal, one line per episode elsewhere.
 
-1. Both count from what an earlier session has done, and say what was spent so far, by all calls that were answered, and how
-   long the rest may take: at the rate of this session's episodes.
-2. The table fits the terminal: what has run longest comes first, then what was finished last, and what has no room is counted.
-3. In CI, on a terminal that cannot move its cursor, and in a pipe there are lines.
+1. Both include episodes of earlier sessions, and show the spending so far, over all answered calls, and the estimated time
+   left at the rate of this session's episodes.
+2. The table fits the terminal: the longest running episodes come first, then the last finished ones; the rest is counted.
+3. In CI, on a terminal that cannot move its cursor, and in a pipe progress is printed as lines.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from harness.runs.request import player_of
 from harness.runs.session import WatchedRun
 
 _ROWS, _AROUND = 12, 7
-"""Rows of finished episodes at most; lines of the terminal that are not rows."""
+"""Maximum number of rows of finished episodes; lines of the terminal that are not rows."""
 
 _OUTCOME = 32
-"""Columns that an outcome has at least."""
+"""Minimum width of an outcome in columns."""
 
 _NAMED = 3
-"""Episodes that are named where several are meant."""
+"""Maximum number of episodes that are named in one message."""
 
 
 @contextmanager
 def progress(watched: WatchedRun) -> Iterator[Progress]:
-    """The listener that a run reports to."""
+    """Yield the listener that a run reports to."""
     if not people.is_terminal or people.is_dumb_terminal or os.environ.get("CI"):
         with plainly(watched) as heard:
             yield heard
@@ -50,23 +50,23 @@ def progress(watched: WatchedRun) -> Iterator[Progress]:
 
 @contextmanager
 def plainly(watched: WatchedRun) -> Iterator[Progress]:
-    """A listener that draws nothing: one line an episode, also on a terminal."""
+    """Yield a listener that prints one line per episode, also on a terminal."""
     yield _Board(watched).plain
 
 
 class _Board:
-    """What is running and what is done."""
+    """Running and finished episodes."""
 
     def __init__(self, watched: WatchedRun) -> None:
         self.watched, self.started = watched, time.monotonic()
         self.running: dict[Key, tuple[str, float]] = {}
-        """Episodes with the phase that each is in, and since when."""
+        """Episodes with the phase of each and its start time."""
 
         self.done: dict[tuple[str, Key], Result] = {}
-        """Those of this session, with the run or the part that each is of: two players of a sweep have the same episodes."""
+        """Episodes of this session, by run or part as well as key, because two players of a sweep have the same episodes."""
 
         self.standing = ""
-        """Which of two players is better, as far as that is known."""
+        """Current standing of a run with --until."""
 
         self._interval = (0, "")
 
@@ -130,7 +130,7 @@ class _Board:
         return table
 
     def _success(self) -> str:
-        """How many of those with a grade succeeded, with the interval of that rate; worked out anew where there are more."""
+        """Return the number of successes among graded episodes, with the interval of the rate; cached by the count."""
         if self._interval[0] != self.count or not self._interval[1]:
             tasks: defaultdict[str, list[bool]] = defaultdict(list)
             for one in (*self.watched.done, *self.done.values()):
@@ -143,7 +143,7 @@ class _Board:
         return self._interval[1]
 
     def _slowest(self) -> Iterator[str]:
-        """Where the time of the episodes of this session goes."""
+        """Yield the slowest phase of this session's episodes."""
         seconds = {name: sum(getattr(one.timings, name) for one in self.done.values()) for name in PHASES}
         if total := sum(seconds.values()):
             name = max(seconds, key=lambda phase: seconds[phase])
@@ -157,7 +157,7 @@ def _interval(tasks: list[list[bool]]) -> tuple[float, float] | None:
 
 
 def standing(now: Scored) -> str:
-    """Return how it goes, while the run goes on."""
+    """Return the current standing of a run with --until."""
     if now.difference is None:
         return f"no task of {now.tasks} scored yet, an e-value of {now.needed:g} decides"
     ahead = f", {player_of(now.ahead)} ahead" if now.ahead else ""
@@ -166,7 +166,7 @@ def standing(now: Scored) -> str:
 
 
 def _fitting(key: Key) -> str:
-    """An episode's name without its family where that has no room, and never without its seed."""
+    """Return an episode's name, shortened by its family if it does not fit, but never by its seed."""
     room = people.width - _OUTCOME
     if len(key.name) <= room:
         return key.name
@@ -182,7 +182,7 @@ def _again(keys: tuple[Key, ...], seconds: float) -> str:
 
 
 def outcome(result: Result) -> str:
-    """One episode in a few words."""
+    """Return the outcome of an episode in a few words."""
     if result.reward is None:
         return result.outcome
     return f"{result.outcome}, reward {result.reward:g}{', recovered' if result.recovered else ''}"

@@ -1,4 +1,4 @@
-"""`harness release`: pins the tasks of a release, by which reports judge what is complete, and lists them for Harbor."""
+"""`harness release`: pin the tasks of a release, by which reports judge completeness, and list them for Harbor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.sharing import catalogue
 from harness.writing import writing
 
 REGISTRY = ROOT / "registry.json"
-"""Where Harbor looks for the datasets of a repository."""
+"""The file in which Harbor looks for the datasets of a repository."""
 
 
 def release_command(
@@ -41,7 +41,7 @@ def release_command(
 
 
 def _registry(tasks: Sequence[Task]) -> str:
-    """registry.json of this checkout; raises UsageError for tasks that lie elsewhere."""
+    """Return registry.json of this checkout. Raises UsageError for tasks outside it."""
     if not is_checkout():
         raise UsageError("a release is pinned in a checkout of the project, and this is the installed package")
     if outside := [task for task in tasks if not task.path.is_relative_to(ROOT)]:

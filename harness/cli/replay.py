@@ -1,4 +1,4 @@
-"""`harness replay`: recorded games played again from their traces alone, and every number in them held against the rules."""
+"""`harness replay`: replay recorded games from their traces alone, and compare every number in them with the rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.printable import printable
 from harness.reading.model import Replayed, read_document, trace_files
 
 SHOWN = 10
-"""Differences that are printed of one file."""
+"""Maximum number of differences that are printed per file."""
 
 Files = Annotated[
     list[Path], typer.Argument(metavar="FILE", help="Traces, as harness export trace writes them, or folders of them.")
@@ -48,7 +48,7 @@ def _replayed(path: Path) -> Replayed:
 
 
 def _reader(path: Path, document: Any) -> ModuleType:
-    """The part of the family that a trace is of; raises UsageError where no family knows it."""
+    """Return the `trace` part of the family of a trace. Raises UsageError if no family recognizes it."""
     traces = [module for family in families() if (module := family_part_or_none(family, "trace"))]
     for module in traces:
         if module.is_trace(document):

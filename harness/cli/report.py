@@ -84,7 +84,7 @@ def report_command(
 
 
 def _decided(runs: Sequence[Path]) -> list[Table]:
-    """What is said of runs that stopped early; nothing is loaded for it where none did."""
+    """Return the tables of runs that stopped early, without importing anything if there are none."""
     if not any(os.path.lexists(place / UNTIL_FILE) for run in runs for place in (run, run.parent, *run.glob("*"))):
         return []
     from harness.report import early  # noqa: PLC0415
@@ -93,7 +93,7 @@ def _decided(runs: Sequence[Path]) -> list[Table]:
 
 
 def _print(made: WholeReport, *, json: bool, markdown: bool, tables: bool) -> None:
-    """The report on stdout, as it was asked for."""
+    """Print the report on stdout in the requested format."""
     if json:
         emit(made.document())
     elif markdown:
@@ -103,14 +103,14 @@ def _print(made: WholeReport, *, json: bool, markdown: bool, tables: bool) -> No
 
 
 def _one_for_stdout(flags: Mapping[str, bool]) -> None:
-    """Raise UsageError where several flags mean stdout."""
+    """Raise UsageError if several flags write to stdout."""
     meant = [name for name, typed in flags.items() if typed]
     if len(meant) > 1:
         raise UsageError(f"{' and '.join(meant)} both mean stdout; choose one")
 
 
 def _refuse(damaged: Sequence[HarnessError]) -> None:
-    """Name the episodes that are in no table; raises UsageError, since the tables are not all that these runs hold."""
+    """Print the episodes left out of the tables, and raise UsageError because the tables are incomplete."""
     for error in damaged:
         say(f"left out: {error}")
     number = f"{len(damaged)} episodes are" if len(damaged) > 1 else "an episode is"
@@ -118,7 +118,7 @@ def _refuse(damaged: Sequence[HarnessError]) -> None:
 
 
 def show_tables(ctx: typer.Context, runs: Sequence[Path], *, beside_json: bool) -> None:
-    """Print every table that has something to say of these runs; on stderr where stdout is a program's."""
+    """Print every table of these runs that is not empty; on stderr if stdout is for a program."""
     decided = _decided(runs)
     read = read_runs(runs)
     with naming_misfits(read):
@@ -133,7 +133,7 @@ def _drawn(made: WholeReport) -> dict[str, str]:
 
 
 def _draw(made: WholeReport, path: Path) -> None:
-    """Write the one figure that these tables have; raises UsageError where there is none, or no one."""
+    """Write the only figure of these tables. Raises UsageError if there is none or more than one."""
     drawn = _drawn(made)
     if len(drawn) != 1:
         hint = f"--figures {quoted(path.parent)}, or --table NAME --plot {quoted(path)} for a table of one figure"
@@ -144,7 +144,7 @@ def _draw(made: WholeReport, path: Path) -> None:
 
 
 def _draw_all(made: WholeReport, folder: Path) -> None:
-    """Write every figure that these tables have; raises UsageError where there is none."""
+    """Write every figure of these tables. Raises UsageError if there is none."""
     drawn = _drawn(made)
     if not drawn:
         raise UsageError("these tables have no figure", hint=f"harness report RUN --figures {quoted(folder)}, without --table")
@@ -153,14 +153,17 @@ def _draw_all(made: WholeReport, folder: Path) -> None:
 
 
 def _publish(made: WholeReport, path: Path) -> None:
-    """Write the page."""
+    """Write the HTML page."""
     from harness.report.page import as_page  # noqa: PLC0415
 
     _write(path, as_page(made, path.parent), "written")
 
 
 def _spread(made: WholeReport, path: Path) -> None:
-    """Every table as a file in a folder, or the only one as this file; raises UsageError where there are several for one."""
+    """Write every table as a CSV file in a folder, or the only table as this file.
+
+    Raises UsageError if there are several tables for one file.
+    """
     if path == Path("-") or path.suffix == ".csv":
         if len(made.tables) != 1:
             names = ", ".join(sorted({one.name for one in made.tables}))
@@ -179,7 +182,7 @@ def _spread(made: WholeReport, path: Path) -> None:
 
 
 def _named(tables: Iterable[Table]) -> Iterable[tuple[str, str]]:
-    """Each table by its name, with a number behind where one name stands for several."""
+    """Yield each table as CSV by its name, with a number appended if several have the same name."""
     taken: dict[str, int] = {}
     for one in tables:
         taken[one.name] = taken.get(one.name, 0) + 1
@@ -194,7 +197,7 @@ def _write(path: Path, text: str, what: str) -> None:
 
 
 def registry(ctx: typer.Context) -> list[Task]:
-    """The tasks that reports know of; a missing registry is said and done without."""
+    """Return the tasks known to reports; a missing registry is reported and treated as empty."""
     try:
         return list(survey(tasks_root(ctx.obj["tasks"])).tasks)
     except HarnessError as error:

@@ -1,4 +1,4 @@
-"""`harness run`: flags in, a request, a session that plays it, a closing block."""
+"""`harness run`: turn flags into a request, play it in a session, and print a summary."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from harness.trust import gate
 from worlds.core.levels import LEVEL
 
 STDOUT = "-"
-"""What --jsonl takes for stdout."""
+"""The value of --jsonl for stdout."""
 
 _CURES = {
     "tools_not_seen": "harness run ... --protocol text",
     "tools_not_parsed": "harness run ... --protocol text",
     "always_cut_off": "harness run ... --reply-tokens N",
 }
-"""Faults of the set-up that only a new run cures -> its command."""
+"""For faults of the set-up that only a new run can fix, the command."""
 
 
 @takes_flags(RunFlags)
@@ -79,7 +79,7 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
 
 
 def _replies(flags: RunFlags) -> KeepsReplies | None:
-    """Return what models said before, where that is kept."""
+    """Return the cache of model replies, if there is one."""
     if flags.cache is None:
         return None
     from harness.agents.llm.replies import Replies  # noqa: PLC0415 - with everything that asks models
@@ -88,7 +88,7 @@ def _replies(flags: RunFlags) -> KeepsReplies | None:
 
 
 def _begun(ctx: typer.Context, flags: RunFlags, replies: KeepsReplies | None) -> RunSession:
-    """The session of a new run."""
+    """Return the session of a new run."""
     if flags.only:
         raise UsageError("--only is about a run that is gone on with", hint="harness run --resume RUN --only errored")
     key = chosen_key(flags.key, flags.retry_of)
@@ -104,7 +104,7 @@ def _begun(ctx: typer.Context, flags: RunFlags, replies: KeepsReplies | None) ->
 
 
 def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: KeepsReplies | None) -> RunSession:
-    """The session of the run in a folder, as its run.json says."""
+    """Return the session of the run in a folder, as its run.json says."""
     key, resumed = chosen_key(flags.key, folder), read_resumed(folder)
     first = read_retry(flags.retry_of, flags.hint, key) if flags.retry_of else None
     if flags.names:
@@ -123,7 +123,7 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: KeepsRe
 
 
 def _site(flags: RunFlags) -> RunSite:
-    """Return where episodes are played, as the flags say; raises UsageError for what is not to be had there."""
+    """Return where episodes are played, according to the flags. Raises UsageError for unsupported combinations."""
     if flags.executor not in {"here", "ray"}:
         raise UsageError(f"executor must be here or ray, not {flags.executor!r}")
     if (flags.executor == "ray") != (flags.address is not None):
@@ -140,17 +140,17 @@ def _site(flags: RunFlags) -> RunSite:
 
 
 def _command() -> list[str]:
-    """Return what was typed, as a record has it."""
+    """Return the typed command, for the record."""
     return ["harness", *sys.argv[1:]]
 
 
 def _takes_stdout(flags: RunFlags) -> bool:
-    """Return whether stdout belongs to a program."""
+    """Return True if stdout is for a program."""
     return flags.json or flags.jsonl == STDOUT
 
 
 def _kind(request: RunRequest) -> type[RunSession]:
-    """Return the session that plays such a request."""
+    """Return the session class for a request."""
     if request.until is None:
         return RunSession
     from harness.runs.until import DecidingSession  # noqa: PLC0415
@@ -187,7 +187,10 @@ def _close(results: list[Result], session: RunSession, flags: RunFlags) -> None:
 
 
 def _next_command(results: list[Result], session: RunSession, *, is_resumed: bool) -> str:
-    """Return the command that may grade what is ungraded: a resumed run keeps the flags that a fault of the set-up is about."""
+    """Return the command that may grade the ungraded episodes.
+
+    A resumed run keeps the flags that a fault of the set-up concerns, so such a fault needs a new run.
+    """
     ended = {result.ended_by for result in results if result.status != "graded"}
     if ended == {"context_too_small"}:
         return f"start the server with a larger context; then {session.resume_line}"
@@ -211,12 +214,12 @@ def _confirm_all(session: RunSession) -> None:
 
 
 def _confirmed(what: str) -> bool:
-    """Return whether a person at a terminal says yes to what a file asks for; nobody does where there is no terminal."""
+    """Return True if a person at a terminal confirms the address in a file; False without a terminal."""
     return sys.stdin.isatty() and typer.confirm(f"{what}; send this run's API key there?", err=True)
 
 
 def _person(flags: RunFlags, request: RunRequest) -> Person:
-    """Who started this run, and how they watch it; where people play at this terminal, nothing is drawn over what they read."""
+    """Return the user interface of this run, without a live table if people play at this terminal."""
     watching = plainly if any(spec.has_people for spec in request.agents) else progress
     if flags.jsonl is None:
         return Person(say, _confirmed, watching)

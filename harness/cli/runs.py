@@ -1,7 +1,7 @@
-"""`harness runs`: the runs in a folder, newest first: when, what, who, how far, what came of it, what it cost.
+"""`harness runs`: the runs in a folder, newest first, with time, tasks, player, progress, results and cost.
 
-`cost` is that of the episodes as they stand. What every call took, also for attempts that were lost or left, is in
-spending.jsonl, and is told in notes below the table where it is more: a sweep has one such file for all its parts.
+`cost` is that of the current episodes. The cost of every call, including lost attempts, is in spending.jsonl, and is printed in
+notes below the table if it is higher: a sweep has one such file for all its parts.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def runs_command(
 
 
 def _row(path: Path, folder: Path, damaged: list[HarnessError]) -> dict[str, Any]:
-    """What is known of one run; what of its episodes cannot be read is told in `damaged`."""
+    """Return the row of one run; unreadable episodes are appended to `damaged`."""
     run = RunFolder(path)
     record = read_record(run)
     if record is None:
@@ -89,7 +89,7 @@ def _row(path: Path, folder: Path, damaged: list[HarnessError]) -> dict[str, Any
 
 
 def _all_calls(folder: Path, damaged: list[HarnessError]) -> dict[str, Any] | None:
-    """What every call of a run or a sweep took; None where no model was asked, or nobody wrote it down."""
+    """Return the usage of every call of a run or a sweep; None if no model was called or none was recorded."""
     try:
         spent = RunLedger(folder).read()
     except HarnessError as error:
@@ -99,7 +99,7 @@ def _all_calls(folder: Path, damaged: list[HarnessError]) -> dict[str, Any] | No
 
 
 def _more(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each run or sweep whose calls were more than its episodes show."""
+    """Yield a line for each run or sweep with more calls than its episodes show."""
     whole = {row["all_calls"]["path"]: row["all_calls"] for row in rows if row["all_calls"]}
     for path, calls in whole.items():
         shown = [row for row in rows if row["all_calls"] and row["all_calls"]["path"] == path]
@@ -112,13 +112,13 @@ def _more(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _tasks(record: RunRecord) -> str:
-    """The tasks that are played: the one there is, else how many."""
+    """Return the task if there is one, else the number of tasks."""
     names: Sequence[str] = list(record.identity.tasks)
     return names[0] if len(names) == 1 else f"{len(names)} tasks"
 
 
 def _state(path: Path, graded: int, planned: int) -> str:
-    """`running` where a process holds the folder, else whether every episode has a grade."""
+    """Return `running` if a process holds the folder, else a state by the number of graded episodes."""
     if RunFolder(path).is_played:
         return "running"
     if is_packed(path):
@@ -134,7 +134,7 @@ def _shown(row: dict[str, Any]) -> tuple[object, ...]:
 
 
 def _local(time: str | None) -> str:
-    """A time of a record as this machine's clock shows it."""
+    """Return a recorded time in this machine's time zone."""
     try:
         return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}" if time else "-"
     except ValueError:

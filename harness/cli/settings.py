@@ -1,9 +1,10 @@
-"""From flags to a request: what was asked for, or for `--resume` what a run.json says, with what was typed beside it.
+"""Conversion of flags to a request: from the flags alone, or for `--resume` from run.json and the flags beside it.
 
-1. A comma in `--set tier=1k,4k`, or in `--agent imap,dsm-private`, makes a sweep: one run for each combination, in a folder
-   named after it inside the run's own. `--set level=1..4` is short for 1,2,3,4.
-2. Beside `--resume` every flag is free; one that says something else than the run.json is refused by the field it changes.
-3. Tasks of a run.json are found in the registry, or where they lay. Who trusts code types where it lies.
+1. A comma in `--set tier=1k,4k`, or in `--agent imap,dsm-private`, makes a sweep: one run per combination, in a folder named
+   after it inside the run's own. `--set level=1..4` is short for 1,2,3,4.
+2. Every flag may be repeated beside `--resume`; one that contradicts run.json is an error that names the field it changes.
+3. Tasks of a run.json are found in the registry, or in their recorded folder. Trusted folders have to be named on the command
+   line.
 """
 
 from __future__ import annotations
@@ -39,16 +40,16 @@ from worlds.core.chance import key_digest
 
 _PLAYING = ("model", "interface", "protocol")
 _ASKING = ("api_base", "temperature", "reply_tokens", "context", "rotate", "timeout", "patience")
-"""Flags that are fields of a spec: of a model's alone, and of whoever has models at seats."""
+"""Flags that are fields of a spec: of a model's alone, and of players with models at seats."""
 
 _SPEC_FIELDS = {"reply_tokens": "max_tokens", "timeout": "timeout_s", "patience": "patience_s"}
-"""Flags that a spec calls otherwise."""
+"""Flags whose field of the spec has another name."""
 
 _SEATS = ("seat", "seat_model")
 _TOLD = ("variant", "seat_variant")
 _TEAM = ("team", "entrant", "entrant_seat")
 _ALONE = ("model", "agent", "script")
-"""Flags that say who plays where there is no team."""
+"""Flags that name the player if there is no team."""
 
 Combinations = Sequence[Mapping[str, str]]
 
@@ -56,7 +57,7 @@ Combinations = Sequence[Mapping[str, str]]
 def new_agents(
     flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, combinations: Combinations, confirmed: Confirmed
 ) -> tuple[AgentSpec, ...]:
-    """Who plays by the flags, or who played `first` where they name nobody; raises UsageError for flags that name nobody."""
+    """Return the players that the flags name, else those of `first`. Raises UsageError if there are none."""
     table = _updated(AgentSpec(), {name: getattr(flags, name) for name in (*_ASKING, *_SEATS, *_TOLD)}, tasks)
     if _is_team(flags):
         specs: tuple[AgentSpec, ...] = (_teamed(flags, table, tasks, combinations),)
@@ -73,7 +74,7 @@ def new_agents(
 def resumed_agents(
     flags: RunFlags, recorded: tuple[AgentSpec, ...], tasks: Sequence[Task], combinations: Combinations
 ) -> tuple[AgentSpec, ...]:
-    """The agents of a run.json with what the flags change of them."""
+    """Return the agents of a run.json, changed by the flags."""
     given = flags.given(*_PLAYING, *_ASKING, *_SEATS, *_TOLD)
     specs = _resumed_models(flags, recorded, given, tasks)
     if flags.prices is not None:
@@ -90,7 +91,7 @@ def resumed_agents(
 
 
 def address_settled(flags: RunFlags, spec: AgentSpec, names: Names, confirmed: Confirmed) -> AgentSpec:
-    """The spec with an address that a person typed or confirms."""
+    """Return the spec with an address that a person typed or confirms."""
     typed = flags.api_base if "api_base" in flags.typed else None
     seats = [text for name in _SEATS if name in flags.typed for text in getattr(flags, name)]
     team = [flags.team if "team" in flags.typed else None, flags.entrant if "entrant" in flags.typed else None]
@@ -108,7 +109,7 @@ def _model_names(flags: RunFlags) -> list[str]:
 
 
 def _models(flags: RunFlags, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
-    """The spec of each model that `--model A,B` names; raises UsageError for a name that is empty or stands there twice."""
+    """Return the spec of each model in `--model A,B`. Raises UsageError for an empty or repeated name."""
     called = _model_names(flags)
     if not called:
         return ()
@@ -128,7 +129,7 @@ def _models(flags: RunFlags, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
 def _resumed_models(
     flags: RunFlags, recorded: tuple[AgentSpec, ...], given: Mapping[str, Any], tasks: Sequence[Task]
 ) -> tuple[AgentSpec, ...]:
-    """The specs of a run.json with what was given: each model with its own name of `--model A,B`."""
+    """Return the specs of a run.json, changed by the flags, each model with its own name of `--model A,B`."""
     names = _model_names(flags) if "model" in given else []
     count = sum(spec.kind == "llm" for spec in recorded)
     if count and names and len(names) != count:
@@ -143,7 +144,7 @@ def _resumed_models(
 
 
 def priced(specs: Sequence[AgentSpec], file: Path) -> tuple[AgentSpec, ...]:
-    """The specs with the prices of a file for the models that play in them."""
+    """Return the specs with the prices in a file for the models that they use."""
     prices = read_prices(file)
     return tuple(
         spec.model_copy(update={"prices": {name: prices[name] for name in spec.models if name in prices}}) for spec in specs
@@ -151,7 +152,7 @@ def priced(specs: Sequence[AgentSpec], file: Path) -> tuple[AgentSpec, ...]:
 
 
 def _of_first(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, confirmed: Confirmed) -> AgentSpec | None:
-    """The model or the team of a run that is played again, unless the flags name an agent."""
+    """Return the model or team of a run that is retried; None if the flags name an agent."""
     if first is None or flags.agent:
         return None
     spec = first.player(flags.api_base if "api_base" in flags.typed else None, confirmed)
@@ -159,7 +160,7 @@ def _of_first(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, co
 
 
 def _updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -> AgentSpec:
-    """A spec with what these flags say; raises UsageError for an interface, a protocol, a seat or a variant that is none."""
+    """Return a spec changed by flags. Raises UsageError for an unknown interface, protocol, seat or variant."""
     for name in ("interface", "protocol"):
         known = get_args(AgentSpec.model_fields[name].annotation)
         if name in flags and flags[name] not in known:
@@ -185,7 +186,7 @@ def _updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -
 
 
 def _named(flags: RunFlags, models: Sequence[AgentSpec], table: AgentSpec, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
-    """Each agent that --agent names, or the one that the other flags mean; `llm` stands for every model."""
+    """Return each agent that --agent names, or the one that the other flags imply; `llm` stands for every model."""
     names = flags.agent.split(",") if flags.agent else [None]
     made = partial(agent_named, script=flags.script, families=_families(tasks), table=table)
     specs: list[AgentSpec] = []
@@ -196,7 +197,7 @@ def _named(flags: RunFlags, models: Sequence[AgentSpec], table: AgentSpec, tasks
 
 
 def _is_team(flags: RunFlags) -> bool:
-    """Return whether a team plays; raises UsageError for flags that mean nothing beside one, or without one."""
+    """Return True if a team plays. Raises UsageError for flags that are meaningless with a team, or without one."""
     joins = next((name for name in ("entrant", "entrant_seat") if getattr(flags, name) is not None), None)
     if flags.team is None and joins is None:
         return False
@@ -213,7 +214,7 @@ def _is_team(flags: RunFlags) -> bool:
 
 
 def _teamed(flags: RunFlags, table: AgentSpec, tasks: Sequence[Task], combinations: Combinations) -> AgentSpec:
-    """The spec of the team that the flags name; of a team of one name, that name's."""
+    """Return the spec of the team that the flags name; for a team with a single name, the spec of that player."""
     from harness.agents.seating.teams import TeamFlags, make_team  # noqa: PLC0415
 
     team = make_team(TeamFlags(flags.team or "", flags.entrant, flags.entrant_seat), tasks, _families(tasks), combinations)
@@ -225,7 +226,7 @@ def _teamed(flags: RunFlags, table: AgentSpec, tasks: Sequence[Task], combinatio
 
 
 def _same_team(flags: RunFlags, spec: AgentSpec, tasks: Sequence[Task], combinations: Combinations) -> AgentSpec:
-    """The spec of a run.json where the flags name its team, line-ups as they stand there; else the team that they name."""
+    """Return the recorded spec with its line-ups if the flags name the same team, else the spec of the new team."""
     if spec.team is None:
         return _teamed(flags, spec, tasks, combinations)
     from harness.agents.seating.teams import TeamFlags, make_team  # noqa: PLC0415
@@ -240,7 +241,7 @@ def _same_team(flags: RunFlags, spec: AgentSpec, tasks: Sequence[Task], combinat
 
 
 _FIELDS = {"team": "members", "entrant": "entrant", "entrant_seat": "entrant_seat"}
-"""Flag -> what it says of a team."""
+"""For each flag, its field of a team."""
 
 
 _LIMITS = {"max_cost": "cost_usd", "max_tokens": "tokens"}
@@ -248,7 +249,7 @@ _BUDGET = {"wall": "wall_s", "turns": "turns", "tokens": "tokens", "cost": "cost
 
 
 def new_request(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, key: str, confirmed: Confirmed) -> RunRequest:
-    """The request that the flags make; `first` is the run whose failures are played again."""
+    """Return the request that the flags make; `first` is the run whose failures are retried."""
     typed = options(flags)
     if flags.shard and flags.key == FRESH:
         raise UsageError(
@@ -277,7 +278,7 @@ def new_request(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, 
 def resumed_request(
     flags: RunFlags, recorded: RunRequest, tasks: Sequence[Task], first: FirstRun | None, key: str, confirmed: Confirmed
 ) -> RunRequest:
-    """The request of a run.json as this command line may play it; raises UsageError naming what the flags would change."""
+    """Return the request of a run.json, changed by the flags. Raises UsageError naming the fields that must not change."""
     folder = flags.resume or Path()
     changed: dict[str, Any] = {
         "tasks": task_refs(tasks),
@@ -305,9 +306,9 @@ def resumed_request(
 
 
 def found_again(recorded: dict[str, TaskRef], registry: Sequence[Task], *, trust: bool) -> list[Task]:
-    """The tasks of a run.json: those of the registry, or from where they lay then; raises UsageError for one that is gone.
+    """Return the tasks of a run.json, from the registry or their recorded folder. Raises UsageError for a missing one.
 
-    What `--trust` vouches for is typed, so it admits no folder that only the file names.
+    `--trust` applies to typed folders, so it does not admit a folder that only the file names.
     """
     known = {task.task_id: task for task in registry}
     tasks = []
@@ -330,7 +331,7 @@ _LONGEST_NAME = 100
 
 
 def folder_for(request: RunRequest, tasks: Sequence[Task]) -> Path:
-    """Return where a run lies for which no --out was given: named after the time, what is played and who plays."""
+    """Return the default folder of a run, named after the time, the tasks and the players."""
     named = f"{_named_after(tasks)}-{'+'.join(map(_short, request.agents))}"[:_LONGEST_NAME]
     named += f"-shard-{request.shard.number}-of-{request.shard.of}" if request.shard else ""
     safe = "".join(c if c.isalnum() or c in "-_.+" else "-" for c in named)
@@ -340,17 +341,17 @@ def folder_for(request: RunRequest, tasks: Sequence[Task]) -> Path:
 
 
 def _named_after(tasks: Sequence[Task]) -> str:
-    """The task where it is one, else the families."""
+    """Return the task if there is one, else the families."""
     return tasks[0].task_id if len(tasks) == 1 else "+".join(sorted({task.family for task in tasks}))
 
 
 def _short(spec: AgentSpec) -> str:
-    """Return who plays, a model by the last part of its name."""
+    """Return the name of the player; for a model, the last part of its name."""
     return (spec.model or "").rpartition("/")[2] if spec.kind == "llm" else spec.title
 
 
 def options(flags: RunFlags) -> dict[str, tuple[str, ...]]:
-    """Option values by name, several for a sweep; raises UsageError for a malformed --set."""
+    """Return option values by name, several for a sweep. Raises UsageError for a malformed --set."""
     pairs = [option.partition("=") for option in flags.options or []]
     for name, equals, _ in pairs:
         if not equals or not name:
@@ -365,20 +366,20 @@ def options(flags: RunFlags) -> dict[str, tuple[str, ...]]:
 
 
 def _templates(flags: RunFlags, earlier: RunRequest | None) -> dict[str, str]:
-    """The texts that the flags name, else those of an earlier run that is gone on with or played again."""
+    """Return the texts that the flags name, else those of the earlier run."""
     if flags.templates is not None:
         return read_templates(flags.templates)
     return dict(earlier.templates) if earlier else {}
 
 
 def _range(text: str) -> list[str]:
-    """Each whole number of `1..4`; any other text is itself."""
+    """Return each whole number of `1..4`; any other text is returned as it is."""
     ends = re.fullmatch(r"(\d{1,3})\.\.(\d{1,3})", text)
     return [str(number) for number in range(int(ends[1]), int(ends[2]) + 1)] or [text] if ends else [text]
 
 
 def _until(flags: RunFlags, request: RunRequest) -> RunRequest:
-    """The request with what --until freezes; raises UsageError where that cannot be decided early."""
+    """Return the request with the fixed order of --until. Raises UsageError if it cannot be decided early."""
     if flags.until is None:
         if "alpha" in flags.typed and request.until is None:
             raise UsageError("--alpha is about --until, and there is none", hint='--until "A-B" --alpha 0.05')
@@ -394,7 +395,7 @@ def _until(flags: RunFlags, request: RunRequest) -> RunRequest:
 
 
 def _checked(request: RunRequest) -> RunRequest:
-    """Raises UsageError for a sweep over handles, since one agent plays all of it."""
+    """Return the request. Raises UsageError for a sweep over handles, because one agent plays all of it."""
     if len({offers_handles(combination) for combination in request.combinations}) > 1:
         raise UsageError(
             "handles cannot be swept: they change what the agent itself is given", hint="two runs, one with --handles"

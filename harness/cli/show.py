@@ -1,4 +1,4 @@
-"""`harness show`: one task, as it is; or what was recorded, an episode or the list of a run's."""
+"""`harness show`: a task, or a recorded episode, or the list of a run's episodes."""
 
 from __future__ import annotations
 
@@ -108,12 +108,12 @@ def _list(folders: Sequence[Path], *, json: bool) -> None:
 
 
 def _emit(document: object) -> None:
-    """JSON in ASCII: what others wrote may hold letters that a terminal obeys, and JSON itself spells out only some."""
+    """Print JSON in ASCII, because untrusted text may hold characters that terminals interpret."""
     print(jsons.dumps(document, indent=2))
 
 
 def _described(task: Task) -> dict[str, Any]:
-    """task.toml, with the options that the family declares among those of the task."""
+    """Return task.toml with the options that the family declares added to those of the task."""
     document = task.file.model_dump(mode="json", exclude_defaults=True)
     if task.parley is not None:
         options = {name: spec.model_dump(mode="json", exclude_defaults=True) for name, spec in task.parley.declared.items()}
@@ -170,12 +170,12 @@ def _print(task: Task) -> None:
 
 
 def _changed(changes: LevelChanges) -> str:
-    """Return what is other at a level."""
+    """Return the differences of a level."""
     costs = {f"a {name} of": f"{seconds:g} s" for name, seconds in changes.costs.items()}
     told = {**changes.knobs, **changes.options, **changes.budgets.model_dump(exclude_none=True), **costs}
     return ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in told.items())
 
 
 def _placed(quadrant: object, pattern: object) -> str:
-    """A contract's place in its family; other families have no quadrants and patterns."""
+    """Return a contract's place in its family; other families have no quadrants and patterns."""
     return "".join(f", {name} {value}" for name, value in (("quadrant", quadrant), ("pattern", pattern)) if value is not None)

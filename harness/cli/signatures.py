@@ -1,6 +1,6 @@
-"""A command takes one object for all its flags: the fields of a dataclass are its options, by the types they have.
+"""Commands that take one object for all their flags: the fields of a dataclass become options of their types.
 
-A flag is given where it was typed, or where a file of settings has it (`harness.cli.config`); all others have their defaults.
+A flag is given if it was typed, or if a settings file has it (`harness.cli.config`); all others have their defaults.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ class Flags:
     """The values of a command's flags; a subclass has a field for each."""
 
     typed: frozenset[str] = frozenset()
-    """Which of them stood on the command line."""
+    """Flags on the command line."""
 
     filed: frozenset[str] = frozenset()
-    """Which of them a file of settings had."""
+    """Flags in a settings file."""
 
     def given(self, *names: str) -> dict[str, Any]:
-        """The values of those of these flags that were given."""
+        """Return the values of those of these flags that were given."""
         return {name: getattr(self, name) for name in names if name in self.typed | self.filed}
 
 
 PROVIDERS = "default"
-"""What is typed for the provider's own temperature."""
+"""The value that selects the provider's own temperature."""
 
 
 def degrees(text: str | float) -> str | float:
-    """A temperature as it is typed: a number, or `default` where the provider's own is meant; raises ValueError."""
+    """Return a typed temperature: a number, or `default` for the provider's own. Raises ValueError for anything else."""
     return PROVIDERS if text == PROVIDERS else float(text)
 
 
@@ -43,7 +43,7 @@ Command = Callable[..., None]
 
 
 def takes_flags(table: type[FlagsT]) -> Callable[[Callable[[typer.Context, FlagsT], None]], Command]:
-    """Makes a function of one object a command that has the fields of `table` as its options."""
+    """Return a decorator that turns a function of one object into a command with the fields of `table` as options."""
     own = {field.name for field in fields(Flags)}
     defaults = {field.name: field.default for field in fields(table) if field.name not in own}
     hints = {"ctx": typer.Context, **get_type_hints(table, include_extras=True)}
@@ -71,11 +71,11 @@ def takes_flags(table: type[FlagsT]) -> Callable[[Callable[[typer.Context, Flags
 
 
 _KINDS: dict[Any, str] = {int: "N", float: "X", Path: "PATH"}
-"""How `--help` calls what a flag takes; anything else is TEXT."""
+"""Types of flags in `--help`; anything else is TEXT."""
 
 
 def plainly_typed(command: Any) -> Any:
-    """A command, or a group of them, whose help shows N, PATH and TEXT where typer shows Python's types."""
+    """Return a command or group whose help shows N, PATH and TEXT instead of Python's types."""
     for parameter in command.params:
         label = "" if parameter.param_type_name == "argument" else _kind(parameter.type_descriptor.annotation)
         parameter.display_type = lambda ctx, label=label: label

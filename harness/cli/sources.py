@@ -1,4 +1,4 @@
-"""What every `harness import` is told: a file, where to write, and which of its tasks."""
+"""Arguments that all `harness import` commands share: a file, the target folder, and a selection of tasks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def chosen(tasks: Sequence[T], names: Callable[[T], Iterable[str]], ids: Sequence[str] | None, file: Path) -> list[T]:
-    """The tasks one of whose names matches an id, all where no id is given; raises UsageError where none does."""
+    """Return the tasks with a name that matches an id, or all without ids. Raises UsageError if none matches."""
     wished = [
         task for task in tasks if not ids or any(fnmatch.fnmatchcase(name, wanted) for name in names(task) for wanted in ids)
     ]

@@ -1,4 +1,4 @@
-"""`harness run --jsonl`: every piece of news of a run as a line of JSON."""
+"""`harness run --jsonl`: every event of a run as a line of JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STDOUT = "-"
 
 
 def streamed(watching: Watching, target: str) -> Watching:
-    """A listener that also writes every piece of news to `target`, after what is there already."""
+    """Return a listener that also appends every event to `target`."""
 
     @contextmanager
     def both(watched: WatchedRun) -> Iterator[Progress]:
@@ -48,7 +48,7 @@ class _Stream:
 
     @contextmanager
     def written(self) -> Iterator[None]:
-        """`begun` now, `ended` when the context is left."""
+        """Write `begun` on entry and `ended` on exit."""
         self._write(BegunLine(at=now(), path=str(self._watched.folder), totals=self._totals()))
         try:
             yield

@@ -1,4 +1,4 @@
-"""`harness list`: what there is, and how other commands choose among it."""
+"""`harness list`: list tasks, and select tasks for other commands."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Trust = Annotated[bool, typer.Option("--trust", help="Run code of folders that a
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 SEEDS = "0-9"
-"""Of a routine proof, where a family's `authoring.routine` names no others."""
+"""Seeds of a routine proof, unless a family's `authoring.routine` names others."""
 
 
 def selected(ctx: typer.Context, names: list[str] | None) -> list[Task]:
-    """The tasks a command line names; raises UnknownTask or TaskInvalid.
+    """Return the tasks that a command line names. Raises UnknownTask or TaskInvalid.
 
-    Folders that cannot be read are told in a line each where all, or a glob that fits them, is named.
+    Unreadable folders are reported, one line each, if all tasks or a matching glob are named.
     """
     root = tasks_root(ctx.obj["tasks"])
     known = survey(root)
@@ -61,7 +61,7 @@ def list_command(
 
 
 def _families(tasks: Sequence[Task]) -> list[dict[str, Any]]:
-    """Each family that has tasks or parts: how many of these tasks are its own, and the seeds that a routine proof takes."""
+    """Return each family with tasks or parts, with the number of its tasks here and the seeds of a routine proof."""
     counted = {**dict.fromkeys(families(), 0), **Counter(task.family for task in tasks)}
     routine = {name: family_part_or_none(name, "authoring.routine") for name in counted}
     return [
@@ -71,7 +71,7 @@ def _families(tasks: Sequence[Task]) -> list[dict[str, Any]]:
 
 
 def row(task: Task) -> dict[str, Any]:
-    """A task in a line: id, family, difficulty, whether it is uncertified, path."""
+    """Return a task as a row: id, family, difficulty, certificate, path."""
     ours = task.parley
     return {
         "task_id": task.task_id,

@@ -1,4 +1,4 @@
-"""`harness verify`: prove tasks, try mutants against the proof, play oracles in other ways, attack tasks."""
+"""`harness verify`: prove tasks, try mutants against the proof, run oracles with path mutations, attack tasks."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from harness.trust import TrustGate
 from harness.writing import writing
 
 BEGIN, END = "<!-- curve: harness verify contract --curve --into docs/contract.md -->", "<!-- end of curve -->"
-"""Between these lines of a page stands the curve."""
+"""Lines of a page around the curve."""
 
 _COPYING = f"one character in {ONE_IN:,} of long values wrong"
 NOTES = (
     f"hasty: no wait is longer than {HASTE_S} s",
     f"careless: {THINKING_S[0]} to {THINKING_S[1]} s of thought before a request, {_COPYING}",
 )
-"""Who the clients are, in short."""
+"""Short descriptions of the clients."""
 
 OVER_ALL = "all"
-"""The row of the means."""
+"""Name of the row with the means."""
 
 
 def draw_curve(tasks: Sequence[Task], seeds: str | None, into: Path | None, *, json: bool) -> None:
-    """Print the curve of these tasks, and write it into a page; raises UsageError for a page without a place for it."""
+    """Print the curve of these tasks, and write it into a page. Raises UsageError for a page without markers."""
     if into is not None:
         replaced(into, "")
     chosen = parse_seeds(seeds) if seeds else list(SEEDS)
@@ -67,7 +67,7 @@ def draw_curve(tasks: Sequence[Task], seeds: str | None, into: Path | None, *, j
 
 
 def curve_table(points: Sequence[CurvePoint]) -> Table:
-    """A row a task, a column a level, and the means over the tasks that have it."""
+    """Return a row per task, a column per level, and the means over the tasks that have it."""
     levels = sorted({point.level for point in points})
     names = list(dict.fromkeys(point.task_id for point in points))
     rows = [*(_row(name, [point for point in points if point.task_id == name]) for name in names), _row(OVER_ALL, points)]
@@ -80,7 +80,7 @@ def curve_table(points: Sequence[CurvePoint]) -> Table:
 
 
 def replaced(page: Path, text: str) -> str:
-    """The page with this between its markers; raises UsageError where it has none."""
+    """Return the page with this text between its markers. Raises UsageError if it has none."""
     try:
         before, begun, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     except OSError as error:
@@ -174,7 +174,7 @@ def verify_command(ctx: typer.Context, flags: VerifyFlags) -> None:
 
 
 def _prove(flags: VerifyFlags, gate: TrustGate, tasks: Sequence[Task]) -> None:
-    """All claims about each task; raises TaskInvalid where one does not hold."""
+    """Check all claims about each task. Raises TaskInvalid if one does not hold."""
     runtimes = _runtimes(flags.runtime, tasks)
     foreign = [task for task in tasks if task.parley is None]
     docker = _docker(foreign, alone=len(foreign) == len(tasks)) if foreign and not runtimes else None
@@ -196,7 +196,7 @@ def _prove(flags: VerifyFlags, gate: TrustGate, tasks: Sequence[Task]) -> None:
 
 
 def _mutations(tasks: Sequence[Task], *, json: bool) -> None:
-    """Each oracle behind the mutations of its family; exit 4 where a label is not the predicted one."""
+    """Run each oracle behind the mutations of its family. Raises TaskInvalid if a label differs from the predicted one."""
     of_family = {name: part for name in _families(tasks) if (part := family_part_or_none(name, "authoring.mutations"))}
     if not of_family:
         raise UsageError(f"no mutations are known to {', '.join(_families(tasks))}", hint="harness verify --mutations")
@@ -218,12 +218,12 @@ def _families(tasks: Sequence[Task]) -> list[str]:
 
 
 def _sandbox(names: str) -> SandboxedRuntime:
-    """Where tasks from elsewhere are proved: in the first of the sandboxes that were asked for, else the best there is."""
+    """Return the sandbox for proofs of foreign code: the first one requested, else the best available."""
     return choose_sandbox(next((name for name in names.split(",") if name in SANDBOXES), "auto"), say)
 
 
 def _docker(tasks: Sequence[Task], *, alone: bool) -> Runtime | None:
-    """Where foreign tasks are proved; None where Docker does not work and other tasks are proved besides."""
+    """Return the runtime that proves foreign tasks; None if Docker does not work and there are other tasks."""
     try:
         (docker,) = _runtimes("docker", tasks)
     except RuntimeFailure:
@@ -235,7 +235,7 @@ def _docker(tasks: Sequence[Task], *, alone: bool) -> Runtime | None:
 
 
 def _runtimes(names: str, tasks: Sequence[Task]) -> list[Runtime]:
-    """The runtimes that were asked for, swept; each task is prepared for them when its turn comes."""
+    """Return the requested runtimes, swept; each task is prepared for them in its turn."""
     chosen = [choose_runtime(name, tasks, [SolutionAgent()], say) for name in names.split(",") if name != "inprocess"]
     for runtime in chosen:
         runtime.sweep()
@@ -264,14 +264,14 @@ def _show(report: ProofReport) -> None:
 
 
 def _changed_first(tasks: Sequence[Task]) -> list[Task]:
-    """Tasks with files that differ from the merge base with main, then the others; registry order within each."""
+    """Return tasks with files that differ from the merge base with main, then the others, each in registry order."""
     names = _changed_files()
     changed = [task for task in tasks if any(task.path in (Path.cwd() / name).parents for name in names)]
     return [*changed, *(task for task in tasks if task not in changed)]
 
 
 def _changed_files() -> list[str]:
-    """Names of files changed since main, relative to the checkout; none where git cannot say."""
+    """Return names of files changed since main, relative to the checkout; empty if git fails."""
     for base in ("origin/main", "main~1"):
         done = subprocess.run(["git", "diff", "--name-only", f"{base}..."], capture_output=True, text=True, check=False)
         if done.returncode == 0:

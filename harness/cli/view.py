@@ -1,4 +1,4 @@
-"""`harness view`: recorded runs as pages, served to this machine alone, or written into a folder to publish."""
+"""`harness view`: recorded runs as pages, served to this machine only, or written into a folder to publish."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def view_command(
 
 
 def _named(words: list[Path]) -> tuple[list[Path], Path | None]:
-    """The folders of runs that words mean, and the episode where one of them is one."""
+    """Return the folders of runs that words name, and the episode if they name one."""
     if len(words) == 1 and is_episode(words[0]):
         episode = words[0].resolve()
         if len(episode.parts) < 5 or episode.parts[-4] != "episodes" or not is_run(episode.parents[3]):
@@ -65,7 +65,7 @@ def _named(words: list[Path]) -> tuple[list[Path], Path | None]:
 
 
 def _counted(library: Library) -> str:
-    """Return how many runs and episodes there are to read."""
+    """Return the number of runs and episodes as text."""
     runs = library.runs()
     episodes = sum(len(run.episodes) for run in runs)
     numbers = ((len(runs), "run"), (episodes, "episode"))

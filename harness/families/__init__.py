@@ -1,1 +1,1 @@
-"""What the machine knows of each family: one package each, whose modules are found by name (harness.modules)."""
+"""The parts of each task family in the harness: one package each, with modules looked up by name (harness.modules)."""

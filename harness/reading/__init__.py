@@ -1,7 +1,7 @@
-"""One recorded episode, read from its folder: a typed model (`model`), how it is read (`episode`), how it is printed (`text`).
+"""Reader of a recorded episode's folder: typed models (`model`), parsing (`episode`) and printing (`text`).
 
-Everything in a run's folder is data from anybody. It is read through no link and up to a bound, a file that cannot be read is
-named in one clear line, and nothing reaches a terminal before its control characters are spelled out.
+All contents of a run's folder are untrusted. They are read without following links and up to a size limit, an unreadable file
+is reported in one line, and control characters are escaped before anything reaches a terminal.
 """
 
 from harness.reading.episode import (

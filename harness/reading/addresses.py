@@ -1,9 +1,9 @@
-"""Where the pages of runs and episodes lie, in a bundle of `harness view` and on its server, so that others can link there.
+"""Paths of the pages of runs and episodes, in a bundle of `harness view` and on its server, for links from other pages.
 
-1. Every address is relative to the folder of the bundle, and made of letters that need no quoting in a link; of those beyond
-   ASCII, as a task's name may hold, browsers take care.
-2. A run is called by the name of its folder. Where several runs share one, the folder above is named too. Who links to a bundle
-   must name the same runs as the bundle holds.
+1. Every path is relative to the folder of the bundle and needs no quoting in a link, except for characters beyond ASCII in a
+   task's name, which browsers quote.
+2. A run is called by the name of its folder. If several runs share one, the parent folder is added. A page that links to a
+   bundle must use the same list of runs as the bundle.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _UNUSUAL = re.compile(r"[^A-Za-z0-9_.=,+-]|^\.+")
 
 
 def run_names(folders: Sequence[Path]) -> dict[str, Path]:
-    """Each run's folder by a name that no other of them has, in their order."""
+    """Return each run's folder under a unique name, in the order of `folders`."""
     plain = [_plain(run_name(folder)) for folder in folders]
     counted = Counter(plain)
     wanted = [
@@ -37,22 +37,22 @@ def run_names(folders: Sequence[Path]) -> dict[str, Path]:
 
 
 def run_page(run: str, number: int = 1) -> str:
-    """One page of a run's episodes, from 1."""
+    """Return the path of a page of a run's episodes, numbered from 1."""
     return f"runs/{run}/{INDEX}" if number == 1 else f"runs/{run}/page-{number}.html"
 
 
 def episode_page(run: str, key: Key) -> str:
-    """The page of one episode."""
+    """Return the path of an episode's page."""
     return f"episodes/{run}/{key.name}.html"
 
 
 def episode_name(key: Key) -> str:
-    """What a link to an episode says: task and seed, and the attempt where it is not the first."""
+    """Return the text of a link to an episode: task and seed, and the attempt unless it is the first."""
     return f"{key.task_id} {seed_name(key)}"
 
 
 def seed_name(key: Key) -> str:
-    """Seed, and the attempt where it is not the first: `seed 1, attempt 2`."""
+    """Return the seed, and the attempt unless it is the first: `seed 1, attempt 2`."""
     return f"seed {key.seed}" + (f", attempt {key.attempt}" if key.attempt != 1 else "")
 
 

@@ -1,19 +1,17 @@
 """Reader of an episode's folder: result, log, seats and conversations.
 
-Reads an episode's folder: each file by the schema of whoever wrote it, then what they say together, then the family's part.
+Each file is parsed by the schema of its writer, then the files are combined, then the family's part is added. result.json is
+required. Any other file may be missing or empty, for example if an episode was never judged; a file that exists and cannot be
+parsed is an error, because half an episode would look like a whole one.
 
-result.json must be there. Any other file may be missing or empty, as where an episode was never judged; one that is there and
-cannot be read ends the reading, since half an episode would look like a whole one.
+The world's log becomes acts: every request with its time and judgement, every wait, and the end of the episode.
 
-The world's log as acts: every request with its time and what it was judged to be, every wait, and how the episode ended.
+The prompts and replies of each seat come from the world's log, which is the evidence and covers every seat. The nested
+trajectory of a seat adds the model's reasoning; its steps are matched turn by turn by the text of the turn. A turn without a
+model's reply has no step there; a reply that the world rejected is only there.
 
-What each seat of a game was told and replied: the world's log says it, and a trajectory adds what a model thought. The log is
-the evidence, and it has every seat, whoever played it. The nested trajectory of a seat is laid beside it turn by turn, matched
-by the text of the turn. A turn that a model never answered has no step there; a reply that the world did not take stands there
-alone.
-
-Conversations out of trajectory.json (ATIF): one for the agent, and one for each trajectory that is nested in it. Only what is
-shown is read, and what a later version adds is passed over. A seat's trajectory is known by its agent's name, `seat 3`.
+Conversations come from trajectory.json (ATIF): one for the agent, and one for each nested trajectory. Only displayed fields are
+read, and fields of later versions are ignored. A seat's trajectory is identified by its agent's name, `seat 3`.
 """
 
 from __future__ import annotations
@@ -94,7 +92,7 @@ class _Agent(Lenient):
 
 
 class AtifDocument(Lenient):
-    """The part of an ATIF trajectory that is shown; raises ValidationError for anything else."""
+    """The displayed part of an ATIF trajectory; raises ValidationError for anything else."""
 
     agent: _Agent
     steps: tuple[_Step, ...] = ()
@@ -102,7 +100,7 @@ class AtifDocument(Lenient):
 
 
 def conversations_of(document: AtifDocument) -> Iterator[Conversation]:
-    """Every conversation of a trajectory in which an agent said something, the outermost first."""
+    """Yield every conversation of a trajectory with at least one message of an agent, the outermost first."""
     spoke = any(step.source == "agent" for step in document.steps)
     if spoke:
         seat = _SEAT.fullmatch(document.agent.name)
@@ -142,7 +140,7 @@ def _text(content: str | list[Any] | None) -> str:
 
 
 def seat_conversations(events: Sequence[Event], recorded: Sequence[Conversation]) -> Iterator[Conversation]:
-    """One conversation a seat, by the world's numbers; none where the log has no seats."""
+    """Yield one conversation per seat, by the world's numbers; none if the log has no seats."""
     session = next((event for event in events if isinstance(event, Seated)), None)
     by_seat = {one.seat: one for one in recorded if one.seat is not None}
     for seat, system in enumerate(session.seats if session else ()):
@@ -158,14 +156,14 @@ def seat_conversations(events: Sequence[Event], recorded: Sequence[Conversation]
 
 
 def _rules(system: str, played: Conversation | None) -> str:
-    """The rules of a seat with what was appended to them, which the harness did and only the trajectory tells."""
+    """Return the rules of a seat, including text that the harness appended, which only the trajectory records."""
     first = next(iter(played.utterances), None) if played else None
     told = first.text if first and first.speaker == "system" else ""
     return told if told.startswith(system) else system
 
 
 def _laid_beside(turns: Sequence[Turned], recorded: Sequence[Utterance]) -> Iterator[Utterance]:
-    """The turns of a seat, each with its reply; what the model thought comes from the step that answers the same text."""
+    """Yield the turns of a seat, each with its reply; reasoning comes from the step that answers the same text."""
     answered: dict[str, list[int]] = {}
     for number, told in enumerate(recorded[:-1]):
         if told.speaker == "user" and recorded[number + 1].speaker == "agent":
@@ -193,7 +191,7 @@ def _laid_beside(turns: Sequence[Turned], recorded: Sequence[Utterance]) -> Iter
 
 
 def acts_of(events: Sequence[Event]) -> Iterator[Act]:
-    """Yield what was asked of the world, in order; the turns of a game are in the conversations of its seats."""
+    """Yield the requests, waits and end of an episode in order; turns of a game are in the conversations of its seats."""
     for event in events:
         at = event.vt / 1000
         if isinstance(event, Requested):
@@ -211,7 +209,7 @@ def acts_of(events: Sequence[Event]) -> Iterator[Act]:
 
 
 def broken_rule(episode: RecordedEpisode) -> Breach | None:
-    """The violation that gave a verdict its label: the first of that label."""
+    """Return the violation that gave a verdict its label, which is the first with that label; None if there is none."""
     verdict = episode.verdict
     label = verdict.failure_label if verdict else None
     broken = next((one for one in (verdict.violations if verdict else ()) if one.label == label), None)
@@ -221,7 +219,7 @@ def broken_rule(episode: RecordedEpisode) -> Breach | None:
 
 
 def bare_breach(episode: RecordedEpisode) -> Breach:
-    """Return what can be said of a failure where neither a violation nor its family says more."""
+    """Return a description of a failure without a violation and without an explanation by its family."""
     result, verdict = episode.result, episode.verdict
     reason = str(result.failure_detail.get("reason", ""))
     failed = [check for check in (verdict.checks if verdict else ()) if not check.ok]
@@ -249,7 +247,7 @@ def _where(episode: RecordedEpisode, seq: int, at: float) -> str:
 
 
 _NAMED = re.compile(r"[a-z_]+")
-"""A reason by name, as opposed to what a failed test said."""
+"""A named reason, as opposed to the message of a failed test."""
 
 _REASONS = {
     "": "the goal was not reached",
@@ -257,11 +255,11 @@ _REASONS = {
     "gave_up": "no rule was broken, and the goal was not reached",
     "no_turns": "no turn was answered",
 }
-"""What a verdict means by a reason."""
+"""Rule text for each named reason of a verdict."""
 
 
 def with_forfeits(breach: Breach, episode: RecordedEpisode) -> Breach:
-    """Return a breach whose rule names the turns that seats forfeited."""
+    """Return the breach with the turns that seats forfeited added to its rule."""
     told = list(forfeits_told(episode.result.forfeits))
     return breach.model_copy(update={"rule": "; ".join([breach.rule, *told])}) if told else breach
 
@@ -270,18 +268,18 @@ FILES = {
     "result.json": RESULT_BYTES, "verdict.json": RESULT_BYTES, "events.jsonl": RECORD_BYTES, "trajectory.json": RECORD_BYTES,
     "agent.log": TEXT_BYTES,
 }  # fmt: skip
-"""The files of an episode with their limits."""
+"""The files of an episode with their size limits."""
 
 VERIFIER_LOG = "verifier.log"
 _OF_WORLDS = frozenset({"verdict.json", "events.jsonl", "agent.log"})
 _SHOWN_LINES, _TOLD_LINES, _TOLD_LINE = 20, 3, 160
-"""Lines of a verifier's log that are shown, and that one sentence tells; characters of one of those."""
+"""Lines of a verifier's log on a page and in a sentence, and the characters of a line in a sentence."""
 
 Read = TypeVar("Read")
 
 
 def read_episode(folder: Path) -> RecordedEpisode:
-    """The episode in a folder; raises UsageError naming the file that is missing, no plain file, too long or damaged."""
+    """Return the episode in a folder. Raises UsageError naming a file that is missing, no plain file, too long or damaged."""
     result = read_result(folder)
     data = {name: _bytes(folder, name) for name in FILES}
     verdict = _parsed(folder, "verdict.json", data["verdict.json"], Verdict.model_validate_json)
@@ -309,7 +307,7 @@ def read_episode(folder: Path) -> RecordedEpisode:
 
 
 def read_result(folder: Path) -> Result:
-    """Only what came of the episode in a folder; raises UsageError naming the file that cannot be read."""
+    """Return only the result of the episode in a folder. Raises UsageError naming a file that cannot be read."""
     result = _parsed(folder, "result.json", _bytes(folder, "result.json"), Result.model_validate_json)
     if result is None:
         raise unreadable(str(folder), "result.json", "it is empty")
@@ -317,14 +315,14 @@ def read_result(folder: Path) -> Result:
 
 
 def _conversations(events: list[Event], recorded: list[Conversation]) -> tuple[Conversation, ...]:
-    """Those of the seats as the log has them, behind whatever a trajectory has besides."""
+    """Return the conversations of a trajectory that are not of seats, then those of the seats as the log has them."""
     seats = list(seat_conversations(events, recorded))
     known = {one.seat for one in seats}
     return (*(one for one in recorded if one.seat is None or one.seat not in known), *seats)
 
 
 def _with_family(episode: RecordedEpisode) -> RecordedEpisode:
-    """The episode with its family's tables, and with what broke."""
+    """Return the episode with its family's tables and the cause of its failure."""
     module: Any = family_part_or_none(episode.result.family, "reading")
     part: FamilyReading | None = module
     sections = tuple(part.sections(episode)) if part else ()
@@ -340,20 +338,20 @@ def _with_family(episode: RecordedEpisode) -> RecordedEpisode:
 
 
 def _named(one: Conversation, seat_name: Callable[[int], str] | None) -> Conversation:
-    """A conversation under the name that its family gives the seat, where it gives one."""
+    """Return a conversation under the name that its family gives the seat, if any."""
     if seat_name is None or one.seat is None:
         return one
     return one.model_copy(update={"name": seat_name(one.seat)})
 
 
 def _last_lines(log: bytes) -> list[str]:
-    """The last lines of a log that hold anything, each cut."""
+    """Return the last lines of a log that are not blank, each truncated."""
     lines = log[-(1 << 16) :].decode(errors="replace").splitlines()
     return [line.rstrip()[:LONGEST_TEXT] for line in lines if line.strip()][-_SHOWN_LINES:]
 
 
 def _doubts(result: Result, verdict: Verdict | None, events: list[Event]) -> list[str]:
-    """Return where files of one folder say different things."""
+    """Return the contradictions between files of one folder."""
     last = events[-1].hash if events else None
     doubts = []
     if verdict is not None and last is not None and verdict.trace_hash != last:
@@ -365,7 +363,7 @@ def _doubts(result: Result, verdict: Verdict | None, events: list[Event]) -> lis
 
 
 def _bytes(folder: Path, name: str) -> bytes:
-    """A file's bytes, none where it is missing; only result.json must be there."""
+    """Return the contents of a file, empty if it is missing. Raises UsageError if result.json is missing."""
     try:
         return read_recorded(folder, name, FILES.get(name, TEXT_BYTES))
     except FileNotFoundError:
@@ -391,21 +389,21 @@ _EPISODE = re.compile(r"s\d+-a\d+(\.\d+)?")
 
 
 def is_recorded(word: str) -> bool:
-    """Return whether a word names a run or an episode, and no task."""
+    """Return True if a word names a run or an episode, not a task."""
     path = Path(word)
     return _is_there(path) and not (path / "task.toml").exists() and (is_episode(path) or any(runs_in(path)))
 
 
 def is_episode(path: Path) -> bool:
-    """Return whether a folder is an episode's, damaged or not."""
+    """Return True if a folder is an episode's, damaged or not."""
     return _EPISODE.fullmatch(path.name) is not None or (path / "result.json").exists()
 
 
 def recorded_episodes(words: Sequence[str]) -> list[Path]:
-    """The folders of the episodes that the words name, by path; raises UsageError where there is none.
+    """Return the folders of the episodes that the words name, by path. Raises UsageError if there are none.
 
-    RUN/episodes/<family>/<task>/s0-a1 is that episode, also one that was kept under attempts/; RUN is all of a run, in a folder
-    or packed, or of the runs in a folder of runs; RUN TASK [s0-a1] are those of a task, by its id.
+    RUN/episodes/<family>/<task>/s0-a1 is that episode, even one kept under attempts/; RUN is all episodes of a run, in a folder
+    or packed, or of a folder of runs; RUN TASK [s0-a1] are those of a task, by its id.
     """
     first, *rest = words
     path = Path(first)
@@ -426,7 +424,7 @@ def recorded_episodes(words: Sequence[str]) -> list[Path]:
 
 
 def _is_there(path: Path) -> bool:
-    """Return whether a path is a folder, a packed run or an episode in one."""
+    """Return True if a path is a folder, a packed run or an episode in one."""
     try:
         return path.is_dir() or is_packed(path) or is_packed(run_and_place(path)[0])
     except OSError:
@@ -443,7 +441,10 @@ def _fits(folder: Path, task: str, attempt: str) -> bool:
 
 
 def breaking_request(run: Path, episode: str) -> str:
-    """`POST /api/submit at 8 s` of an episode of a run, packed or not; empty where no request broke a rule that can be read."""
+    """Return the request that broke a rule, as in `POST /api/submit at 8 s`; "" if no such request can be read.
+
+    The run may be packed.
+    """
     try:
         files = files_of(run)
         verdict = Verdict.model_validate_json(files.read(f"{episode}/verdict.json", RESULT_BYTES))

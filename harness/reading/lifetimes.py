@@ -1,11 +1,11 @@
-"""How long each artifact of an episode really lived, and what ended it, as far as the log tells.
+"""Actual lifetimes of an episode's artifacts, and what ended each, as far as the log shows.
 
-1. The log says of an artifact when it was issued and when its time runs out, not that it was ended before. A use that was
-   refused as too late does: its details name the moment at which the artifact had ended.
-2. Without such a use the next generation is a sign: `token_1` follows `token_0`, and an artifact may be issued anew under its
-   own name. Some worlds let the one before live on for a while, so such an end `is_certain` only where a refusal confirms it.
-   One that is issued again as of the same moment was extended.
-3. That an artifact is good for one use only, no log says until it is used twice. Until then its uses are told, not an end.
+1. The log records when an artifact was issued and when it expires, but not an earlier end. A use that was refused as too late
+   does: its details contain the time at which the artifact had ended.
+2. Without such a use the next generation is an indication: `token_1` follows `token_0`, and an artifact may be issued again
+   under its own name. Some worlds keep the previous one valid for a while, so such an end `is_certain` only if a refusal
+   confirms it. An artifact that is issued again with the same start was extended.
+3. The log does not show that an artifact is for single use until it is used twice. Until then its uses are listed, not an end.
 """
 
 from __future__ import annotations
@@ -19,50 +19,50 @@ from worlds.core.models import Strict
 
 _GENERATION = re.compile(r"(?P<name>.+)_(?P<number>\d+)", re.ASCII)
 _ENDED = "was used, replaced or revoked before"
-"""What a world says to whoever comes with a credential that has ended, without saying by what."""
+"""Message of a world for a credential that has ended, without its cause."""
 
 _LOST = re.compile(r"the (?P<name>\w+) was lost\b", re.ASCII)
-"""How a planned refusal says that a service has taken back what it had given."""
+"""Message of a planned refusal that says that a service has withdrawn an artifact."""
 
 
 class Lifetime(Strict):
-    """One artifact from the request that handed it out."""
+    """An artifact from the request that issued it."""
 
     artifact: str
     seq: int
-    """Of the request that handed it out."""
+    """Number of the request that issued it."""
 
     begin: float
     end: float
-    """When it ended, or would have: s of virtual time."""
+    """Actual or scheduled end, in virtual seconds."""
 
     planned: float
-    """When its time runs out if nothing ends it before."""
+    """Scheduled expiry."""
 
     ended_by: str = ""
-    """`replaced by request 2 at 4 s`; empty where nothing is known to have ended it but its time."""
+    """`replaced by request 2 at 4 s`; empty if nothing is known to have ended it before its expiry."""
 
     is_certain: bool = True
-    """Whether it could not be used after `end`; if not, all that is known is that another was handed out then."""
+    """True if it was unusable after `end`; otherwise it is only known that another was issued then."""
 
     uses: tuple[float, ...] = ()
-    """When requests used it, in time or not."""
+    """Times of the requests that used it, including late ones."""
 
 
 def lifetimes(episode: RecordedEpisode) -> tuple[Lifetime, ...]:
-    """Every artifact each time that it was handed out, in order."""
+    """Return every artifact once for each time that it was issued, in order."""
     made = [(act, one) for act in episode.acts for one in act.issued]
     return tuple(_lifetime(episode.acts, made, act, one) for act, one in made)
 
 
 def rule_told(rule: str, act: Act, lives: Sequence[Lifetime]) -> str:
-    """The rule that a request broke, with what ended the artifact in place of all that might have."""
+    """Return the rule that a request broke, naming what ended the artifact instead of all possible causes."""
     ended = next((one for one in reversed(lives) if one.artifact == act.detail.get("resource_id") and one.seq < act.seq), None)
     return rule.replace(_ENDED, f"was {ended.ended_by}") if ended and ended.ended_by else rule
 
 
 def breach_told(episode: RecordedEpisode) -> str:
-    """The rule that failed an episode, with what ended the artifact where the log tells it; empty for a success."""
+    """Return the rule that failed an episode, with what ended the artifact if the log shows it; "" for a success."""
     if episode.breach is None:
         return ""
     act = next((act for act in episode.acts if act.seq == episode.breach.seq), None)
@@ -95,7 +95,7 @@ def _lifetime(acts: Sequence[Act], made: Sequence[tuple[Act, Issued]], act: Act,
 
 
 def _followers(made: Sequence[tuple[Act, Issued]], act: Act, one: Issued) -> Iterator[tuple[Act, Issued]]:
-    """Where this artifact was issued anew later, and where the next generation of its name was."""
+    """Yield the later requests that issued this artifact again, or issued the next generation of its name."""
     own = _GENERATION.fullmatch(one.artifact)
     is_counted = own is not None and any(other.artifact == f"{own['name']}_0" for _, other in made)
     following = f"{own['name']}_{int(own['number']) + 1}" if own and is_counted else one.artifact
@@ -106,7 +106,7 @@ def _followers(made: Sequence[tuple[Act, Issued]], act: Act, one: Issued) -> Ite
 
 
 def _refused_from(use: Act, one: Issued) -> float | None:
-    """From when on an artifact was refused, as a use that came too late tells; None for any other use."""
+    """Return the time from which an artifact was refused, from a use that came too late; None for any other use."""
     late, at = (use.detail.get(name) for name in ("expired_by_seconds", "time_of_attempt"))
     if use.detail.get("resource_id") != one.artifact or not isinstance(late, int | float) or not isinstance(at, int | float):
         return None
@@ -114,13 +114,13 @@ def _refused_from(use: Act, one: Issued) -> float | None:
 
 
 def _is_loss(use: Act, one: Issued) -> bool:
-    """Whether a planned refusal says that the artifact that it was asked with is lost."""
+    """Return True if a planned refusal says that the artifact used for the request is lost."""
     told = _LOST.match(use.rule or "") if use.kind == "protocol" else None
     return told is not None and one.artifact.startswith(told["name"])
 
 
 def _what_ended(acts: Sequence[Act], one: Issued, after: tuple[Act, Issued] | None, end: float) -> str:
-    """What ended an artifact before its time: the request of that moment, or the one that replaced it with a grace period."""
+    """Return what ended an artifact early: the request at that time, or the one that replaced it with a grace period."""
     if after and after[0].at <= end:
         return _replaced(one, *after) + (f" and worked until {end:g} s" if after[0].at < end else "")
     by = next((act for act in acts if act.what == "request" and act.at == end), None)

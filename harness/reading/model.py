@@ -1,22 +1,20 @@
 """Models of a recorded episode, and the protocols of what a family adds to it.
 
-What one recorded episode says: who said what, what the world was asked, what it was worth, and which rule broke.
+A recorded episode has its conversations, the requests to the world, the result, and the rule that was broken.
 
 1. Seats have the world's own numbers, from 0: those of `GET /session`, of `--seat-model` and of every event of the log. Other
-   names that a prompt has for a seat (`Person 1`) are a family's to tell, beside the number.
-2. An act is named by its `seq`, its number in the world's log, which is also how a verdict names the request of a violation.
+   names that a prompt has for a seat (`Person 1`) are added by the family beside the number.
+2. An act is identified by its `seq`, its number in the world's log, which verdicts also use for the request of a violation.
 3. Times are virtual seconds since the episode began, unless a name says otherwise.
-4. A family adds tables (`Section`). A page or another command reads this model, never the text that is printed of it.
+4. A family adds tables (`Section`). Pages and other commands read this model, never the printed text.
 
-What a family's own part takes from a recorded episode: its measures and the notes of its game, each by the family's schema. A
-family's part is `harness.families.<family>.reading`. Its `sections(episode)` are the tables that it adds; its `breach(episode)`
-says why an episode failed in which no request broke a rule, None where the family has nothing to say. Where prompts number
-people otherwise than the log numbers seats, `harness.families.<family>.naming` has `seat_name(seat)`: what the conversations
-are called.
+A family's part is `harness.families.<family>.reading`, which reads measures and notes of a game by the family's schema. Its
+`sections(episode)` are the tables that it adds; its `breach(episode)` explains a failure in which no request broke a rule, or
+is None. If prompts number people differently from the log, `harness.families.<family>.naming` has `seat_name(seat)`, the name
+of a conversation.
 
-Traces: one recorded episode in one file that can be played again from there, in the layout of its family's paper. A family that
-has them has a part `trace` (`FamilyTrace`). `harness export trace` and `harness replay` ask for it by name; which family a file
-is of, each family says of itself.
+Traces are recorded episodes in one file that can be replayed, in the layout of the family's paper. A family with traces has a
+part `trace` (`FamilyTrace`), which `harness export trace` and `harness replay` use; each family recognizes its own files.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ Cell = str | int | float | bool | None
 
 
 class ToolUse(Strict):
-    """One tool call of a model, and what came back; `answer` is None where nothing did."""
+    """A tool call of a model and its result; `answer` is None without a result."""
 
     tool: str
     arguments: str
@@ -50,7 +48,7 @@ class ToolUse(Strict):
 
 
 class Moment(Strict):
-    """Where in a game a seat was asked."""
+    """Position of a turn in a game."""
 
     turn: str
     """The turn's id, `<barrier>-<seat>-<attempt>`."""
@@ -61,39 +59,39 @@ class Moment(Strict):
     round: int
     attempt: int
     is_ephemeral: bool = False
-    """Whether the turn only measured, and is no part of the seat's own conversation."""
+    """True if the turn is only a measurement and not part of the seat's own conversation."""
 
 
 class Utterance(Strict):
-    """One entry of a conversation."""
+    """An entry of a conversation."""
 
     speaker: Literal["system", "user", "agent"]
-    """`user` is whoever speaks to the agent: the instruction, a turn's text."""
+    """`user` covers everything said to the agent: the instruction, the text of a turn."""
 
     text: str
     reasoning: str | None = None
     tools: tuple[ToolUse, ...] = ()
     feedback: tuple[str, ...] = ()
-    """What came back that answers no call."""
+    """Results that answer no call."""
 
     moment: Moment | None = None
     """None outside games."""
 
     usage: dict[str, Any] | None = None
-    """Tokens and cost of the model's call, as the trajectory has them."""
+    """Tokens and cost of the model's call, as in the trajectory."""
 
     said_at: str | None = None
-    """Wall-clock time, where a trajectory has it."""
+    """Wall-clock time, if the trajectory has it."""
 
     finish_reason: str | None = None
-    """Why the model's reply ended, as the trajectory has it; `length` where it was cut off at the limit of output tokens."""
+    """Finish reason of the model's reply, as in the trajectory; `length` if it hit the limit of output tokens."""
 
     forfeit: str | None = None
-    """Why a turn has no reply; `text` is then what the model said and the world did not take, if anything is known of it."""
+    """Cause of a missing reply; `text` is then the model's reply that the world rejected, if known."""
 
 
 class Conversation(Strict):
-    """What one agent, or one seat, was told and said, in order."""
+    """Messages to and from one agent or seat, in order."""
 
     name: str
     seat: int | None = None
@@ -102,20 +100,20 @@ class Conversation(Strict):
 
 
 class Act(Strict):
-    """What the world logged of one request, of a wait, or of its end."""
+    """Log entry of a request, of a wait, or of the end of the episode."""
 
     seq: int
     at: float
     what: Literal["request", "wait", "closed", "stop"]
     told: str
-    """`GET /path`, `wait 30 s`, or why the episode ended."""
+    """`GET /path`, `wait 30 s`, or the reason for the end of the episode."""
 
     status: int | None = None
     kind: Kind | None = None
     label: str | None = None
     rule: str | None = None
     also: str | None = None
-    """A second label that the same request earned."""
+    """A second label for the same request."""
 
     detail: dict[str, Any] = {}
     used: tuple[str, ...] = ()
@@ -123,27 +121,27 @@ class Act(Strict):
 
 
 class Breach(Strict):
-    """Why an episode failed: its label, the rule that broke, and what broke it."""
+    """Cause of an episode's failure: its label, the broken rule, and the place."""
 
     label: str
     rule: str
     where: str = ""
-    """The request or the turn, with its time; empty where it was nothing that happened, but something that did not."""
+    """The request or the turn, with its time; empty if the failure is something that did not happen."""
 
     seq: int | None = None
-    """Of the act or turn in the log, or of the note that resolved a round of a game."""
+    """Number in the log of the act or turn, or of the note that resolved a round of a game."""
 
     turns: tuple[int, ...] = ()
-    """Numbers in the log of the turns that failed a game, each of a seat that lost it; none where no seat is named."""
+    """Numbers in the log of the turns that lost a game, one per losing seat; empty if no seat is named."""
 
     @property
     def sentence(self) -> str:
-        """All of it in one line."""
+        """The whole breach in one line."""
         return f"{self.label}: {self.rule}" + (f" ({self.where})" if self.where else "")
 
 
 class Section(Strict):
-    """A table that a family adds; the last column may hold long text. `notes` stand under it."""
+    """A table that a family adds; the last column may hold long text. `notes` are printed below it."""
 
     title: str
     columns: tuple[str, ...] = ()
@@ -152,29 +150,29 @@ class Section(Strict):
 
 
 class RecordedEpisode(Strict):
-    """Everything that one episode's folder says."""
+    """The contents of one episode's folder."""
 
     path: str
     result: Result
     verdict: Verdict | None = None
-    """None where nothing was judged, and for tasks that are not ours."""
+    """None if nothing was judged, and for foreign tasks."""
 
     instruction: str = ""
     breach: Breach | None = None
-    """None for a success, and where nothing was judged."""
+    """None for a success, and if nothing was judged."""
 
     acts: tuple[Act, ...] = ()
     conversations: tuple[Conversation, ...] = ()
     sections: tuple[Section, ...] = ()
     agent_log: str = ""
     verifier_log: tuple[str, ...] = ()
-    """The last lines of verifier.log; only of a foreign task that was not solved."""
+    """The last lines of verifier.log, only for an unsolved foreign task."""
 
     absent: tuple[str, ...] = ()
-    """The files that the folder has not, or that are empty."""
+    """Files that are missing or empty."""
 
     doubts: tuple[str, ...] = ()
-    """Where two files of the folder say different things."""
+    """Contradictions between files of the folder."""
 
     events: tuple[Event, ...] = Field(default=(), exclude=True, repr=False)
     """The log itself, for a family's sections."""
@@ -184,19 +182,19 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 class FamilyReading(Protocol):
-    """The module that a family may have."""
+    """Protocol of the optional module `reading` of a family."""
 
     def sections(self, episode: RecordedEpisode) -> list[Section]:
-        """The tables of an episode."""
+        """Return the tables of an episode."""
         ...
 
     def breach(self, episode: RecordedEpisode) -> Breach | None:
-        """Return why it failed."""
+        """Return the cause of its failure."""
         ...
 
 
 class NotePlace(NamedTuple):
-    """Where a note of a game stands: its number in the log, virtual seconds, and the seat that it is about."""
+    """Position of a note of a game: its number in the log, its virtual seconds, and its seat."""
 
     seq: int
     at: float
@@ -204,12 +202,12 @@ class NotePlace(NamedTuple):
 
 
 def unreadable(path: str, name: str, why: str) -> UsageError:
-    """The one error of reading: a file of an episode's folder, and what is wrong with it."""
+    """Return the error for an unreadable file of an episode's folder."""
     return UsageError(f"{Path(path) / name} cannot be read: {why}")
 
 
 def measured(episode: RecordedEpisode, schema: type[Shape]) -> Shape | None:
-    """The family's measures of an episode, None where nothing could be measured; raises UsageError naming the file."""
+    """Return the family's measures of an episode, or None without any. Raises UsageError naming an invalid file."""
     if episode.verdict is None or not episode.verdict.metrics:
         return None
     try:
@@ -219,7 +217,7 @@ def measured(episode: RecordedEpisode, schema: type[Shape]) -> Shape | None:
 
 
 def notes(episode: RecordedEpisode, what: str, schema: type[Shape]) -> Iterator[tuple[NotePlace, Shape]]:
-    """The notes of one kind, in order; raises UsageError naming the file where one has another shape."""
+    """Yield the notes of one kind, in order. Raises UsageError naming the file if one has another shape."""
     for event in episode.events:
         if isinstance(event, Noted) and event.what == what:
             try:
@@ -231,39 +229,39 @@ def notes(episode: RecordedEpisode, what: str, schema: type[Shape]) -> Iterator[
 
 
 class Replayed(Strict):
-    """What came of playing a trace again."""
+    """Result of replaying a trace."""
 
     title: str
-    """Which episode it is."""
+    """Name of the episode."""
 
     agreed: tuple[str, ...]
-    """What was compared and is equal, in a few words each."""
+    """Equal parts, in a few words each."""
 
     differences: tuple[str, ...]
-    """`path: what the file says, what the rules say`, in the order of the file."""
+    """`path: value in the file, value by the rules`, in the order of the file."""
 
     unchecked: tuple[str, ...] = ()
-    """What no rule can say anything of."""
+    """Parts that no rule determines."""
 
 
 class FamilyTrace(Protocol):
-    """The part `trace` of a family."""
+    """Protocol of the part `trace` of a family."""
 
     def exported_text(self, episode: RecordedEpisode, digest: str) -> str:
-        """The trace of an episode as a file holds it; raises UsageError for one that has no game."""
+        """Return the trace of an episode as text of a file. Raises UsageError for an episode without a game."""
         ...
 
     def is_trace(self, document: Any) -> bool:
-        """Return whether a JSON document is a trace of this family."""
+        """Return True if a JSON document is a trace of this family."""
         ...
 
     def replayed(self, document: Any) -> Replayed:
-        """Play a trace again; raises UsageError for one that cannot be read."""
+        """Replay a trace. Raises UsageError if it cannot be read."""
         ...
 
 
 def trace_files(paths: Iterable[Path]) -> list[Path]:
-    """These files, and of each folder every .json below it, by name; raises UsageError for a folder without any."""
+    """Return these files, and every .json file below each folder, by name. Raises UsageError for a folder without any."""
     files: list[Path] = []
     for path in paths:
         inside = sorted(path.rglob("*.json")) if path.is_dir() else [path]
@@ -274,7 +272,7 @@ def trace_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def read_document(path: Path) -> Any:
-    """The JSON in a file; raises UsageError naming it."""
+    """Return the JSON in a file. Raises UsageError naming it if it cannot be read."""
     try:
         return json.loads(read_given(path, RECORD_BYTES))
     except OSError as error:

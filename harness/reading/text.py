@@ -1,9 +1,8 @@
-"""An episode as plain lines for a person: what came of it and why, its family's tables, the world's log, then who said what.
+"""An episode as plain text: its outcome and cause, its family's tables, the world's log, and the conversations.
 
-Nothing is coloured or drawn, so a pipe and a terminal get the same. Long texts lack their middle unless all is asked for.
-
-Text laid out for a width: paragraphs with an indent, tables whose last column wraps, and long texts cut in the middle. Whatever
-comes in may hold anything. It is made printable here, before its width is counted.
+The text has no colours or drawings, so a pipe and a terminal get the same. Long texts are cut in the middle unless everything
+is requested. The layout has paragraphs with an indent and tables whose last column wraps. Untrusted text is made printable
+here, before its width is counted.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ from harness.reading.model import Act, Cell, Conversation, RecordedEpisode, Utte
 
 NARROWEST, WIDEST = 40, 160
 LONGEST_TEXT = 900
-"""Characters of a text that is shown whole."""
+"""Maximum number of characters of a text that is printed whole."""
 
 _HEAD, _TAIL = 600, 250
 _WIDEST_COLUMN = 40
-"""Characters of a column that is not the last."""
+"""Maximum width of every column but the last, in characters."""
 
 _GAP = "  "
 _LONGEST_LINE = 10_000
-"""Characters of a line that is broken between words."""
+"""Maximum number of characters of a line that is wrapped between words."""
 
 
 def cut(text: str, most: int = LONGEST_TEXT) -> str:
-    """A long text without its middle, and with the number of characters that it lacks."""
+    """Return a text with its middle replaced by the number of left-out characters if it is long."""
     if len(text) <= most:
         return text
     left_out = len(text) - _HEAD - _TAIL
@@ -37,7 +36,7 @@ def cut(text: str, most: int = LONGEST_TEXT) -> str:
 
 
 def paragraph(text: str, width: int, indent: str = "", first: str | None = None) -> Iterator[str]:
-    """The lines of a text, wrapped to a width; `first` stands before the first line instead of the indent."""
+    """Yield the lines of a text, wrapped to a width; `first` replaces the indent of the first line."""
     before = indent if first is None else first
     for line in printable(text).expandtabs(4).split("\n"):
         room = max(NARROWEST // 2, width - max(len(before), len(indent)))
@@ -59,7 +58,7 @@ def _wrapped(line: str, room: int) -> list[str]:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Cell]], width: int, *, whole: bool = False) -> Iterator[str]:
-    """Rows under their columns' names; numbers stand to the right, the last column wraps in what is left of the width."""
+    """Yield rows under their columns' names; numbers are right-aligned, and the last column wraps in the remaining width."""
     shown = [[_cell(value, whole=whole or number < len(columns) - 1) for number, value in enumerate(row)] for row in rows]
     numeric = [all(isinstance(row[place], int | float | None) for row in rows) for place in range(len(columns))]
     places = range(len(columns) - 1)
@@ -72,7 +71,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Cell]], width: int, *,
 
 
 def _squeezed(widths: list[int], room: int) -> list[int]:
-    """The widest columns made narrower until all fit."""
+    """Return column widths with the widest narrowed until all fit."""
     while sum(widths) + len(_GAP) * len(widths) > room and max(widths, default=0) > 8:
         widths[widths.index(max(widths))] -= 1
     return widths
@@ -98,7 +97,7 @@ _INDENT = "    "
 
 
 def episode_lines(episode: RecordedEpisode, width: int, *, full: bool = False, seat: int | None = None) -> Iterator[str]:
-    """The lines of an episode, none longer than `width` columns where words allow.
+    """Yield the lines of an episode, none longer than `width` columns unless a word is.
 
     `full` leaves nothing out; `seat` shows the conversation of that seat alone.
     """
@@ -180,7 +179,7 @@ _ACTS = ("seq", "at (s)", "status", "kind", "request")
 
 
 def _act_row(act: Act) -> tuple[Cell, ...]:
-    """An act, with the rule that it broke or that refused it."""
+    """Return the row of an act, with the rule that it broke or that refused it."""
     rule = f"{act.label}: {act.rule}" if act.label else act.rule
     told = f"{act.told}  {rule}" if rule else act.told
     return act.seq, act.at, act.status, act.kind if act.what == "request" else act.what, told

@@ -1,4 +1,4 @@
-"""Reports: run folders in, tables out. Reading, statistics and rendering live here; what a table says is a family's own."""
+"""Reports from run folders: reading, statistics and rendering of tables, whose contents are defined by each family."""
 
 __all__ = [
     "board", "causes", "comparison", "components", "early", "evidence", "figures", "models", "page", "spent", "statistics",

@@ -1,24 +1,25 @@
-"""The leaderboard over all families, and the intervals of its ranks.
+"""The leaderboard over all families, and confidence intervals of its ranks.
 
-One row a model over all families: its headline figure in each, their unweighted mean, and which rank that may be.
+Each row is a model with its headline figure in each family, their unweighted mean, and its rank interval.
 
-1. A family is one stratum of weight 1/F, whatever its number of tasks. Its figure is the mean over tasks of what its paper
-   ranks by. Episodes under other conditions than the paper's leaderboard (a hidden profile told in full) are left out.
-2. Only rows that have graded episodes at every task of every family are ranked, so all ranks are of the same tasks. The tasks
-   of a family are those of the row that has most.
-3. Published rows are references without a rank: other tasks, another harness.
+1. A family is one stratum of weight 1/F, whatever its number of tasks. Its figure is the mean over tasks of the value that its
+   paper ranks by. Episodes under other conditions than the paper's leaderboard (a fully shared hidden profile) are excluded.
+2. Only rows with graded episodes at every task of every family are ranked, so all ranks refer to the same tasks. The tasks of
+   a family are those of the row that has the most.
+3. Published rows are references without a rank, because they come from other tasks and another harness.
 
-Ranks of models that played the same tasks, over families of equal weight, with intervals that hold for all models at once.
+Statistics of the ranks:
 
-1. A model's figure is the unweighted mean over families of its mean over tasks. Its standard error has the same weights:
-   sqrt(sum of squared errors) / F. Its interval is Wilson's at the sample size that this error stands for, with t at
-   Satterthwaite's degrees.
+1. A model's figure is the unweighted mean over families of its mean over tasks. Its standard error uses the same weights:
+   sqrt(sum of squared errors) / F. Its interval is Wilson's at the sample size that corresponds to this error, with t at
+   Satterthwaite's degrees of freedom.
 2. Intervals of ranks (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91(1)): with simultaneous intervals
-   of all paired differences, a model's rank is at least 1 + those that are surely better, and at most all less those that are
-   surely worse. All ranks lie in their intervals together with 95 %. The simultaneous quantile is of the largest |t| over all
-   pairs, drawn from the covariance of the models over tasks (Hothorn, Bretz and Westfall 2008).
-3. P(rank <= r) resamples tasks within families, the same ones for all models, and breaks ties by chance. It says how much the
-   order depends on which tasks were drawn; it is no interval.
+   of all paired differences, a model's rank is at least 1 + the number of models that are significantly better, and at most
+   the number of models minus those that are significantly worse. All ranks lie in their intervals with a joint probability of
+   95 %. The simultaneous quantile is that of the largest |t| over all pairs, drawn from the covariance of the models over
+   tasks (Hothorn, Bretz and Westfall 2008).
+3. P(rank <= r) resamples tasks within families, the same tasks for all models, and breaks ties at random. It shows how much
+   the order depends on the drawn tasks; it is not a confidence interval.
 """
 
 from __future__ import annotations
@@ -45,23 +46,23 @@ DRAWS, SEED, ALPHA = 4_000, 20, 0.05
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Strata = Sequence[Floats]
-"""For each family models x tasks: the mean of each model at each task."""
+"""For each family, an array of models x tasks: the mean of each model at each task."""
 
 
 class Weighted(NamedTuple):
-    """A mean over families with its standard error, of the same weights."""
+    """A mean over families, with its standard error under the same weights."""
 
     mean: float
     error: float | None
-    """None where a family has one task."""
+    """None if a family has only one task."""
 
     interval: Interval | None
 
 
 def weighted(strata: Sequence[Sequence[float]], trials: int) -> Weighted:
-    """One model's figure, in 0..1, from its task means in each family, of so many episodes.
+    """Return a model's mean over families, in 0..1, from its task means in each family and its number of episodes.
 
-    The interval is Wilson's at the effective sample size that the error stands for, never more than `trials`.
+    The interval is Wilson's at the effective sample size that the error corresponds to, never more than `trials`.
     """
     values = [np.asarray(tasks, dtype=np.float64) for tasks in strata]
     mean, fewest = float(np.mean([tasks.mean() for tasks in values])), min(map(len, values))
@@ -78,7 +79,7 @@ def weighted(strata: Sequence[Sequence[float]], trials: int) -> Weighted:
 
 
 def rank_intervals(strata: Strata) -> list[tuple[int, int]]:
-    """The first and the last rank that each model may have, for all of them at once with 95 %."""
+    """Return the first and last possible rank of each model; all intervals hold jointly with 95 % confidence."""
     models = len(strata[0])
     if any(tasks.shape[1] < 2 for tasks in strata):
         return [(1, models)] * models
@@ -87,7 +88,7 @@ def rank_intervals(strata: Strata) -> list[tuple[int, int]]:
 
 
 def surely_better(strata: Strata) -> Flags:
-    """Return which model is better than which, at a level that holds for all pairs at once."""
+    """Return a matrix of which model is significantly better than which, at a level that holds jointly for all pairs."""
     means = _means(strata)
     gaps = means[:, None] - means[None, :]
     covariance = sum(np.cov(tasks, ddof=1).reshape(len(means), -1) / tasks.shape[1] for tasks in strata) / len(strata) ** 2
@@ -100,7 +101,7 @@ def surely_better(strata: Strata) -> Flags:
 
 
 def rank_shares(strata: Strata) -> Floats:
-    """For each model the share of resamples in which its rank is at most 1, 2, ...; one row a model."""
+    """Return the share of resamples in which a model's rank is at most 1, 2, ...; one row per model."""
     rng = np.random.default_rng(SEED)
     models = len(strata[0])
     means = np.zeros((DRAWS, models))
@@ -118,7 +119,7 @@ def _means(strata: Strata) -> Floats:
 
 
 def _largest_t(covariance: Floats, errors: Floats, known: Flags, degrees: int) -> float:
-    """The 95 % quantile of the largest |t| over all pairs."""
+    """Return the 95 % quantile of the largest |t| over all pairs."""
     if not known.any():
         return np.inf
     rng = np.random.default_rng(SEED)
@@ -131,17 +132,17 @@ def _largest_t(covariance: Floats, errors: Floats, known: Flags, degrees: int) -
 
 
 def _constant(strata: Strata, gaps: Floats, known: Flags) -> Flags:
-    """Pairs whose difference is one number at all tasks: better by the sign-flip test, at Bonferroni's level."""
+    """Return the pairs with a constant difference over tasks, significant by the sign-flip test at Bonferroni's level."""
     tasks, models = sum(one.shape[1] for one in strata), len(gaps)
     enough = 2.0 ** (1 - tasks) <= ALPHA / max(1, models * (models - 1) / 2)
     return np.asarray((gaps > 1e-9) & ~known & enough, dtype=np.bool_)
 
 
 _INTERFACES = frozenset({"shell", "tool", "text"})
-"""How a model acts outside of games; games have one interface, so it makes no other row."""
+"""Interfaces of agents outside games. Games have a single interface, so an interface does not make a separate row."""
 
 _LIKELY = (1, 3)
-"""The r of P(rank <= r) that are shown."""
+"""The values of r for which P(rank <= r) is shown."""
 
 PUBLISHED = "published"
 METHOD = (
@@ -152,24 +153,24 @@ METHOD = (
 
 @dataclass
 class Entrant:
-    """One model under one set-up, in every family that it played."""
+    """A model under one set-up, in every family that it played."""
 
     title: str
     how: tuple[str, ...]
     groups: dict[str, Group] = field(default_factory=dict)
 
     def results(self, family: str) -> list[Result]:
-        """Its graded episodes that count for the leaderboard of a family."""
+        """Return the graded episodes that count for the leaderboard of a family."""
         ranks = headline_of(family).ranks
         return [result for result in self.groups[family].graded if ranks(result)]
 
     def tasks(self, family: str) -> dict[str, float]:
-        """The figure of each task of a family."""
+        """Return the figure of each task of a family."""
         return task_means(self.groups[family].graded, headline_of(family)) if family in self.groups else {}
 
 
 def entrants(evidence: Sequence[Evidence]) -> list[Entrant]:
-    """The rows; raises UsageError where a model was played in two ways that one row cannot hold."""
+    """Return the rows. Raises UsageError if a model was played in two set-ups that one row cannot hold."""
     rows: dict[tuple[str, str | None, tuple[str, ...]], Entrant] = {}
     for family in evidence:
         for group in family.played:
@@ -187,7 +188,7 @@ def entrants(evidence: Sequence[Evidence]) -> list[Entrant]:
 
 
 def board(evidence: Sequence[Evidence], *, published: bool) -> Table:
-    """The leaderboard over these families; raises UsageError where nothing is graded."""
+    """Return the leaderboard over these families. Raises UsageError if no episode is graded."""
     rows = [row for row in entrants(evidence) if any(row.tasks(family) for family in row.groups)]
     if not rows:
         raise UsageError("no graded episode here", hint="harness run --yes --model NAME")
@@ -244,13 +245,13 @@ def _columns(families: Sequence[str]) -> tuple[Column, ...]:
 
 
 def _widest(rows: Sequence[Entrant], family: str) -> frozenset[str]:
-    """The tasks of the row that has most."""
+    """Return the tasks of the row that has the most tasks."""
     by_row = [frozenset(row.tasks(family)) for row in rows]
     return max(by_row, key=len)
 
 
 def _whole(family: str, played: frozenset[str]) -> frozenset[str]:
-    """The tasks that complete means: those of the release, or all that somebody played where none is of it."""
+    """Return the tasks of a complete row: those of the release, or all played tasks if none of them belongs to the release."""
     pinned = frozenset(pinned_tasks(family))
     return pinned if pinned & played else played
 
@@ -305,7 +306,7 @@ def _bounds(row: Entrant, family: str) -> tuple[float, float]:
 
 
 def _published(families: Sequence[str]) -> Iterator[Row]:
-    """The papers' figures, one row a model however the papers spell it."""
+    """Yield the figures published in papers, one row per model regardless of each paper's spelling of its name."""
     rows: dict[str, dict[str, Value]] = {}
     for family in families:
         for figure in headline_of(family).published():

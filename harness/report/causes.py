@@ -1,6 +1,7 @@
-"""What ended and disturbed episodes, as a table of any family, and the columns that stand beside a headline figure.
+"""Table of what ended and disturbed episodes, for any family, and the columns that accompany a headline figure.
 
-Words are those of `harness.causes.CAUSES`. An ungraded episode is in no figure: the bounds say what it could have changed.
+Causes are named as in `harness.causes.CAUSES`. Ungraded episodes are not part of any figure: the bounds show how much they
+could have changed it.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ _COLUMNS = (
 
 
 def tables(evidence: Evidence) -> list[Table]:
-    """Return one table, or none where every episode ended by itself and undisturbed."""
+    """Return one table, or none if every episode ended by itself and undisturbed."""
     rows = [row for group in evidence.groups for row in _rows(group)]
     title = f"What ended and disturbed episodes, {evidence.family}"
     return [Table(NAME, title, _COLUMNS, tuple(rows))] if rows else []
 
 
 def bounds_columns(title: str) -> tuple[Column, ...]:
-    """Return the columns beside the headline figure that is called `title`."""
+    """Return the columns beside the headline figure called `title`."""
     return (
         Column("bounds", f"{title} if ungraded failed..succeeded", "interval"),
         *titled(ungraded_by="Ungraded by", caveat="Caveat"),
@@ -50,7 +51,7 @@ def bounds_cells(
 
 
 def cells_of(bounds: tuple[float, float] | None, graded: Sequence[Result], ungraded: Sequence[Result]) -> Row:
-    """Return the cells of `bounds_columns` where the bounds are known."""
+    """Return the cells of `bounds_columns` from known bounds."""
     every = [*graded, *ungraded]
     return {
         "bounds": bounds,

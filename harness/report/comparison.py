@@ -1,26 +1,28 @@
-"""Comparison of two players on the same tasks: pairing, test, conditions, tables.
+"""Comparison of two players on the same tasks: pairing, tests, conditions, tables.
 
-B minus A on what both played: pairs of (task, seed), one difference a task, and what is missing on either side.
+The difference is B minus A over pairs of (task, seed) that both played, with one difference per task.
 
-1. Attempts at an instance are averaged, then seeds, so a task counts once. The figure is what the family's paper ranks by.
-2. Main figures are of graded pairs. Beside them the worst and the best case: each episode that is missing or ungraded counted
-   as 0 for the one side and 1 for the other.
-3. The test is McNemar's exact one where every task is one pair of successes and failures, else the sign-flip permutation.
+1. Attempts at an instance are averaged, then seeds, so each task counts once. The figure is the one the family's paper ranks
+   by.
+2. Main figures use graded pairs. Beside them are the worst and the best case: each missing or ungraded episode is counted as 0
+   for one side and 1 for the other.
+3. The test is McNemar's exact test if every task is one pair of successes and failures, otherwise the sign-flip permutation
+   test.
 
-Two players on the same tasks: intervals and tests of one difference a task; numpy and scipy only.
+Intervals and tests of one difference per task use numpy and scipy only:
 
-1. The interval of the mean difference is t at T - 1 degrees over task differences, which is the task-clustered interval of a
-   paired comparison (Miller 2024). Where all differences are equal there is no spread to measure: then the share of tasks that
-   may differ otherwise is bounded by Clopper and Pearson's none of T.
-2. The p value is of the sign-flip permutation test: were neither better, each task's difference might as well have had the
-   other sign. All sign patterns are tried while there are at most 8,192 of them, else 9,999 are drawn with a fixed seed.
-3. Holm's method keeps the error of a whole family of tests at alpha; p values are printed after it.
+1. The interval of the mean difference is t at T - 1 degrees of freedom over task differences, which is the task-clustered
+   interval of a paired comparison (Miller 2024). If all differences are equal, there is no spread to estimate; the interval
+   then bounds the share of tasks that may differ by Clopper and Pearson's limit for 0 of T.
+2. The p value is that of the sign-flip permutation test: if neither side were better, each task's difference could equally have
+   the other sign. All sign patterns are enumerated up to 8,192 of them; beyond that, 9,999 are drawn with a fixed seed.
+3. Holm's method keeps the family-wise error at alpha; p values are printed after the adjustment.
 
-What must be equal for two runs to be compared: the tasks' digests, the seeds, the edition's key, options, budget, texts. A
-difference that is the very question (`--across options`) may be allowed; digests, seeds and keys never, since then the two did
-not play the same instances.
+Two runs are comparable if the tasks' digests, the seeds, the edition's key, options, budget and texts are equal. A difference
+that is itself the question (`--across options`) may be allowed, but never one of digests, seeds or keys, because then the two
+sides did not play the same instances.
 
-A comparison as tables: one row a family, the tasks that differ most, categories and labels side by side.
+The tables have one row per family, the tasks that differ most, and categories and labels side by side.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ METHOD = (
 
 
 def paired_interval(differences: Sequence[float]) -> Interval | None:
-    """The 95 % interval of a mean difference, one value in -1..1 a task; None for fewer than two tasks."""
+    """Return the 95 % interval of a mean difference, from one value in -1..1 per task; None for fewer than two tasks."""
     if len(differences) < 2:
         return None
     if max(differences) - min(differences) > 1e-12:
@@ -61,7 +63,7 @@ def paired_interval(differences: Sequence[float]) -> Interval | None:
 
 
 def sign_flip(differences: Sequence[float], shift: float = 0.0) -> float | None:
-    """The two-sided p of the sign-flip test that the mean difference is `shift`; None for fewer than two tasks."""
+    """Return the two-sided p of the sign-flip test that the mean difference is `shift`; None for fewer than two tasks."""
     if len(differences) < 2:
         return None
     moved = np.array([value - shift for value in differences if abs(value - shift) > 1e-12])
@@ -77,7 +79,7 @@ def sign_flip(differences: Sequence[float], shift: float = 0.0) -> float | None:
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:
-    """Holm's adjusted p of each p among these; None for None."""
+    """Return the p values adjusted by Holm's method; None stays None."""
     order = sorted((place for place, p in enumerate(ps) if p is not None), key=lambda place: ps[place] or 0.0)
     adjusted: list[float | None] = [None] * len(ps)
     highest = 0.0
@@ -88,7 +90,7 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
 
 
 def seen(differences: Sequence[float]) -> float | None:
-    """The true difference that these tasks would have shown four times of five, from the spread they had; None for too few."""
+    """Return the true difference that these tasks detect with 80 % power, given their spread; None for fewer than two tasks."""
     tasks = len(differences)
     if tasks < 2:
         return None
@@ -97,7 +99,7 @@ def seen(differences: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True)
 class TaskPair:
-    """One task that both played."""
+    """A task that both sides played."""
 
     task: str
     first: float
@@ -106,13 +108,13 @@ class TaskPair:
 
     @property
     def difference(self) -> float:
-        """B minus A."""
+        """Difference B minus A."""
         return self.second - self.first
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two set-ups in one family; `first` is A, `second` is B."""
+    """Comparison of two set-ups in one family; `first` is A, `second` is B."""
 
     family: str
     headline: Headline
@@ -120,82 +122,82 @@ class Comparison:
     second: Group
     tasks: tuple[TaskPair, ...]
     pairs: int
-    """Instances (task, seed) that both have a graded attempt at."""
+    """Instances (task, seed) at which both sides have a graded attempt."""
 
     missing: int
-    """Planned instances that they do not both have."""
+    """Planned instances at which at least one side has no graded attempt."""
 
     max_drop: float
-    """How much worse B may be, in 0..1."""
+    """Allowed drop of B below A, in 0..1."""
 
     adjusted: float | None = None
-    """The p of `p_worse`, by Holm's method over all families."""
+    """The p value `p_worse`, adjusted by Holm's method over all families."""
 
     @property
     def differences(self) -> list[float]:
-        """B minus A, one a task."""
+        """Differences B minus A, one per task."""
         return [pair.difference for pair in self.tasks]
 
     @property
     def mean(self) -> float | None:
-        """B minus A."""
+        """Mean difference B minus A, or None without common tasks."""
         return fmean(self.differences) if self.tasks else None
 
     @property
     def interval(self) -> Interval | None:
-        """Of the mean difference."""
+        """The 95 % interval of the mean difference."""
         return paired_interval(self.differences)
 
     @property
     def is_binary(self) -> bool:
-        """Whether each task is one pair of successes and failures."""
+        """True if each task is one pair of successes and failures."""
         return self.pairs == len(self.tasks) and all({pair.first, pair.second} <= {0.0, 1.0} for pair in self.tasks)
 
     @property
     def p(self) -> float | None:
-        """Two-sided, that neither is better."""
+        """Two-sided p value of the hypothesis that neither side is better."""
         if self.is_binary and len(self.tasks) > 1:
             return exact_paired(self.differences.count(-1.0), self.differences.count(1.0))
         return sign_flip(self.differences)
 
     @property
     def p_worse(self) -> float | None:
-        """That B is just as much worse as it may be; two-sided, so a drop counts at half of alpha."""
+        """Two-sided p value of the hypothesis that B is worse by exactly `max_drop`; a drop counts at half of alpha."""
         return self.p if not self.max_drop else sign_flip(self.differences, -self.max_drop)
 
     @property
     def is_worse(self) -> bool:
-        """Whether B is worse than allowed, beyond chance."""
+        """True if B is worse than allowed, and significantly so."""
         return (self.mean or 0.0) < -self.max_drop and self.adjusted is not None and self.adjusted < 0.05
 
     @property
     def may_be_worse(self) -> bool:
-        """Whether a larger drop than allowed is not ruled out."""
+        """True if the interval does not rule out a larger drop than allowed."""
         return self.interval is None or self.interval[0] < -self.max_drop
 
     @property
     def sees(self) -> float | None:
-        """The true difference that these tasks would have shown four times of five."""
+        """The true difference that these tasks detect with a power of 80 %."""
         return seen(self.differences)
 
     @property
     def is_partial(self) -> bool:
-        """Whether something is missing or ungraded on either side."""
+        """True if an episode is missing or ungraded on either side."""
         return bool(self.missing or self.first.ungraded or self.second.ungraded)
 
     @property
     def k(self) -> int:
-        """Attempts that both planned."""
+        """Number of attempts that both sides planned."""
         return min(self.first.attempts, self.second.attempts)
 
     def reliability(self, group: Group) -> float | None:
-        """pass^k of one side over the instances that both have."""
+        """Return pass^k of one side over the instances that both have."""
         both = self.first.cells.keys() & self.second.cells.keys()
         return pass_k([cell for key, cell in group.cells.items() if key in both], self.k)
 
     @property
     def worst(self) -> tuple[float, float]:
-        """B minus A where all that is missing or ungraded went against B, and where it went against A."""
+        """B minus A if every missing or ungraded episode counted against B, and if every one counted against A."""
         return (
             _filled(self.second, self.headline, self._cells, 0.0) - _filled(self.first, self.headline, self._cells, 1.0),
             _filled(self.second, self.headline, self._cells, 1.0) - _filled(self.first, self.headline, self._cells, 0.0),
@@ -207,7 +209,7 @@ class Comparison:
 
 
 def compared(family: str, first: Group, second: Group, max_drop: float) -> Comparison:
-    """One family of two sides."""
+    """Return the comparison of two groups in one family."""
     headline = headline_of(family)
     ours, theirs = cell_means(first.graded, headline), cell_means(second.graded, headline)
     by_task: dict[str, list[Cell]] = {}
@@ -223,19 +225,19 @@ def compared(family: str, first: Group, second: Group, max_drop: float) -> Compa
 
 
 def with_holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """These with their p adjusted for there being so many."""
+    """Return the comparisons with p values adjusted for their number."""
     adjusted = holm([one.p_worse for one in comparisons])
     return [replace(one, adjusted=p) for one, p in zip(comparisons, adjusted, strict=True)]
 
 
 def _planned(first: Group, second: Group) -> set[Cell]:
-    """Every instance that either planned or played."""
+    """Return every instance that either side planned or played."""
     planned = {(task, seed) for group in (first, second) for task in group.planned for seed in group.seeds}
     return planned | first.cells.keys() | second.cells.keys()
 
 
 def _filled(group: Group, headline: Headline, cells: set[Cell], fill: float) -> float:
-    """The mean over tasks where every attempt that is missing or ungraded is worth `fill`."""
+    """Return the mean over tasks if every missing or ungraded attempt is worth `fill`."""
     lost: dict[Cell, list[Result]] = {}
     for result in group.ungraded:
         lost.setdefault((result.task_id, result.seed), []).append(result)
@@ -253,14 +255,14 @@ _NAMED = 3
 
 
 class Differing(NamedTuple):
-    """One thing that two groups do not share."""
+    """A condition that differs between two groups."""
 
     name: str
     told: str
 
 
 def matched(first: Evidence, second: Evidence) -> list[tuple[Group, Group]]:
-    """The set-ups of one family, two by two; raises UsageError where it cannot be told which belongs to which."""
+    """Return the set-ups of one family in pairs. Raises UsageError if they cannot be matched unambiguously."""
     ours, theirs = first.played, second.played
     if len(ours) == len(theirs) == 1:
         return [(ours[0], theirs[0])]
@@ -276,7 +278,7 @@ def matched(first: Evidence, second: Evidence) -> list[tuple[Group, Group]]:
 
 
 def check(first: Evidence, second: Evidence, pairs: Sequence[tuple[Group, Group]], across: Collection[str]) -> list[Differing]:
-    """Return what differs although it is allowed to; raises UsageError, exit 2, that names everything that may not."""
+    """Return the differences that `across` allows. Raises UsageError (exit 2) that names every other difference."""
     for name in across:
         if name not in ACROSS:
             raise UsageError(f"--across takes {', '.join(ACROSS)}, not {name!r}")
@@ -321,14 +323,14 @@ def _seeds(group: Group) -> str:
 
 
 def _conditions(evidence: Evidence, group: Group) -> tuple[list[str], list[str]]:
-    """Options and budgets that are not the default; all episodes of a group share them."""
+    """Return the options and budgets that are not the default; all episodes of a group share them."""
     results = [*group.graded, *group.ungraded]
     conditions = Conditions(group.plans[0], evidence.registry, results)
     return conditions.options(results[0]), conditions.budgets()
 
 
 def verdict(one: Comparison) -> str:
-    """One family in a few words."""
+    """Return the result of one family in a few words."""
     if one.mean is None:
         return "nothing in common"
     if one.is_worse:
@@ -385,7 +387,7 @@ _MEANT = (
 
 
 def tables(comparisons: Sequence[Comparison], *, every_task: bool) -> list[Table]:
-    """All of them; of the tasks only those that differ most, unless `every_task`."""
+    """Return all tables; the table of tasks has only those that differ most, unless `every_task`."""
     notes = (METHOD, _MEANT, *_caveats(comparisons))
     differing = [(one, pair) for one in comparisons for pair in one.tasks if every_task or abs(pair.difference) > 1e-12]
     differing.sort(key=lambda item: (-abs(item[1].difference), item[1].task))
@@ -407,7 +409,7 @@ def tables(comparisons: Sequence[Comparison], *, every_task: bool) -> list[Table
 
 
 def _caveats(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    """Yield what ended the ungraded episodes of each side, and that its set-up was at fault."""
+    """Yield the causes of the ungraded episodes of each side, and the caveat if its set-up was at fault."""
     for one in comparisons:
         for side, group in (("A", one.first), ("B", one.second)):
             if group.ungraded:
@@ -417,7 +419,7 @@ def _caveats(comparisons: Sequence[Comparison]) -> Iterator[str]:
 
 
 def _categories(one: Comparison) -> Iterator[Row]:
-    """The strata of a family, where it has more than one."""
+    """Yield a row for each category of a family that has more than one."""
     category = {result.task_id: result.category for group in (one.first, one.second) for result in group.graded}
     names = list(dict.fromkeys(category.get(pair.task) for pair in one.tasks))
     for name in names if len(names) > 1 else ():

@@ -1,12 +1,12 @@
-"""Where the noise of a figure comes from - tasks, seeds, attempts - and what more of each would buy.
+"""Variance components of a figure - tasks, seeds, attempts - and how much more of each would reduce its error.
 
-1. Nested analysis of variance: attempts in seeds in tasks, by the method of moments, also for uneven cells (Searle 1992). A
-   component below 0 is 0. What was played once cannot be split: with k = 1 attempts stand under seeds, with one seed seeds
-   stand under tasks.
+1. Nested analysis of variance: attempts in seeds in tasks, by the method of moments, also for unbalanced cells (Searle 1992). A
+   component below 0 is set to 0. Components without repetition cannot be separated: with k = 1 attempts are part of seeds,
+   with one seed seeds are part of tasks.
 2. The variance of a mean is tasks / T + seeds / (T S) + attempts / (T S k). With n more episodes, T grows by n / (S k), S by
-   n / (T k), k by n / (T S); the row names the one that leaves the smallest standard error. For a paired difference the
-   components are those of two players' differences, and an episode costs what both cost.
-3. Dollars are those recorded: 100 of them buy 100 / (mean cost of an episode) episodes. Where no cost is recorded, n is 100.
+   n / (T k), k by n / (T S); the row names the option that gives the smallest standard error. For a paired difference the
+   components are those of two players' differences, and an episode costs the sum of both.
+3. Dollars are recorded costs: 100 of them buy 100 / (mean cost of an episode) episodes. Without recorded costs, n is 100.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harness.report.evidence import Evidence, Group
 from harness.report.table import Column, Row, Table, Value, titled
 
 Nested = Mapping[str, Sequence[Sequence[float]]]
-"""For each task its seeds, for each seed its attempts."""
+"""For each task its seeds, and for each seed its attempts."""
 
 BUDGET_USD, BUDGET_EPISODES = 100.0, 100
 _MOST_PAIRS = 6
@@ -45,41 +45,41 @@ _NOTES = (
     "a component is - where nothing was repeated: --k 2 splits off attempts, --seeds 0-1 seeds",
 )
 NEEDED = ("two tasks, with two graded attempts at one of them", "harness run ... --k 2, or --seeds 0-1, with two tasks or more")
-"""What the table lacks where it is empty, and what to run: one task says nothing of how tasks differ."""
+"""Requirement of the table and the command that meets it; a single task has no variance between tasks."""
 
 
 @dataclass(frozen=True)
 class Components:
-    """Variances of one value, and how it was sampled."""
+    """Variance components of one value, and the sizes of its sample."""
 
     tasks: float
     seeds: float | None
-    """None where there is one seed a task: it stands under tasks then."""
+    """None if each task has one seed; the component is then part of `tasks`."""
 
     attempts: float | None
-    """None where there is one attempt a seed: it stands under seeds, or under tasks."""
+    """None if each seed has one attempt; the component is then part of `seeds` or `tasks`."""
 
     n_tasks: int
     n_seeds: float
-    """A task, on average."""
+    """Mean number of seeds per task."""
 
     k: float
-    """A seed, on average."""
+    """Mean number of attempts per seed."""
 
     def error(self, tasks: float, seeds: float, k: float) -> float:
-        """The standard error of the mean for so many tasks, seeds a task, attempts a seed."""
+        """Return the standard error of the mean for these numbers of tasks, seeds per task and attempts per seed."""
         inside = (self.seeds or 0.0) / seeds + (self.attempts or 0.0) / (seeds * k)
         return math.sqrt((self.tasks + inside) / tasks)
 
     @property
     def now(self) -> float:
-        """The standard error as it is."""
+        """The standard error of the current sample."""
         return self.error(self.n_tasks, self.n_seeds, self.k)
 
     def bought(self, episodes: float, exist: int | None = None) -> dict[str, float]:
-        """The standard error after so many more episodes, by what they are.
+        """Return the standard error after this many more episodes, by what they are spent on.
 
-        What was never repeated is left out, and so are tasks where all that `exist` are played.
+        Components without repetition are left out, and so are tasks if all of the `exist` tasks are played.
         """
         tasks, seeds, k = self.n_tasks, self.n_seeds, self.k
         options: dict[str, float] = {}
@@ -93,7 +93,7 @@ class Components:
 
 
 def split(values: Nested) -> Components | None:
-    """The components of values nested in seeds and tasks; None for fewer than two tasks."""
+    """Return the variance components of values nested in seeds and tasks; None for fewer than two tasks."""
     cells = [[list(map(float, seed)) for seed in seeds if seed] for seeds in values.values()]
     cells = [seeds for seeds in cells if seeds]
     tasks, n_seeds, n = len(cells), sum(map(len, cells)), sum(len(seed) for seeds in cells for seed in seeds)
@@ -122,7 +122,7 @@ def split(values: Nested) -> Components | None:
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - what a paper printed cannot be split
-    """One table: each row's mean, then differences of two rows; none where nothing was repeated."""
+    """Return one table with each row's mean, then differences of two rows; none if nothing was repeated."""
     headline = headline_of(evidence.family)
     groups = [group for group in evidence.played if group.graded]
     exist = len(evidence.registry) or None
@@ -169,7 +169,7 @@ def _values(group: Group, headline: Headline) -> dict[str, list[list[float]]]:
 
 
 def _differences(first: Group, second: Group, headline: Headline) -> dict[str, list[list[float]]]:
-    """Attempts of two rows at one instance, paired in order: their differences vary as differences of attempts do."""
+    """Return differences of two rows' attempts at one instance, paired in order; they vary as differences of attempts do."""
     theirs = second.cells
     by_task: dict[str, list[list[float]]] = {}
     for cell, mine in first.cells.items():
@@ -179,6 +179,6 @@ def _differences(first: Group, second: Group, headline: Headline) -> dict[str, l
 
 
 def _cost(group: Group) -> float | None:
-    """Dollars an episode, over those that say so; None where none does, or nothing was paid."""
+    """Return the mean dollars per episode over episodes with a known cost; None if there are none or the mean is 0."""
     known = [result.cost_usd for result in group.graded if result.cost_usd is not None]
     return fmean(known) or None if known else None

@@ -1,6 +1,6 @@
-"""What a run with `--until` decided: who won, at which e-value, and after which share of its tasks.
+"""Decisions of runs with `--until`: the winner, the e-value, and the share of tasks played.
 
-The plain mean of such a run is shown with the reason not to quote it; what holds is the confidence sequence beside it.
+The plain mean of such a run is shown with the reason not to quote it; the valid result is the confidence sequence beside it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _METHOD = (
 
 
 def decisions(paths: Iterable[Path]) -> list[Decision]:
-    """The decisions of these runs' sweeps, each once; a path is the sweep, a part of it, or a folder of sweeps."""
+    """Return the decisions of these runs' sweeps, each once; a path is a sweep, a part of one, or a folder of sweeps."""
     folders = dict.fromkeys(
         folder.resolve() for path in paths for folder in (path, path.parent, *sorted(path.glob("*/until.json")))
     )
@@ -47,13 +47,13 @@ def decisions(paths: Iterable[Path]) -> list[Decision]:
 
 
 def tables(made: Sequence[Decision]) -> list[Table]:
-    """One table of these decisions; none without any."""
+    """Return one table of these decisions, or no table if there are none."""
     rows = tuple(row_of(_COLUMNS, one) for one in made)
     return [Table("until", "Decided early", _COLUMNS, rows, (_METHOD, BIASED))] if rows else []
 
 
 def sentence(decision: Decision) -> str:
-    """Return how it went, for the end of a run."""
+    """Return a summary of the decision for the end of a run."""
     until, played = decision.until, f"{len(decision.path)} of {len(decision.until.order)} tasks ({100 * decision.share:.0f} %)"
     if not decision.path:
         return f"nothing is decided: no task of {len(until.order)} is scored yet"

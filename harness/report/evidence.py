@@ -1,42 +1,42 @@
 """Runs as evidence for tables: reading, grouping by setup, completeness, power, and pass^k.
 
-What tables are made from: the episodes of one family, in one group for each setup, beside the registry's tasks.
+Tables are made from the episodes of one family, in one group per setup, beside the registry's tasks.
 
-1. Ungraded episodes stand apart: a failure of a provider or a runtime is no failure of the agent.
-2. So do retries: they play failures only, and may have been told something, so they are no first tries.
+1. Ungraded episodes are kept separate: a failure of a provider or a runtime is not a failure of the agent.
+2. Retries are kept separate too: they replay failures only and may have received a hint, so they are not first tries.
 
-Whether a row may be ranked: every task of the release, every planned seed, as many graded attempts as planned. The release is
-the pinned list of `harness.release`, whatever lies in the tasks folder of whoever reports. Where no run played a task of it - a
-family or a suite of one's own - what the registry holds stands in its place, or what all the runs together planned. Tasks
-beyond that make another suite, and a row on another suite is not ranked; tasks that somebody added stand in a table of their
-own (`Evidence.split`). A task that was played in another version is named.
+A row may be ranked if it has every task of the release, every planned seed, and as many graded attempts as planned. The release
+is the pinned list of `harness.release`, whatever the local tasks folder holds. If no run played a task of the release (as for a
+family or suite of one's own), the registry's tasks replace it, or else all tasks that the runs planned. A row with further
+tasks is on another suite and is not ranked; added tasks get a table of their own (`Evidence.split`). Tasks that were played in
+another version are named.
 
-What a plan can see: the smallest true difference between two models that it tells apart four times of five. For T tasks that
-both play, with n attempts each at every task (seeds times k): (t(1 - alpha/2) + t(power)) * sqrt((w^2 + 2 v / n) / T), t at T -
-1 degrees; w is the deviation of true differences over tasks, v the variance of attempts at one task (Miller 2024,
-arXiv:2411.00640). More attempts shrink the second term only: past some point a plan needs more tasks.
+The minimum detectable effect of a plan is the smallest true difference between two models that it detects with a power of 80 %.
+For T tasks that both play, with n attempts each at every task (seeds times k), it is
+(t(1 - alpha/2) + t(power)) * sqrt((w^2 + 2 v / n) / T), with t at T - 1 degrees of freedom; w is the deviation of true
+differences over tasks, v the variance of attempts at one task (Miller 2024, arXiv:2411.00640). More attempts shrink the second
+term only, so past some point a plan needs more tasks.
 
-pass^k of a group: the share of instances at which all of k attempts succeed; trust is this, and not the mean. It is unbiased
-where more than k attempts were graded: C(c, k) / C(n, k) for each (task, seed), averaged over those with n >= k.
+pass^k of a group is the share of instances at which all of k attempts succeed. It measures reliability, which the mean does
+not. It is unbiased if more than k attempts were graded: C(c, k) / C(n, k) for each (task, seed), averaged over those with
+n >= k.
 
-Who played, and under which conditions: what two episodes must share to share a row of a table.
+A setup is the player and the conditions that two episodes must share to be in the same row of a table.
 
-1. A condition is whatever is not the default: the interface of a model, who else holds seats of a game, options of the world
-   (tiers, mutations, handles, mitigations), sampling parameters, budgets, the edition, texts in the place of ours or after
-   them. Episodes under other conditions are never averaged, so a mixed table never shares a row with one that the same players
-   hold alone, nor an adversarial one with its base.
-2. The fine print - model id, prompt - also separates, but is shown only where names would read the same without it. Where a
-   model was asked does not separate: an address may change between two runs, and what answers there is what its id names.
-3. Seats of games are asked in one way only, so a game's rows name no interface and no protocol.
-4. Who played is what the plan says: an episode whose sandbox never opened does not know its model, and is the model's still.
+1. A condition is everything that is not the default: the interface of a model, the other players of a game, options of the
+   world (tiers, mutations, handles, mitigations), sampling parameters, budgets, the edition, and replaced or appended texts.
+   Episodes under different conditions are never averaged: a mixed table never shares a row with a table of identical players,
+   nor an adversarial one with its base.
+2. The model id and the prompt also separate rows, but are shown only if the names would be equal without them. The address of
+   a model does not separate rows: it may change between two runs, and the id names the model that answers there.
+3. Seats of games have one interface and one protocol, so rows of a game do not name them.
+4. The player is taken from the plan: an episode whose sandbox never opened does not record its model, but still belongs to it.
 
-Reads run folders: the frozen plan, and every finished episode. A folder that holds run folders stands for all of them, and so
-does one that holds folders of sweeps. A run may be packed.
+Reading run folders yields the frozen plan and every finished episode. A folder of run folders stands for all of them, and so
+does a folder of sweeps. A run may be packed. An unreadable file is an error that names it, unless the caller collects damaged
+episodes: a report that skipped an episode silently would be wrong.
 
-What cannot be read is an error that names the file, unless whoever asks takes the damaged ones: a report that passes over an
-episode in silence would be a wrong report.
-
-A family's tables by name: which were asked for, which have something to say, and what an empty one lacks.
+Tables of a family are selected by name; an empty table that was requested is an error that says what it needs.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ from worlds.core.manifest import STANDARD
 
 @dataclass(frozen=True)
 class Run:
-    """One run: its folder, its plan, and its episodes by path, kept (`harness.kept`)."""
+    """A run: its folder, its plan, and its compact results by path (`harness.kept`)."""
 
     path: Path
     planned: Planned
@@ -77,19 +77,19 @@ class Run:
 
 
 def read_runs(paths: Sequence[Path], damaged: list[HarnessError] | None = None) -> list[Run]:
-    """The runs in these folders, each once; raises UsageError for a folder without runs and a file that does not read.
+    """Return the runs in these folders, each once. Raises UsageError for a folder without runs and for an unreadable file.
 
-    An episode that does not read is told in `damaged`, where that is given, and left out.
+    If `damaged` is given, unreadable episodes are appended to it and left out.
     """
     return [Run(path, planned, tuple(kept(RunFolder(path).results(damaged)))) for path, planned in planned_runs(paths)]
 
 
 @contextmanager
 def naming_misfits(runs: Sequence[Run]) -> Iterator[None]:
-    """Make tables of these runs; raises UsageError for the result at fault where the tables cannot be made of its measures.
+    """Re-raise an error of making tables as UsageError that names the result with invalid measures, if there is one.
 
-    Only then are measures held against their family's schema: to do so of a hundred thousand episodes takes longer than to
-    read them.
+    Measures are checked against their family's schema only after an error, because checking 100,000 results takes longer than
+    reading them.
     """
     try:
         yield
@@ -102,7 +102,7 @@ def naming_misfits(runs: Sequence[Run]) -> Iterator[None]:
 
 
 def planned_runs(paths: Sequence[Path]) -> list[tuple[Path, Planned]]:
-    """The folders and plans of the runs in these folders, each once, without their episodes; raises as `read_runs` does."""
+    """Return folders and plans of the runs in these folders, each once, without episodes; raises like `read_runs`."""
     folders = dict.fromkeys(folder.resolve() for path in paths for folder in _folders(path))
     return [(folder, _planned(folder)) for folder in folders]
 
@@ -122,10 +122,10 @@ def _planned(folder: Path) -> Planned:
 
 
 _SAMPLING = {"temperature": 0.0}
-"""The parameters that a model is asked with unless flags say otherwise."""
+"""Default sampling parameters of a model."""
 
 _PROTOCOL = "tools"
-"""How a model calls tools unless a flag says otherwise; its interface is always said."""
+"""Default protocol of tool calls, which rows do not name; they always name the interface."""
 
 _SEATS = "seats"
 """The interface of a result whose agent held seats of a game."""
@@ -138,14 +138,14 @@ class Setup:
     agent: str
     model: str | None
     how: tuple[str, ...]
-    """Interface and conditions, as people read them."""
+    """Interface and conditions, as shown to readers."""
 
     fine: tuple[str, ...]
-    """The fine print."""
+    """Model id and prompt digest, shown only to tell equal names apart."""
 
 
 class Conditions:
-    """What of one run's plan and results is not the default."""
+    """Settings of one run's plan and results that are not the default."""
 
     def __init__(self, planned: Planned, registry: Mapping[str, Task], results: Sequence[Result] = ()) -> None:
         self.planned = planned
@@ -156,7 +156,7 @@ class Conditions:
         self._is_game = any(task.is_seated for task in known) or any(result.interface == _SEATS for result in results)
 
     def setup(self, result: Result) -> Setup:
-        """The setup that an episode belongs to."""
+        """Return the setup of an episode."""
         # a run has ten thousand episodes and a handful of these
         told = (result.agent, result.key_digest, result.templates, json.dumps(result.options, sort_keys=True))
         if told not in self._known:
@@ -184,7 +184,7 @@ class Conditions:
         return [*words, *(_said(name, value) for name, value in sorted(asked.items()) if _SAMPLING.get(name) != value)]
 
     def _line_up(self) -> list[str]:
-        """Return who holds seats beside whom the row is named for, and which seats are told more than their rules."""
+        """Return the players of the other seats, and the seats whose prompt has a variant."""
         agent = self.planned.agent
         # people are a kind of player: what they want to be called makes no other set-up
         seats = [f"seat {one.seat}={_called(one)}" for one in agent.seats]
@@ -194,17 +194,17 @@ class Conditions:
         return [*(_members(agent.team) if agent.team else []), *seats, *rotating, *varied]
 
     def options(self, result: Result) -> list[str]:
-        """The options of an episode's world that are not the default, as people read them."""
+        """Return the options of an episode's world that are not the default, formatted for readers."""
         return [_said(name, value) for name, value in sorted(result.options.items()) if not self._is_default(name, value)]
 
     def _is_default(self, name: str, value: Any) -> bool:
-        """Return whether an option was set to what it is anyway, in every task of the run that has a say."""
+        """Return True if the option has its default value in every known task of the run."""
         if name in STANDARD:
             return bool(STANDARD[name] == value)
         return bool(self._defaults) and all(name in known and known[name] == value for known in self._defaults)
 
     def budgets(self) -> list[str]:
-        """The budgets that are not the default, as people read them."""
+        """Return the budgets that are not the default, formatted for readers."""
         # what is meant where nobody said anything may have been said, and is so in the plans of older versions
         usual = asdict(Budget(wall_s=Budget().seconds(game=self._is_game)))
         told = asdict(self.planned.budget)
@@ -216,7 +216,7 @@ def _called(seat: SeatSpec) -> str:
 
 
 def _members(team: PlannedTeam) -> list[str]:
-    """A team's members, whatever the order in which they were named; its line-ups are balanced, so they are no condition."""
+    """Return a team's members regardless of their order; its line-ups are balanced, so they are not a condition."""
     names = [one.name for one in team.members]
     guest = names.pop() if team.entrant else None
     where = "" if team.entrant_seat is None else f" at seat {team.entrant_seat}"
@@ -248,7 +248,7 @@ class Group:
 
     entry: ModelEntry | None
     plans: list[Planned] = field(default_factory=list)
-    """Of its runs, retries left out."""
+    """Plans of its runs, without retries."""
 
     graded: list[Result] = field(default_factory=list)
     ungraded: list[Result] = field(default_factory=list)
@@ -282,34 +282,34 @@ class Group:
 
     @property
     def addresses(self) -> list[str]:
-        """Where its model was asked, of its runs that say so."""
+        """Base URLs of the model, from the runs that record one."""
         return list(dict.fromkeys(plan.agent.api_base for plan in self.plans if plan.agent.api_base))
 
     @property
     def planned(self) -> dict[str, str]:
-        """Task and digest, as planned."""
+        """Digest of each planned task."""
         return {task: digest for plan in self.plans for task, digest in plan.tasks.items()}
 
     @property
     def seeds(self) -> set[int]:
-        """The seeds that were planned."""
+        """The planned seeds."""
         return {seed for plan in self.plans for seed in plan.seeds}
 
     @property
     def attempts(self) -> int:
-        """Attempts at each instance, as planned."""
+        """Planned attempts at each instance."""
         return max((plan.attempts for plan in self.plans), default=1)
 
     @property
     def temperature(self) -> float | str | None:
-        """What the model was run at: a number, `default` where none was sent, `mixed`; None where no model was graded."""
+        """Sampling temperature: a number, `default` if none was sent, or `mixed`; None if no model was graded."""
         if self.setup.model is None or not self.graded:
             return None
         (only, *more) = {result.parameters.get("effective", {}).get("temperature") for result in self.graded}
         return "mixed" if more else "default" if only is None else float(only)
 
     def only(self, tasks: Collection[str]) -> Group:
-        """This group on these tasks, as if no other had been planned."""
+        """Return this group restricted to these tasks, as if no others had been planned."""
         graded, ungraded, retries = (
             [result for result in shelf if result.task_id in tasks] for shelf in (self.graded, self.ungraded, self.retries)
         )
@@ -320,23 +320,23 @@ class Group:
 
 @dataclass(frozen=True)
 class Breadth:
-    """How far a report reaches beyond what these runs played."""
+    """Additional rows of a report beyond the tasks and models of its runs."""
 
     every_task: bool = False
-    """Rows also of tasks that nobody here played."""
+    """Include rows of tasks that no run played."""
 
     every_published: bool = False
-    """Published rows also of models that nobody here ran."""
+    """Include published rows of models that no run played."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The groups of one family, and what its registry holds."""
+    """The groups of one family, and its tasks in the registry."""
 
     family: str
     groups: tuple[Group, ...]
     registry: Mapping[str, Task]
-    """The family's tasks, by id; empty where there is no registry here."""
+    """The family's tasks by id; empty without a registry."""
 
     breadth: Breadth = Breadth()
 
@@ -347,26 +347,29 @@ class Evidence:
 
     @property
     def tasks(self) -> list[str]:
-        """The tasks that were planned or played, those of the registry first and in its order; all of them where asked."""
+        """Planned or played tasks, those of the registry first and in its order; with `every_task`, all of the registry."""
         known = dict.fromkeys(task for group in self.groups for task in (*group.planned, *group.tasks))
         listed = [task for task in self.registry if task in known or self.breadth.every_task]
         return list(dict.fromkeys((*listed, *known)))
 
     def shows(self, printed: str) -> bool:
-        """Whether numbers of a model, by its name in its paper, belong beside ours: it was run here, or all are asked for."""
+        """Return True if the published numbers of the model that a paper calls `printed` are shown beside ours.
+
+        They are shown if the model was run, or if all published rows are requested.
+        """
         return self.breadth.every_published or any(
             group.entry is not None and group.entry.printed.get(self.family) == printed for group in self.groups
         )
 
     def only(self, tasks: Collection[str]) -> Evidence:
-        """Return what there is of these tasks alone."""
+        """Return the evidence restricted to these tasks."""
         registry = {name: task for name, task in self.registry.items() if name in tasks}
         return replace(self, groups=tuple(group.only(tasks) for group in self.groups), registry=registry)
 
     def split(self, suite: Collection[str]) -> tuple[Evidence, Evidence]:
-        """Return what there is of a family's own suite, and apart from it of tasks that somebody added.
+        """Return the evidence of a family's own suite, and separately that of added tasks.
 
-        Where no run is of the suite, what was played is a suite of its own, and nothing stands apart.
+        If no run is on the suite, everything is returned as the suite, and the second part is empty.
         """
         if not any(task in suite for group in self.groups for task in (*group.planned, *group.tasks)):
             return self, self.only(())
@@ -374,7 +377,7 @@ class Evidence:
 
 
 def gather(runs: Sequence[Run], family: str, tasks: Sequence[Task], breadth: Breadth = Breadth()) -> Evidence:
-    """The evidence of one family in these runs, beside the registry's `tasks`."""
+    """Return the evidence of one family in these runs, beside the registry's `tasks`."""
     registry = {task.task_id: task for task in tasks if task.family == family}
     groups: dict[Setup, Group] = {}
     for run in runs:
@@ -398,7 +401,7 @@ def _shelf(group: Group, result: Result) -> list[Result]:
 
 
 def _of_family(run: Run, family: str, tasks: Sequence[Task]) -> Planned:
-    """The plan without what is known to be of another family; a task that nobody knows was planned, and is missing."""
+    """Return the plan without tasks known to be of another family; unknown tasks stay planned and count as missing."""
     other = {task.task_id for task in tasks if task.family != family}
     other |= {result.task_id for result in run.results if result.family != family}
     mine = {task: digest for task, digest in run.planned.tasks.items() if task not in other}
@@ -406,7 +409,7 @@ def _of_family(run: Run, family: str, tasks: Sequence[Task]) -> Planned:
 
 
 def _name(groups: Sequence[Group]) -> None:
-    """Name each group by model or agent and conditions, and by the fine print where that is not enough."""
+    """Name each group by model or agent and conditions, and add model id and prompt if names would be equal."""
     for group in groups:
         how = ", ".join(group.setup.how)
         group.name = f"{group.title} ({how})" if how else group.title
@@ -418,33 +421,33 @@ def _name(groups: Sequence[Group]) -> None:
 
 @dataclass(frozen=True)
 class Status:
-    """How much of the family a group has covered."""
+    """Coverage of a family by a group."""
 
     done: int
     """Tasks with all their attempts."""
 
     wanted: int
     others: int
-    """Tasks that the family does not have."""
+    """Tasks that do not belong to the family."""
 
     changed: tuple[str, ...]
-    """Tasks that were played with another digest than the release, or the registry, has."""
+    """Tasks played with another digest than that of the release or the registry."""
 
     @property
     def complete(self) -> bool:
-        """Whether the row may be ranked."""
+        """True if the row may be ranked."""
         return self.done == self.wanted and not self.others
 
     @property
     def text(self) -> str:
-        """`complete`, or how far it got."""
+        """`complete`, or the progress in tasks."""
         if self.complete:
             return "complete"
         return f"{self.done} of {self.wanted} tasks" + (f" and {self.others} other" if self.others else "")
 
 
 def status(group: Group, evidence: Evidence) -> Status:
-    """Return how much of the family a group has covered."""
+    """Return the coverage of the family by a group."""
     digests = wanted_tasks(evidence)
     wanted = set(digests)
     cells, seeds = group.cells, group.seeds
@@ -455,7 +458,7 @@ def status(group: Group, evidence: Evidence) -> Status:
 
 
 def wanted_tasks(evidence: Evidence) -> Mapping[str, str]:
-    """The tasks that complete means, with their digests; "" for the digest of a task that is only known by its runs."""
+    """Return the tasks of a complete row with their digests; the digest is "" for a task known only from runs."""
     played = {task for one in evidence.groups for task in (*one.planned, *one.tasks)}
     pinned = pinned_tasks(evidence.family)
     if played & set(pinned):
@@ -466,15 +469,16 @@ def wanted_tasks(evidence: Evidence) -> Mapping[str, str]:
 
 
 BETWEEN, WITHIN = 0.15, 0.15
-"""Assumed where nothing is measured: the deviation of true differences over tasks, the variance of attempts at one task."""
+"""Assumed without measurements: the deviation of true differences over tasks, and the variance of attempts at one task."""
 
 
 def mde(
     tasks: int, attempts: int, *, power: float = 0.8, alpha: float = 0.05, between: float = BETWEEN, within: float = WITHIN
 ) -> float | None:
-    """The difference that such a plan sees, in 0..1; `attempts` are seeds times k at each task. None for fewer than two tasks.
+    """Return the minimum detectable difference of a plan, in 0..1; None for fewer than two tasks.
 
-    Pass the tasks and attempts of the run at hand, never those of the registry. More than 1 means that it can see nothing.
+    `attempts` are seeds times k at each task. Pass the tasks and attempts of the run at hand, never those of the registry. A
+    value above 1 means that the plan cannot detect any difference.
     """
     if tasks < 2:
         return None
@@ -483,7 +487,7 @@ def mde(
 
 
 def mde_words(tasks: int, attempts: int) -> str:
-    """A sentence for a person: what this plan can see."""
+    """Return a sentence about the difference that this plan can detect."""
     seen = mde(tasks, attempts)
     near = "any two models" if seen is None or seen >= 1 else f"models that differ by less than about {100 * seen:.0f} points"
     one = "task x" if tasks == 1 else "tasks x"
@@ -491,28 +495,28 @@ def mde_words(tasks: int, attempts: int) -> str:
 
 
 def plan_words(groups: Sequence[Group]) -> list[str]:
-    """A sentence for each number of attempts among the rows that planned most tasks: what these plans can see."""
+    """Return a sentence on detectable differences per number of attempts among the rows that planned most tasks."""
     most = max((len(group.planned) for group in groups), default=0)
     widest = {max(1, len(group.seeds)) * group.attempts for group in groups if len(group.planned) == most}
     return [mde_words(most, attempts) for attempts in sorted(widest)]
 
 
 def pass_k(cells: Iterable[Sequence[Result]], k: int) -> float | None:
-    """pass^k over the instances that have k graded attempts; None where none has."""
+    """Return pass^k over the instances that have k graded attempts; None if there are none."""
     counted = [(sum(result.success for result in cell), len(cell)) for cell in cells if len(cell) >= k]
     return sum(pass_hat(passed, n, k) for passed, n in counted) / len(counted) if counted else None
 
 
 def reliability(group: Group) -> float | None:
-    """pass^k of a group at the k that was planned."""
+    """Return pass^k of a group at the planned k."""
     return pass_k(group.cells.values(), group.attempts)
 
 
 class Maker(Protocol):
-    """What makes a table, or several that belong together; nothing where the runs hold nothing for it."""
+    """A function that makes related tables; it returns none if the runs have no data for them."""
 
     def __call__(self, evidence: Evidence, *, published: bool) -> list[Table]:
-        """The tables, with the paper's numbers beside ours where asked."""
+        """Return the tables, with the paper's numbers beside ours if `published`."""
         ...
 
 
@@ -520,20 +524,20 @@ ALL = "all"
 """The name that stands for every table."""
 
 Needs = Mapping[str, tuple[str, str]]
-"""Table -> what it lacks where it is empty, and the command that makes it."""
+"""For each table, what it needs and the command that provides it."""
 
 
 def by_name(tables: Mapping[str, tuple[Maker, ...]], wanted: Sequence[str]) -> dict[str, tuple[Maker, ...]]:
-    """Return the tables that are made only where they are named: all of them, to be listed, unless `all` is wanted."""
+    """Return the tables made only when named: the wanted ones, or all of them if names without `all` are wanted."""
     return {name: makers for name, makers in tables.items() if name in wanted or (wanted and ALL not in wanted)}
 
 
 def make(
     tables: Mapping[str, tuple[Maker, ...]], needs: Needs, evidence: Evidence, wanted: Sequence[str], *, published: bool
 ) -> list[Table]:
-    """The wanted tables; all that have something to say where none are named, or `all`.
+    """Return the wanted tables; if none are named, or `all` is, every table that is not empty.
 
-    Raises UsageError for a table of no such name, and for a named one that is empty.
+    Raises UsageError for an unknown table, and for a named one that is empty.
     """
     wanted = [] if ALL in wanted else wanted
     for name in wanted:
@@ -549,7 +553,7 @@ def make(
 
 
 def empty(name: str, need: tuple[str, str], played: Sequence[Group]) -> UsageError:
-    """Return what to say of a table that was asked for and is empty; where nothing is graded, what ended the episodes."""
+    """Return the error for a requested table that is empty; if nothing is graded, it names the causes."""
     (lacking, hint), lost = need, [result for group in played for result in group.ungraded]
     why = f"the table {name} needs {lacking}, and these runs have none"
     if lost and not any(group.graded for group in played):
@@ -559,7 +563,7 @@ def empty(name: str, need: tuple[str, str], played: Sequence[Group]) -> UsageErr
 
 
 def _with_addresses(made: Sequence[Table], evidence: Evidence) -> list[Table]:
-    """The tables, with a note under the first of where models were asked: rows say who answered, not at which address."""
+    """Return the tables, with the base URLs of models as notes under the first; rows name models without their addresses."""
     asked = (f"{group.name} was asked at {' and at '.join(group.addresses)}" for group in evidence.played if group.addresses)
     notes = tuple(asked)
     return [replace(table, notes=(*table.notes, *notes)) if table is made[0] else table for table in made]

@@ -1,4 +1,4 @@
-"""The figures of a report: of each family those that its tables have what they need for."""
+"""The figures of a report: for each family, those whose tables are present."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Figure:
 
 
 def figures_of(section: FamilyReport) -> dict[str, Figure]:
-    """Each figure that these tables have what it needs for."""
+    """Return each figure that can be drawn from these tables."""
     by_name = {table.name: table for table in section.tables}
     part = family_part_or_none(section.family, "figure")
     drawers = {**(part.FIGURES if part else {}), LEVELS: level_figure}
@@ -35,12 +35,12 @@ def figures_of(section: FamilyReport) -> dict[str, Figure]:
 
 
 def every_figure(made: WholeReport) -> dict[str, str]:
-    """Each figure of a report, by family and name."""
+    """Return each figure of a report, by family and name."""
     return {f"{one.family}-{name}": drawn.svg for one in made.sections for name, drawn in figures_of(one).items()}
 
 
 def level_figure(made: Mapping[str, Table]) -> str | None:
-    """Success rate over levels, one line a player and set-up."""
+    """Return a chart of success rates over levels, with one line per player and set-up; None without data."""
     if LEVELS not in made:
         return None
     rows = [row for row in made[LEVELS].rows if row["rate"] is not None]
@@ -59,14 +59,14 @@ def _mark(row: Row) -> Mark:
 
 
 class _Watched(UserDict[str, Table]):
-    """Tables by name that remember which of them were read."""
+    """Tables by name that record which of them were read."""
 
     def __init__(self, tables: Mapping[str, Table]) -> None:
         super().__init__(tables)
         self.read: dict[str, None] = {}
 
     def __getitem__(self, name: str) -> Table:
-        """The table, noted."""
+        """Return the table and record that it was read."""
         table = super().__getitem__(name)
         self.read[name] = None
         return table

@@ -1,11 +1,12 @@
-"""A report as one page: static, without scripts, legible in the light and in the dark, on paper and by ear.
+"""A report as one static page without scripts, legible in light and dark mode, in print and to screen readers.
 
-1. Everything that a run says - names of models, notes, labels - is hostile: Jinja escapes it, and the page's policy lets
-   nothing be loaded or run. The one style sheet is inside, allowed by its hash; figures are ours, drawn with escaped words.
-2. A figure stands by the tables that it was drawn from, which name every number in it: before them, but for the first table of
-   a family, which is what a reader came for.
-3. An episode links to its page where one lies beside the report (`harness view --bundle`); else the command that shows it is
-   said. The same runs give the same bytes.
+1. All text from runs (names of models, notes, labels) is untrusted: Jinja escapes it, and the page's content security policy
+   forbids loading or running anything. The only style sheet is inline and allowed by its hash; figures are drawn by this
+   package with escaped text.
+2. A figure is placed before the tables that it was drawn from, which hold every number in it. The first table of a family is
+   an exception: it comes before its figures, because readers look for it first.
+3. An episode links to its page if one lies beside the report (`harness view --bundle`); otherwise the command that shows it is
+   printed. The same runs give the same bytes.
 """
 
 from __future__ import annotations
@@ -34,18 +35,18 @@ from harness.report.whole import FamilyReport, WholeReport
 
 _FOLDER = Path(__file__).with_name("pages")
 _LONG = 60
-"""Rows from which on a table is folded."""
+"""Tables with more rows are collapsed."""
 
 _MOST_EPISODES = 1000
-"""Episodes that a family's list names; failures come first."""
+"""Maximum number of episodes in a family's list; failures come first."""
 
 _STOPS = ((240, 138, 128), (250, 225, 140), (139, 208, 150))
-"""Colours behind pass rates: at 0, half way and 1, pale enough for dark letters."""
+"""Background colours of pass rates at 0, 0.5 and 1, pale enough for dark text."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """One column's head."""
+    """Head of one column."""
 
     title: str
     is_number: bool
@@ -53,7 +54,7 @@ class Head:
 
 @dataclass(frozen=True)
 class PageCell:
-    """One cell; `style` is its class."""
+    """A cell of a table; `style` is its CSS class."""
 
     text: str
     is_head: bool = False
@@ -62,7 +63,7 @@ class PageCell:
 
 @dataclass(frozen=True)
 class PageRow:
-    """One row; `kind` is its class."""
+    """A row of a table; `kind` is its CSS class."""
 
     cells: tuple[PageCell, ...]
     kind: str = ""
@@ -70,7 +71,7 @@ class PageRow:
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table ready to be laid out."""
+    """A table ready for the template."""
 
     id: str
     title: str
@@ -97,13 +98,13 @@ class Block:
 
     @property
     def is_long(self) -> bool:
-        """Whether it is folded."""
+        """True if the table is collapsed."""
         return len(self.table.rows) > _LONG
 
 
 @dataclass(frozen=True)
 class EpisodeLine:
-    """One episode in a list."""
+    """An episode in a list."""
 
     task: str
     player: str
@@ -112,14 +113,14 @@ class EpisodeLine:
     outcome: str
     reward: str
     page: str
-    """Its page, from where the report lies; "" where there is none."""
+    """URL of its page, relative to the report; "" if there is none."""
 
     command: str
 
 
 @dataclass(frozen=True)
 class PageSection:
-    """One family."""
+    """Section of one family."""
 
     id: str
     family: str
@@ -129,7 +130,7 @@ class PageSection:
 
 
 def as_page(report: WholeReport, folder: Path) -> str:
-    """The page, for a file in `folder`: pages of episodes are looked for beside it."""
+    """Return the page for a file in `folder`, beside which pages of episodes are looked up."""
     style = _environment().get_template("style.css.j2").render(heat=[shade(_STOPS, step / 10) for step in range(11)])
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     text = _environment().get_template("report.html.j2").render(

@@ -1,9 +1,9 @@
-"""What runs took: dollars, tokens and real time of each model, over every family and every episode, ungraded and retried alike.
+"""Usage of runs: dollars, tokens and wall-clock time per model, over every family and episode, also ungraded ones and retries.
 
-1. Of a game each model is charged with its own seats; its hours are those of the games that it sat in, so that the hours of
-   several models may be the same ones. The last row counts each episode once.
-2. Dollars are never guessed: where some episode called a model without a price, the sum is of the others, and marked.
-3. Hours are real time of episodes one after the other: with two workers a run took about half of them.
+1. In a game each model is charged for its own seats. Its hours are those of the games in which it had a seat, so hours of
+   several models may overlap. The last row counts each episode once.
+2. Dollars are never estimated: if some episode called a model without a known price, the sum covers the others and is marked.
+3. Hours are wall-clock time of episodes one after the other: with two workers a run took about half of them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Spent:
     seconds: float = 0.0
 
     def add(self, result: Result, tokens: Iterable[Tokens], usd: float | None) -> None:
-        """One more episode with these calls; `usd` is None where they have no price."""
+        """Add an episode with these calls; `usd` is None if they have no price."""
         mine = list(tokens)
         self.episodes += 1
         self.seconds += result.timings.total
@@ -67,7 +67,7 @@ class _Spent:
 
 
 def table(runs: Sequence[Run]) -> Table:
-    """One row a model or agent, and one for all where there are several."""
+    """Return one row per model or agent, and a total if there are several."""
     spent: dict[str, _Spent] = {}
     whole = _Spent()
     for run in runs:
@@ -85,7 +85,7 @@ def table(runs: Sequence[Run]) -> Table:
 
 
 def lines(spent: Table) -> Iterator[str]:
-    """A line a row, for the end of a report on a terminal."""
+    """Yield one line per row, for the end of a report on a terminal."""
     for row in spent.rows:
         parts = [f"{row['episodes']} episode{'s' * (row['episodes'] != 1)}"]
         if row["calls"]:
@@ -105,7 +105,7 @@ def _told(seconds: float) -> str:
 
 
 def _shares(run: Run, result: Result) -> Iterator[tuple[str, list[Tokens], float | None]]:
-    """Yield who is charged with what of an episode."""
+    """Yield the models or agents charged for an episode, with their tokens and dollars."""
     by_model: dict[str, list[int]] = {}
     for place, seat in enumerate(result.seats):
         if seat.model:

@@ -1,14 +1,15 @@
-"""The few statistics of a report; each says what it assumes, and what is not counting comes from scipy.
+"""Statistics of reports, each with its assumptions; everything beyond counting comes from scipy.
 
-1. Attempts at one task are alike and must not count as independent. The interval of a rate is Wilson's at the effective
-   sample size of attempts clustered by task (Korn and Graubard 1998), with t at T - 1 degrees for T tasks. Where all attempts
-   agree there is no spread to measure: then the tasks count, by Clopper and Pearson. So they do for the attempts of one task.
-2. pass^k is the share of subsets of k attempts that all succeeded: unbiased, unlike the k-th power of a rate.
-3. Two conditions met by the same instances are compared on the pairs that differ: McNemar's exact test.
+1. Attempts at one task are correlated and must not count as independent. The interval of a rate is Wilson's at the effective
+   sample size of attempts clustered by task (Korn and Graubard 1998), with t at T - 1 degrees of freedom for T tasks. If all
+   attempts agree, there is no spread to estimate; the interval is then Clopper and Pearson's over tasks. For a single task it
+   is Clopper and Pearson's over its attempts.
+2. pass^k is the share of subsets of k attempts that all succeeded; unlike the k-th power of a rate it is unbiased.
+3. Two conditions at the same instances are compared on the discordant pairs, by McNemar's exact test.
 4. The interval of a mean of costs or counts, which cannot be below 0, is the t interval of its logarithm, clustered by task:
    it never leaves the range, and in simulations covers more than t cut at 0 and than a bootstrap over tasks (docs/reports.md).
-5. Of scipy, intervals need `special` alone, which is there in a third of the time of `stats`; ranks are counted here, so that a
-   report of rates needs no more.
+5. Intervals need only `scipy.special`, which imports in a third of the time of `scipy.stats`. Ranks are computed here, so that
+   a report of rates needs nothing else.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ BOUNDED = (
     "five tasks on"
 )
 _FEWEST = 5
-"""Tasks below which the logarithm of a mean says nothing: with two the ends may lie a factor of e^12 away from it."""
+"""Minimum number of tasks for an interval of a log mean; with two, the ends may be off by a factor of e^12."""
 
 _LEVEL = 0.95
 
@@ -43,18 +44,18 @@ class Line(NamedTuple):
     slope: float
     intercept: float
     correlation: float | None
-    """Pearson's; None where all points have one y."""
+    """Pearson's correlation; None if all points have the same y."""
 
     slope_interval: Interval | None
 
 
 def scipy_stats() -> Any:
-    """scipy.stats, imported when a statistic needs it: start-up does without."""
+    """Return scipy.stats, imported on first use to keep start-up fast."""
     return report_library("scipy.stats")
 
 
 def rate_interval(clusters: Sequence[Sequence[bool]]) -> Interval | None:
-    """The 95 % interval of a success rate, from the attempts at each task; None without attempts."""
+    """Return the 95 % interval of a success rate, from the attempts at each task; None without attempts."""
     clusters = [cluster for cluster in clusters if cluster]
     if len(clusters) == 1:
         return exact_interval(sum(clusters[0]), len(clusters[0]))
@@ -62,9 +63,9 @@ def rate_interval(clusters: Sequence[Sequence[bool]]) -> Interval | None:
 
 
 def share_interval(clusters: Sequence[Sequence[float]], trials: int | None = None) -> Interval | None:
-    """The 95 % interval of a mean of shares, each in 0..1, from those of each task; None for fewer than two tasks.
+    """Return the 95 % interval of a mean of shares, each in 0..1, grouped by task; None for fewer than two tasks.
 
-    The effective sample is never larger than `trials`, of which the shares are; unless told, each share is one.
+    The effective sample size is at most `trials`, the number of trials behind the shares; by default each share is one trial.
     """
     clusters = [cluster for cluster in clusters if cluster]
     tasks, n, total = len(clusters), sum(map(len, clusters)), math.fsum(map(math.fsum, clusters))
@@ -80,9 +81,10 @@ def share_interval(clusters: Sequence[Sequence[float]], trials: int | None = Non
 
 
 def positive_mean_interval(clusters: Sequence[Sequence[float]]) -> Interval | None:
-    """The 95 % interval of a mean of numbers from 0 up, from those of each task; None for fewer than five tasks, and for 0.
+    """Return the 95 % interval of a mean of nonnegative numbers grouped by task; None for fewer than five tasks or a mean of 0.
 
-    exp(log m +- t s / m), with s the error of the mean m clustered by task and t at T - 1 degrees: the delta method.
+    The interval is exp(log m +- t s / m), by the delta method, with s the error of the mean m clustered by task and t at T - 1
+    degrees of freedom.
     """
     clusters = [cluster for cluster in clusters if cluster]
     if len(clusters) < _FEWEST or not (mean := fmean([value for cluster in clusters for value in cluster])):
@@ -92,7 +94,7 @@ def positive_mean_interval(clusters: Sequence[Sequence[float]]) -> Interval | No
 
 
 def mean_interval(values: Sequence[float]) -> Interval | None:
-    """The 95 % interval of a mean over tasks, one value a task, by t; None for fewer than two."""
+    """Return the 95 % t interval of a mean over tasks, from one value per task; None for fewer than two."""
     n = len(values)
     if n < 2:
         return None
@@ -103,7 +105,10 @@ def mean_interval(values: Sequence[float]) -> Interval | None:
 
 
 def paired_p(differences: Sequence[float]) -> float | None:
-    """The two-sided p of Student's t on paired differences, one a task; 1 where all are 0, None where they do not vary else."""
+    """Return the two-sided p of Student's t test on paired differences, one per task.
+
+    It is 1 if all differences are 0, and None if they are otherwise all equal or fewer than two.
+    """
     if len(differences) < 2:
         return None
     if len(set(differences)) == 1:
@@ -112,21 +117,22 @@ def paired_p(differences: Sequence[float]) -> float | None:
 
 
 def false_discoveries(ps: Sequence[float | None]) -> list[float | None]:
-    """Benjamini and Hochberg's q of each p among these; None for None."""
+    """Return Benjamini and Hochberg's q of each p value; None stays None."""
     known = [p for p in ps if p is not None]
     qs = iter(scipy_stats().false_discovery_control(known, method="bh") if known else ())
     return [None if p is None else float(next(qs)) for p in ps]
 
 
 def wilson(hits: int, of: int) -> Interval | None:
-    """Wilson's 95 % interval of a share of independent trials; None of none."""
+    """Return Wilson's 95 % interval of a share of independent trials; None without trials."""
     return wilson_interval(hits / of, float(_special().ndtri((1 + _LEVEL) / 2)) ** 2 / of) if of else None
 
 
 def line_through(clusters: Sequence[Sequence[tuple[float, float]]]) -> Line | None:
-    """Ordinary least squares through the points of all tasks; None where they have one x.
+    """Return the ordinary least-squares line through the points of all tasks; None if they have the same x.
 
-    The slope's interval is by the sandwich error clustered by task, with t at T - 1 degrees; None for fewer than two tasks.
+    The slope's interval uses the sandwich error clustered by task, with t at T - 1 degrees of freedom; it is None for fewer
+    than two tasks.
     """
     points = [point for cluster in clusters for point in cluster]
     if len({x for x, _ in points}) < 2:
@@ -144,48 +150,48 @@ def line_through(clusters: Sequence[Sequence[tuple[float, float]]]) -> Line | No
 
 
 def pass_hat(passed: int, n: int, k: int) -> float:
-    """pass^k of one instance with `passed` successes in `n` attempts; n must be at least k."""
+    """Return pass^k of one instance with `passed` successes in `n` attempts; n must be at least k."""
     return math.comb(passed, k) / math.comb(n, k)
 
 
 def exact_paired(only_first: int, only_second: int) -> float:
-    """The two-sided p of McNemar's exact test, from the pairs in which only one of two conditions succeeded."""
+    """Return the two-sided p of McNemar's exact test, from the pairs in which only one of two conditions succeeded."""
     discordant = only_first + only_second
     return float(scipy_stats().binomtest(only_first, discordant).pvalue) if discordant else 1.0
 
 
 def rank_correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:
-    """Spearman's rho; None where either side is the same throughout."""
+    """Return Spearman's rho; None if either side is constant."""
     if len(set(xs)) < 2 or len(set(ys)) < 2:
         return None
     return correlation(_ranks(xs), _ranks(ys))
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
-    """The rank of each value from 1 up, equal ones sharing the mean of theirs."""
+    """Return the rank of each value from 1 up; equal values share their mean rank."""
     ordered = sorted(values)
     return [(bisect_left(ordered, value) + bisect_right(ordered, value) + 1) / 2 for value in values]
 
 
 def student(degrees: float, share: float = (1 + _LEVEL) / 2) -> float:
-    """A quantile of Student's t: the one that a two-sided interval of 95 % needs, unless told."""
+    """Return a quantile of Student's t, by default that of a two-sided 95 % interval."""
     return float(_special().stdtrit(degrees, share))
 
 
 def _special() -> Any:
-    """scipy.special, imported when an interval needs it."""
+    """Return scipy.special, imported on first use."""
     return report_library("scipy.special")
 
 
 def _variance(clusters: Sequence[Sequence[float]], mean: float) -> float:
-    """The variance of a mean of all values, clustered: two tasks or more."""
+    """Return the clustered variance of the mean of all values, for two tasks or more."""
     tasks, n = len(clusters), sum(map(len, clusters))
     spread = math.fsum(math.fsum(value - mean for value in cluster) ** 2 for cluster in clusters)
     return tasks / (tasks - 1) * spread / n**2
 
 
 def exact_interval(passed: int, n: int) -> Interval:
-    """Clopper and Pearson's 95 % interval, by quantiles of the beta distribution."""
+    """Return Clopper and Pearson's 95 % interval, by quantiles of the beta distribution."""
     tail, quantile = (1 - _LEVEL) / 2, _special().betaincinv
     low = quantile(passed, n - passed + 1, tail) if passed else 0.0
     high = quantile(passed + 1, n - passed, 1 - tail) if passed < n else 1.0
@@ -193,7 +199,7 @@ def exact_interval(passed: int, n: int) -> Interval:
 
 
 def wilson_interval(rate: float, strictness: float) -> Interval:
-    """Wilson's 95 % interval, where `strictness` is the squared quantile over the sample size."""
+    """Return Wilson's 95 % interval; `strictness` is the squared quantile over the sample size."""
     centre = (rate + strictness / 2) / (1 + strictness)
     half = math.sqrt(rate * (1 - rate) * strictness + strictness**2 / 4) / (1 + strictness)
     return float(centre - half), float(centre + half)

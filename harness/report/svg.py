@@ -1,11 +1,11 @@
-"""Pictures as plain SVG, the same bytes for the same rows: marks and words, and nothing that needs a plotting library.
+"""Charts as plain SVG, without a plotting library; the same rows give the same bytes.
 
-1. Every mark that stands for a number has a title, `what: number`, which a browser shows under the pointer and a test can read.
-2. Words may be anybody's: they are escaped, and control characters, which XML has not, are spelled out.
-3. Words are measured by a wide estimate, so that what is laid out by it does not overlap in any common font.
+1. Every mark that stands for a number has a title, `what: number`, which browsers show as a tooltip and tests can read.
+2. Text is untrusted: it is escaped, and control characters, which XML does not allow, are spelled out.
+3. Text widths are estimated generously, so that the layout does not overlap in any common font.
 
-Charts: bars with whiskers, stacked bars, and panels of points joined or fitted. Every chart
-starts its scale at 0 unless something lies below, ends it at a round number, and gives each series one colour.
+Charts are bars with whiskers, stacked bars, and panels of points that are joined or fitted. Every chart starts its scale at 0
+unless a value lies below, ends it at a round number, and gives each series one colour.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from harness.report.table import Table
 
 INK, PALE, GRID = "#222222", "#777777", "#dddddd"
 DARK = "#1a1a1a"
-"""Words on a colour: where a page turns its ink light (`harness report --html`), these stay as they are."""
+"""Colour of text on coloured marks; it stays when a page uses light ink (`harness report --html`)."""
 
 SIZE = 11
 
 Draw = Callable[[Mapping[str, Table]], str | None]
-"""Makes one picture from a report's tables by name; None where they do not have what it shows."""
+"""Function that draws a picture from a report's tables by name; None if they lack the data."""
 
 
 def picture(width: float, height: float, parts: Iterable[str], title: str) -> str:
-    """A whole document of this size, on white, under a title."""
+    """Return a complete SVG document of this size, on white, with a title."""
     shown = f'viewBox="0 0 {_n(width)} {_n(height)}" font-family="sans-serif" font-size="{SIZE}"'
     named = f'role="img" aria-label={quoteattr(title)}'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}" {shown} {named}>'
@@ -38,14 +38,14 @@ def picture(width: float, height: float, parts: Iterable[str], title: str) -> st
 
 
 def shade(stops: Sequence[tuple[int, int, int]], rate: float) -> str:
-    """Return the colour of a rate on a scale with stops at 0, half way and 1."""
+    """Return the colour of a rate on a scale with stops at 0, 0.5 and 1."""
     place = min(int(2 * rate), 1)
     mixed = (round(a + (b - a) * (2 * rate - place)) for a, b in zip(stops[place], stops[place + 1], strict=True))
     return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
 def wide(words: str, size: float = SIZE) -> float:
-    """Return how much room some words need, generously."""
+    """Return a generous estimate of the width of some text."""
     return 0.6 * size * len(words)
 
 
@@ -53,34 +53,34 @@ def text(
     x: float, y: float, words: str, *, anchor: str = "start", size: float = SIZE, bold: bool = False, turn: float = 0,
     colour: str = INK,
 ) -> str:  # fmt: skip
-    """Words on a baseline, turned around their anchor by some degrees."""
+    """Return text on a baseline, rotated around its anchor by `turn` degrees."""
     how = (' font-weight="bold"' if bold else "") + (f' transform="rotate({_n(turn)} {_n(x)} {_n(y)})"' if turn else "")
     place = f'x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}" font-size="{_n(size)}" fill="{colour}"'
     return f"<text {place}{how}>{escape(printable(words))}</text>"
 
 
 def rect(x: float, y: float, width: float, height: float, colour: str, told: str = "") -> str:
-    """A filled rectangle."""
+    """Return a filled rectangle."""
     place = f'x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}"'
     return f'<rect {place} fill="{colour}">{_told(told)}</rect>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, colour: str = GRID, *, width: float = 1, dash: str = "") -> str:
-    """A straight line."""
+    """Return a straight line."""
     how = f' stroke-dasharray="{dash}"' if dash else ""
     ends = f'x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}"'
     return f'<line {ends} stroke="{colour}" stroke-width="{_n(width)}"{how}/>'
 
 
 def dot(x: float, y: float, radius: float, colour: str, told: str = "", *, hollow: bool = False, ring: str = "") -> str:
-    """A circle: filled, hollow, or with a ring of another colour around it."""
+    """Return a circle: filled, hollow, or with a ring of another colour."""
     inside, edge = ("#ffffff" if hollow else colour), ring or colour
     place = f'cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}"'
     return f'<circle {place} fill="{inside}" stroke="{edge}" stroke-width="1.6">{_told(told)}</circle>'
 
 
 def wedge(x: float, y: float, radius: float, begin: float, end: float, colour: str, told: str = "") -> str:
-    """A slice of a pie between two shares of the turn, from the top clockwise; a whole turn is a disc."""
+    """Return a slice of a pie between two shares of the turn, clockwise from the top; a full turn is a disc."""
     if end - begin >= 1:
         return f'<circle cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}" fill="{colour}">{_told(told)}</circle>'
     (x1, y1), (x2, y2) = (
@@ -104,7 +104,7 @@ _SCALE, _BAR, _TOP, _PANEL, _GAP = 360.0, 11.0, 62.0, 300.0, 76.0
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar; `ends` are drawn as a whisker."""
+    """A bar; `ends` are drawn as a whisker."""
 
     series: str
     value: float
@@ -118,12 +118,12 @@ class Bars:
     label: str
     bars: tuple[Bar, ...]
     end: str = ""
-    """What stands behind the last of them."""
+    """Text after the last bar."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One point of a series; `told` is its title."""
+    """A point of a series; `told` is its title."""
 
     series: str
     x: float
@@ -144,7 +144,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Panel:
-    """One plane with its axes."""
+    """A plot with its axes."""
 
     title: str
     x_title: str
@@ -154,12 +154,12 @@ class Panel:
 
 
 def colours_of(series: Iterable[str]) -> dict[str, str]:
-    """A colour for each series, in order; after ten they begin anew."""
+    """Return a colour for each series, in order; after ten, colours repeat."""
     return {name: PALETTE[place % len(PALETTE)] for place, name in enumerate(dict.fromkeys(series))}
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Round numbers that enclose low..high in about five steps of 1, 2 or 5 times a power of ten."""
+    """Return round numbers that enclose low..high in about five steps of 1, 2 or 5 times a power of ten."""
     span = high - low or abs(high) or 1.0
     power = 10 ** math.floor(math.log10(span / 5))
     step = next(power * times for times in (1, 2, 5, 10) if span / (power * times) <= 6)
@@ -168,7 +168,7 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def bar_chart(title: str, groups: Sequence[Bars], unit: str, *, stacked: bool = False) -> str:
-    """Groups of horizontal bars below each other; stacked ones in one line, their ends left out."""
+    """Return groups of horizontal bars below each other; stacked groups take one line each and show no whiskers."""
     colours = colours_of(bar.series for group in groups for bar in group.bars)
     reach = [_reach(group, stacked=stacked) for group in groups]
     scale = ticks(min([0.0, *(low for low, _ in reach)]), max(high for _, high in reach))
@@ -187,7 +187,7 @@ def bar_chart(title: str, groups: Sequence[Bars], unit: str, *, stacked: bool = 
 
 
 def panel_chart(title: str, panels: Sequence[Panel]) -> str:
-    """Panels beside each other, each on scales of its own."""
+    """Return panels side by side, each with its own scales."""
     colours = colours_of(mark.series for panel in panels for mark in panel.marks)
     rows = len(colours)
     bottom = _TOP + _PANEL + 46

@@ -1,11 +1,11 @@
-"""A table is data: named columns, rows of plain values, notes. How it looks is decided afterwards, once for all tables.
+"""Tables as data: named columns, rows of plain values, and notes. Rendering is shared by all tables.
 
-Values stay exact (a rate is a float in 0..1) and go into JSON as they are; a column's form says how people read them.
+Values stay exact (a rate is a float in 0..1) and go into JSON unchanged; a column's form determines how they are printed.
 
-Tables as CSV: exact values under column keys, as in JSON, one file a table.
+CSV files have exact values under column keys, as in JSON, one file per table.
 
-1. An interval fills two columns, its ends; a tally two, its count and its share. An empty cell is a value that does not exist.
-2. A text that a spreadsheet would take for a formula begins with an apostrophe: names of models are not ours.
+1. An interval fills two columns with its ends; a tally two with its count and its share. An empty cell is a missing value.
+2. Text that a spreadsheet would evaluate as a formula is prefixed with an apostrophe, because names of models are untrusted.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ _FORMS: dict[Form, Callable[[Any], str]] = {
 
 @dataclass(frozen=True)
 class Column:
-    """One column; one that is not `shown` is for programs only."""
+    """A column of a table; if it is not `shown`, it is for programs only."""
 
     key: str
     title: str
     form: Form = "text"
     shown: bool = True
     kept: bool = False
-    """Whether people read it also where no row says anything in it: what could not be measured must be seen."""
+    """True if the column is shown even if all its values are missing, so that readers see what could not be measured."""
 
     of: Callable[[Any], Any] | None = None
-    """What it shows of whatever a row is about (`row_of`); None where the maker of the row says that."""
+    """Function from the subject of a row to the value (`row_of`); None if the maker of the row provides it."""
 
 
 @dataclass(frozen=True)
@@ -67,35 +67,35 @@ class Table:
 
     @property
     def shown(self) -> list[Column]:
-        """The columns that people read: kept ones, and those in which some row says something; all where there are no rows."""
+        """The printed columns: kept ones, and those with a value in some row; all of them if there are no rows."""
         said = {key for row in self.rows for key, value in row.items() if value is not None}
         return [column for column in self.columns if column.shown and (column.kept or column.key in said or not self.rows)]
 
     @property
     def header(self) -> list[str]:
-        """The titles that people read."""
+        """The titles of the printed columns."""
         return [column.title for column in self.shown]
 
     def cells(self) -> list[list[str]]:
-        """The rows as people read them."""
+        """Return the rows as printed text."""
         return [[_cell(column, row.get(column.key)) for column in self.shown] for row in self.rows]
 
     def markdown(self) -> str:
-        """A heading, a pipe table, and the notes as a list."""
+        """Return a heading, a pipe table, and the notes as a list."""
         lines = [f"### {self.title}", "", _piped(self.header), "|" + "---|" * len(self.header)]
         lines += [_piped(row) for row in self.cells()]
         lines += ["", *(f"- {note}" for note in self.notes)] if self.notes else []
         return "\n".join(lines) + "\n"
 
     def document(self) -> dict[str, Any]:
-        """The table for programs: exact values by column key."""
+        """Return the table for programs: exact values by column key."""
         columns = [{"key": column.key, "title": column.title, "form": column.form} for column in self.columns]
         rows = [{column.key: row.get(column.key) for column in self.columns} for row in self.rows]
         return {"name": self.name, "title": self.title, "columns": columns, "rows": rows, "notes": list(self.notes)}
 
 
 def titled(form: Form = "text", /, *, shown: bool = True, **titles: str) -> tuple[Column, ...]:
-    """Return columns of one form, by key with their titles."""
+    """Return columns of one form from keys and their titles."""
     return tuple(Column(key, title, form, shown) for key, title in titles.items())
 
 
@@ -108,17 +108,17 @@ def with_interval(
     *,
     kept: bool = False,
 ) -> tuple[Column, Column]:
-    """Return the column of a figure, and that of its 95 % interval behind it."""
+    """Return the column of a figure and the column of its 95 % interval after it."""
     return Column(key, title, form, kept=kept, of=of), Column(f"{key}_interval", "95 %", ends)
 
 
 def row_of(columns: Iterable[Column], about: Any) -> dict[str, Value]:
-    """Return what columns show of whatever a row is about."""
+    """Return the values of columns for the subject of a row."""
     return {column.key: column.of(about) for column in columns if column.of is not None}
 
 
 def _cell(column: Column, value: Value) -> str:
-    """A value in its column's form; text stands for itself in any column, and an interval where rates are is a span of them."""
+    """Return a value formatted by its column; text is unchanged, and an interval in a column of rates becomes a span."""
     if value is None:
         return MISSING
     if isinstance(value, str):
@@ -135,7 +135,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_csv(table: Table) -> str:
-    """The whole table, with a line of column names."""
+    """Return the whole table as CSV, with a header line."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([_field(name) for column in table.columns for name in _names(column)])

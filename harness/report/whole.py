@@ -1,9 +1,10 @@
-"""A whole report as data: the tables of every family in some runs, their figures, and what the runs took.
+"""A whole report as data: the tables of every family in some runs, their figures, and the usage of the runs.
 
-How it looks - on a terminal, as Markdown, JSON, CSV or a page - is decided afterwards, from this alone.
+Renderers for the terminal, Markdown, JSON, CSV and HTML use only this data.
 
-Difficulty curves: each player's success and reward by level, of runs with `--set level=1..4`. One table for any family. Level 1
-is the default, so a run that names no level is of it. A curve needs two levels under otherwise the same conditions.
+Difficulty curves show each player's success and reward by level, from runs with `--set level=1..4`, in one table for any
+family. Level 1 is the default, so a run without a level is at level 1. A curve needs two levels under otherwise equal
+conditions.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _LEVEL_COLUMNS = (
 
 
 def level_tables(evidence: Evidence) -> list[Table]:
-    """One table; none where nobody was met at two levels."""
+    """Return one table, or none if no player was run at two levels."""
     curves: dict[tuple[str, str], dict[int, tuple[list[Result], int]]] = {}
     for group in evidence.played:
         how = ", ".join(word for word in group.setup.how if not word.startswith("level="))
@@ -84,12 +85,12 @@ _OWN: Mapping[str, tuple[Callable[[Evidence], list[Table]], tuple[str, str]]] = 
     LEVELS: (level_tables, _LEVELS_NEED),
     causes.NAME: (causes.tables, causes.NEEDED),
 }
-"""Tables of any family, with what they lack where they are empty and the command that makes it."""
+"""Tables of any family, with what each needs and the command that provides it."""
 
 
 @dataclass(frozen=True)
 class FamilyReport:
-    """What a report has of one family."""
+    """The tables of one family."""
 
     family: str
     tables: tuple[Table, ...]
@@ -97,22 +98,22 @@ class FamilyReport:
 
 @dataclass(frozen=True)
 class WholeReport:
-    """What a report says."""
+    """The data of a report."""
 
     runs: tuple[Run, ...]
     sections: tuple[FamilyReport, ...]
     spent: Table
     silent: tuple[str, ...]
-    """Of families without reports, what to say."""
+    """Messages about families without reports."""
 
     closes: bool
-    """Whether no table was named: then `spent` closes the report."""
+    """True if no table was named; `spent` then ends the report."""
 
     is_asked: bool
-    """Whether `spent` is among the tables that were named."""
+    """True if `spent` is among the named tables."""
 
     decided: tuple[Table, ...] = ()
-    """Of runs that stopped once it was clear who is better."""
+    """Tables of runs that stopped early because a winner was clear."""
 
     @property
     def tables(self) -> list[Table]:
@@ -125,17 +126,17 @@ class WholeReport:
 
     @property
     def closed(self) -> list[Table]:
-        """Every table, and `spent` at the end where no table was named."""
+        """Every table, with `spent` at the end if no table was named."""
         return [*self.tables, *([self.spent] if self.closes else [])]
 
     @property
     def caveats(self) -> list[str]:
-        """What has to be said first: the runs in which the set-up was at fault in more than 10 % of the episodes."""
+        """Caveats to print first: the runs in which the set-up was at fault in more than 10 % of the episodes."""
         told = ((run.path.name, setup_caveat(run.results)) for run in self.runs)
         return [f"{name}: {caveat}" for name, caveat in told if caveat]
 
     def document(self) -> dict[str, Any]:
-        """The report for programs."""
+        """Return the report for programs."""
         runs = [str(run.path) for run in self.runs]
         return {"runs": runs, "caveats": self.caveats, "tables": [table.document() for table in self.closed]}
 
@@ -149,9 +150,9 @@ def make_report(
     breadth: Breadth,
     decided: Sequence[Table] = (),
 ) -> WholeReport:
-    """The wanted tables of every family in these runs, or all that have something to say.
+    """Return the wanted tables of every family in these runs, or every table that is not empty.
 
-    Raises UsageError where no episode is finished, and for a named table that no family here has or can fill.
+    Raises UsageError if no episode is finished, and for a named table that no family has or can fill.
     """
     played = list(dict.fromkeys(result.family for run in runs for result in run.results))
     if not played:
@@ -182,7 +183,7 @@ def make_report(
 
 
 def _makers(played: Sequence[str]) -> tuple[dict[str, ModuleType], tuple[str, ...]]:
-    """The reports of each family; what lacks them is said, unless there is nothing else."""
+    """Return the reports of each family, and messages about families without one; raise UsageError if none has a report."""
     reports = {family: family_part_or_none(family, "report") for family in played}
     makers = {family: maker for family, maker in reports.items() if maker is not None}
     lacking = tuple(f"the family {family!r} has no report" for family in played if family not in makers)

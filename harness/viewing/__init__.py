@@ -1,9 +1,9 @@
-"""Recorded runs as pages: a local server that only reads (`server`), or a folder of files to publish (`site`), from one site.
+"""Recorded runs as pages: a read-only local server (`server`), or a folder of files to publish (`site`).
 
 1. A page is a typed model of its own (`pages`), made from `harness.reading.RecordedEpisode` and the results of runs, never from
-   printed text; its template only places it, and the page's JSON is the model itself.
-2. Whatever stands in a run was written by others. Everything is escaped, what browsers would obey or hide is spelled out, no
-   page loads anything from elsewhere, and a file is offered as plain text only.
+   printed text; its template only lays it out, and the page's JSON is the model itself.
+2. Contents of runs are untrusted. Everything is escaped, characters that browsers interpret or hide are spelled out, no page
+   loads anything from elsewhere, and files are served as plain text only.
 3. Server and bundle have the same addresses (`harness.reading.addresses`), and all links are relative.
 """
 

@@ -1,9 +1,9 @@
-"""The runs that are shown, by name, and their results, read once and again only where a folder has changed since.
+"""The displayed runs by name, with their results, which are cached until a folder changes.
 
-1. A result is read when it is first asked for, and kept with the time at which its task's folder was last changed: an episode
-   arrives there by a rename, so nothing that is new is missed while a run is being played.
-2. A run whose run.json does not read and an episode whose result.json does not are told where they would stand. Nothing is
-   left out without a word.
+1. A result is read on first use and cached with the modification time of its task's folder: an episode arrives there by a
+   rename, so new ones are noticed while a run is in progress.
+2. A run with an unreadable run.json and an episode with an unreadable result.json are reported in their place. Nothing is left
+   out silently.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _ATTEMPT = re.compile(r"s(0|[1-9]\d{0,14})-a(0|[1-9]\d{0,14})", re.ASCII)
 
 
 class Recorded(NamedTuple):
-    """One finished episode: where it lies, and what came of it."""
+    """Key and result of a finished episode."""
 
     key: Key
     result: Result
 
 
 class Damage(NamedTuple):
-    """An episode that cannot be read, and why."""
+    """An unreadable episode and the reason."""
 
     key: Key
     why: str
@@ -49,29 +49,29 @@ class Damage(NamedTuple):
 
 @dataclass(frozen=True)
 class ShownRun:
-    """One run with its episodes, by family, task, seed and attempt."""
+    """A run with its episodes, by family, task, seed and attempt."""
 
     name: str
     path: Path
     record: RunRecord | None
-    """None where run.json cannot be read; `trouble` says why."""
+    """None if run.json cannot be read; `trouble` has the reason."""
 
     trouble: str
     episodes: tuple[Recorded, ...]
     damaged: tuple[Damage, ...]
 
     def folder(self, key: Key) -> Path:
-        """The folder of one episode."""
+        """Return the folder of an episode."""
         return self.path / "episodes" / key.name
 
     @cached_property
     def places(self) -> dict[Key, int]:
-        """Where each episode stands among them all."""
+        """Index of each episode among all of them."""
         return {one.key: place for place, one in enumerate(self.episodes)}
 
     @cached_property
     def figures(self) -> dict[str, str]:
-        """The figure that each family is ranked by, as `Ypost % 26.8`; empty where it is the success rate."""
+        """The figure that each family is ranked by, as `Ypost % 26.8`; empty if it is the success rate."""
         families = dict.fromkeys(one.key.family for one in self.episodes)
         return {
             family: figure_words(family, (one.result for one in self.episodes if one.key.family == family))
@@ -88,7 +88,7 @@ class ShownRun:
 
 
 class _Shelf(NamedTuple):
-    """What the folder of one task held at one time."""
+    """Contents of a task's folder at one time."""
 
     changed: int
     episodes: tuple[Recorded, ...]
@@ -99,11 +99,11 @@ class Library:
     """The runs in some folders; a folder of runs stands for all of them."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
-        """Look for runs; raises UsageError for a folder that holds none."""
+        """Look for runs. Raises UsageError for a folder that holds none."""
         self._folders = tuple(folders)
         self._shelves: dict[Path, _Shelf] = {}
         self._known: dict[str, tuple[tuple[object, ...], ShownRun]] = {}
-        """Each run by its name, after what it was made of."""
+        """Each run by its name, with the state that it was made from."""
 
         self._turn = threading.Lock()
         for folder in folders:
@@ -118,16 +118,16 @@ class Library:
         return run_names(list(dict.fromkeys(run.resolve() for folder in self._folders for run in runs_in(folder))))
 
     def runs(self) -> list[ShownRun]:
-        """All of them."""
+        """Return all runs."""
         return [self._read(name, path) for name, path in self.names.items()]
 
     def run(self, name: str) -> ShownRun | None:
-        """One of them by name; None where there is none."""
+        """Return a run by name; None if there is none."""
         path = self.names.get(name)
         return self._read(name, path) if path else None
 
     def _read(self, name: str, path: Path) -> ShownRun:
-        """A run; the one of before where nothing of it has changed."""
+        """Return a run, from the cache if nothing has changed."""
         with self._turn:
             shelves = [self._shelf(folder) for folder in _task_folders(path)]
             # a shelf that was not read anew is the one that was there
@@ -138,7 +138,7 @@ class Library:
             return known[1]
 
     def _shelf(self, folder: Path) -> _Shelf:
-        """What the folder of a task holds, read anew only where something came or went."""
+        """Return the contents of a task's folder, from the cache if nothing was added or removed."""
         changed = _changed(folder)
         known = self._shelves.get(folder)
         if known is None or known.changed != changed:
@@ -163,7 +163,7 @@ def _shown(name: str, path: Path, shelves: Sequence[_Shelf]) -> ShownRun:
 
 
 def _changed(path: Path) -> int:
-    """When something was last changed, 0 where it is not there."""
+    """Return the modification time in nanoseconds, 0 for a missing path."""
     try:
         return path.stat(follow_symlinks=False).st_mtime_ns
     except OSError:
@@ -171,7 +171,7 @@ def _changed(path: Path) -> int:
 
 
 def _task_folders(run: Path) -> Iterator[Path]:
-    """The folders of tasks below episodes/, through no link; of a packed run itself, which is one file."""
+    """Yield the folders of tasks below episodes/ without following links; for a packed run, the file itself."""
     if is_packed(run):
         yield run
     for family in _inside(run / "episodes"):
@@ -187,7 +187,7 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _results_in(folder: Path) -> tuple[list[Recorded], list[Damage]]:
-    """The finished episodes of a task's folder or of a packed run, in order, and those that cannot be read."""
+    """Return the finished and the unreadable episodes of a task's folder or of a packed run, in order."""
     if is_packed(folder):
         rows: Iterable[tuple[Path, bytes | OSError]] = (
             (Path(name).parent, data) for name, data in files_of(folder).results(RESULT_BYTES)
@@ -212,7 +212,7 @@ def _result_of(folder: Path, name: str) -> bytes | OSError:
 
 
 def _recorded(place: Path, data: bytes | OSError, keep: Callable[[Result], Result]) -> Recorded | Damage | None:
-    """What the result.json in the folder `place` says; None where that is no episode's folder, or it has none."""
+    """Return the episode whose result.json is in the folder `place`; None if it is not an episode's folder or has no result."""
     key = _key(place.parent, place.name)
     if key is None or isinstance(data, FileNotFoundError):
         return None
@@ -228,7 +228,7 @@ def _recorded(place: Path, data: bytes | OSError, keep: Callable[[Result], Resul
 
 
 def _key(folder: Path, name: str) -> Key | None:
-    """Which episode lies in a folder of a task, by the names on its path; None where they are none of an episode's."""
+    """Return the key of the episode in a folder of a task, from the names on its path; None if they are not an episode's."""
     match = _ATTEMPT.fullmatch(name)
     try:
         return match and Key(task_id=folder.name, family=folder.parent.name, seed=int(match[1]), attempt=int(match[2]))

@@ -1,26 +1,21 @@
-"""Typed models of all pages of the viewer.
+"""Typed models of all pages of the viewer: list of runs, run, episode, seat of an episode, comparison of two, and glossary.
 
-What each page says, as typed models: the list of runs, a run, an episode, a seat of one, two attempts beside each other.
+A page's JSON is its model; for an episode it is the whole `RecordedEpisode`, which `harness show --json` prints too. Links are
+addresses relative to the root of the site.
 
-A page's JSON is its model; of an episode it is the whole `RecordedEpisode`, so that a program gets what `harness show --json`
-gives. Links are addresses from the root of the site.
+Requests are shown with the bytes sent and received, if a conversation has them. The log only has a request's method, path and
+judgement; bodies are only in the agent's own record. A tool call is matched with the next request of the log that has its
+method and path. Commands in a shell are not requests, so requests sent from there have no bodies here.
 
-Requests to the world, each with the bytes that went out and came back, where a conversation has them. The log knows of a
-request its method, its path and what it was judged to be; bodies stand in the agent's own record alone. A tool call is laid
-beside the next request of the log that has its method and path. A command in a shell is no request, so what was sent from there
-has no bodies here.
+Two episodes of one task are compared from the first difference: requests with requests and messages with messages, entry by
+entry. Equal entries at the beginning are collapsed into a count. After the first difference entries are aligned by position.
 
-Two episodes of one task beside each other, from the first thing that differs. Requests are compared with requests, and what was
-said with what was said: entry by entry, in order. Equal ones at the beginning are folded into their number. After the first
-difference entries stand beside each other by their place only.
+Templates are rendered to HTML with escaping in the environment itself, so no template can forget it: `finalize` spells out
+characters that browsers interpret or hide, and escaping is on for all files. `root` is the relative path to the root of the
+site, so the same page works on a server and from a disk.
 
-Templates as HTML: every value is spelled out where browsers would obey or hide it, then escaped, by the environment itself.
-
-No template can forget either: `finalize` sees each expression, and escaping is on for all files. A page says by `root` how far
-up the root of the site is, so that the same page works on a server and from a disk.
-
-The words of the pages, in a line each: every label of every family, from where the family defines it, and a few terms. A label
-on a page leads here. One that no family of this harness has leads nowhere, since what it means is not known here.
+The glossary has every label of every family, with the family's own definition, and a few terms. A label on a page links to it;
+labels that no family defines have no link.
 """
 
 from __future__ import annotations
@@ -95,7 +90,7 @@ _TERMS = (
 
 
 class Meaning(Strict):
-    """A word and what it means; `anchor` is where it stands on the page."""
+    """A word and its meaning; `anchor` is its place on the page."""
 
     word: str
     meaning: str
@@ -110,7 +105,7 @@ class LabelsOf(Strict):
 
 
 class GlossaryPage(Strict):
-    """All of them."""
+    """Terms and labels of the glossary."""
 
     terms: tuple[Meaning, ...]
     families: tuple[LabelsOf, ...]
@@ -118,19 +113,19 @@ class GlossaryPage(Strict):
 
 @cache
 def glossary() -> GlossaryPage:
-    """The page."""
+    """Return the page."""
     terms = (Meaning(word=word, meaning=told, anchor=_anchor("term", word.rstrip(":*"))) for word, told in _TERMS)
     return GlossaryPage(terms=tuple(terms), families=tuple(_labels(family) for family in families()))
 
 
 def label_anchor(label: str, family: str) -> str:
-    """Return where a label of a family stands on the page; empty for one that is not there."""
+    """Return the anchor of a family's label in the glossary; "" if it is not there."""
     known = (one.anchor for of in glossary().families if of.family == family for one in of.labels if one.word == label)
     return next(known, "")
 
 
 def is_control(player: str) -> bool:
-    """Return whether a player is one of the scripted controls."""
+    """Return True if a player is one of the scripted controls."""
     return player in {"oracle", "nop"} or player.startswith("violation:")
 
 
@@ -147,20 +142,20 @@ def _anchor(kind: str, word: str) -> str:
 
 HERE = Path(__file__).parent
 PALETTE = 8
-"""Colours that seats take in turn; the style sheet has one class for each."""
+"""Number of seat colours; the style sheet has one class for each."""
 
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; form-action 'self'; base-uri 'none'"
-"""What a page may load and where its form may go: this site alone, no style or script in the page itself."""
+"""Content security policy: this site only, without inline styles and scripts."""
 
 _NAME = re.compile(r"((?<=\bfield )[\w.\[\]-]+|(?<=\bheader )[A-Z][\w-]*|(?<=\bparameter )[\w.-]+|\b\w*[^\W_]_[^\W_]\w*)")
-"""What stands in a rule in the letters of the interface."""
+"""Names of the interface inside a rule."""
 
 _BREAKS = re.compile(r"(?<=[:_=/])(?=\w)")
-"""Where a long name may go on in the next line."""
+"""Positions at which a long name may be broken."""
 
 
 def render(template: str, page: object, *, depth: int, is_bundle: bool) -> bytes:
-    """One page as HTML; `depth` is the number of folders that it lies below the root of the site."""
+    """Return a page as HTML; `depth` is the number of folders between it and the root of the site."""
     made = _environment().get_template(f"{template}.html.j2")
     return made.render(page=page, root="../" * depth, is_bundle=is_bundle, policy=POLICY).encode()
 
@@ -189,19 +184,19 @@ def _environment() -> Environment:
 
 
 def _pieces(rule: str) -> list[tuple[str, bool]]:
-    """A rule in pieces, and whether each is a name of the interface: of a field, a header, a parameter, a test."""
+    """Return a rule in pieces, each with True if it is a name of the interface: a field, header, parameter or test."""
     return [(piece, number % 2 == 1) for number, piece in enumerate(_NAME.split(rule)) if piece]
 
 
 def _shown(value: Any) -> Any:
-    """A value as it is put into a page, before it is escaped."""
+    """Return a value as it is put into a page, before it is escaped."""
     if isinstance(value, Markup):
         return value
     return printable(value) if isinstance(value, str) else "" if value is None else value
 
 
 def _number(value: Any) -> str:
-    """A cell of a table, as `harness show` prints it."""
+    """Return a table cell as `harness show` prints it."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -224,27 +219,27 @@ def _seconds(value: float) -> str:
 
 
 _MOST_ROWS = 40
-"""Rows that are shown from the first difference on."""
+"""Maximum number of rows from the first difference on."""
 
 _BEFORE, _LONGEST = 200, 1_200
-"""Characters that are shown before the first difference inside a text, and of a text at most."""
+"""Characters shown before the first difference inside a text, and of a text at most."""
 
 
 class Side(Strict):
-    """One entry of one episode."""
+    """An entry of one episode."""
 
     title: str
     same: str
-    """The end of what both begin with."""
+    """The end of the common beginning."""
 
     rest: CutText
-    """All that follows."""
+    """The remaining text."""
 
     is_violation: bool = False
 
 
 class ComparedRow(Strict):
-    """What stands at one place in both; None where one has ended."""
+    """The entries at one position of both episodes; None if one has ended."""
 
     number: int
     left: Side | None
@@ -253,23 +248,23 @@ class ComparedRow(Strict):
 
 
 class Track(Strict):
-    """One kind of entry, of both episodes."""
+    """A kind of entry, of both episodes."""
 
     title: str
     equal: int
-    """How many entries at the beginning are equal."""
+    """Number of equal entries at the beginning."""
 
     prefix: tuple[str, ...]
-    """Their titles."""
+    """Titles of the equal entries."""
 
     rows: tuple[ComparedRow, ...]
     left_out: int = 0
     totals: tuple[int, int]
-    """Entries of each."""
+    """Number of entries of each episode."""
 
 
 class ShownFact(Strict):
-    """A figure of both episodes."""
+    """A value of both episodes."""
 
     name: str
     left: str
@@ -277,17 +272,17 @@ class ShownFact(Strict):
 
 
 _Step = tuple[str, str, bool]
-"""Title, text, and whether a rule broke there."""
+"""Title, text, and True if a rule was broken there."""
 
 
 def tracks(left: RecordedEpisode, right: RecordedEpisode) -> tuple[Track, ...]:
-    """Return what can be compared of two episodes: requests to the world, and what was told and said."""
+    """Return the comparable parts of two episodes: requests to the world, and messages."""
     pairs = (("Requests to the world", _requests), ("What was told and said", _talk))
     return tuple(track for title, steps in pairs if (track := _track(title, steps, left, right)))
 
 
 def compared_facts(left: RecordedEpisode, right: RecordedEpisode) -> tuple[ShownFact, ...]:
-    """The figures of both, those that differ and those that say what was played."""
+    """Return the values of both episodes that are known for at least one."""
     shown: tuple[tuple[str, Callable[[RecordedEpisode], str]], ...] = (
         ("outcome", lambda one: one.result.outcome),
         ("why", breach_told),
@@ -328,7 +323,7 @@ def _row(number: int, mine: Sequence[_Step], theirs: Sequence[_Step]) -> Compare
 
 
 def _shared(left: str, right: str) -> int:
-    """Return how many characters two texts begin with alike."""
+    """Return the length of the common prefix of two texts."""
     most = min(len(left), len(right))
     return bisect_left(range(1, most + 1), True, key=lambda size: left[:size] != right[:size])
 
@@ -354,7 +349,7 @@ def _request(act: Act, lives: Sequence[Lifetime]) -> _Step:
 
 
 def _talk(episode: RecordedEpisode) -> list[_Step]:
-    """What was told and said: in a game the turns of all seats in the order of the log, else the longest conversation."""
+    """Return the messages: in a game the turns of all seats in the order of the log, else the longest conversation."""
     seats = [(one.name, said) for one in episode.conversations if one.seat is not None for said in one.utterances]
     if seats:
         # replies follow what was asked: a stable sort leaves both at one moment in their order
@@ -373,7 +368,7 @@ def _said(said: Utterance, name: str) -> _Step:
 
 
 _AHEAD = 50
-"""Tool calls among which the one of a request is looked for: not every call reaches the world."""
+"""Number of tool calls searched for that of a request, because not every call reaches the world."""
 
 
 class _Arguments(Lenient):
@@ -383,19 +378,19 @@ class _Arguments(Lenient):
 
 
 class ShownAct(Act):
-    """An act with what its tool call sent and got, None where no tool call is known of it, and what became of its artifacts."""
+    """An act with the input and output of its tool call, None if no tool call is known, and the lifetimes of its artifacts."""
 
     lives: tuple[Lifetime, ...] = ()
-    """Those that it handed out."""
+    """Lifetimes of the artifacts that it issued."""
 
     sent: CutText | None = None
     got: CutText | None = None
     is_breach: bool = False
-    """Whether this is the act that the verdict's label is about."""
+    """True if the verdict's label is about this act."""
 
 
 def exchanges(episode: RecordedEpisode) -> Iterator[ShownAct]:
-    """Every act of an episode, in order."""
+    """Yield every act of an episode, in order."""
     uses = [use for one in episode.conversations if one.seat is None for said in one.utterances for use in said.tools]
     targets = [_target(use) for use in uses]
     broken = episode.breach.seq if episode.breach else None
@@ -418,12 +413,12 @@ def exchanges(episode: RecordedEpisode) -> Iterator[ShownAct]:
 
 
 def _next(targets: Sequence[str | None], place: int, act: Act) -> int | None:
-    """Return where the next tool call of a request stands."""
+    """Return the index of the next tool call of a request; None if there is none."""
     return next((at for at in range(place, min(place + _AHEAD, len(targets))) if targets[at] == act.told), None)
 
 
 def _target(use: ToolUse) -> str | None:
-    """`METHOD /path` of a tool call, as the log writes it; None for one that sends nothing."""
+    """Return `METHOD /path` of a tool call, as in the log; None for a call that sends nothing."""
     try:
         asked = _Arguments.model_validate_json(use.arguments)
     except ValidationError:
@@ -435,7 +430,7 @@ def _target(use: ToolUse) -> str | None:
 
 
 MOST_ACTS = 500
-"""Requests that one page shows, from the first on, and those around the breach."""
+"""Maximum number of requests on a page, from the first on; the breach is always included."""
 
 
 class PageLink(Strict):
@@ -446,7 +441,7 @@ class PageLink(Strict):
 
 
 class FamilyStanding(Strict):
-    """The runs that played one family, the best rate first; no ranking, since they may have played other tasks."""
+    """The runs of one family, the best rate first; not a ranking, because their tasks may differ."""
 
     family: str
     rows: tuple[RunRow, ...]
@@ -458,18 +453,18 @@ class RunsPage(Strict):
     runs: tuple[RunRow, ...]
     standings: tuple[FamilyStanding, ...]
     has_controls: bool
-    """Whether a scripted control is among the players."""
+    """True if a scripted control is among the players."""
 
 
 class DamageRow(Strict):
-    """An episode that cannot be listed."""
+    """An unreadable episode."""
 
     name: str
     why: str
 
 
 class RunPage(Strict):
-    """The episodes of one run, a page of them."""
+    """A page of the episodes of a run."""
 
     run: str
     folder: str
@@ -490,21 +485,21 @@ class VerdictLine(Strict):
     icon: str
     label: str
     stopped: str
-    """What stopped the episode; "" where nothing did, and where it succeeded."""
+    """Cause that stopped the episode; "" if nothing did or it succeeded."""
 
     breach: Breach | None
     rule: str
-    """The rule that broke, with what ended an artifact where the log tells it."""
+    """The broken rule, with what ended an artifact if the log shows it."""
 
     anchor: str
-    """Where on the page the breach stands, the request or the resolution of a round; empty where the page shows neither."""
+    """Anchor of the breach on the page, the request or the resolution of a round; empty if the page shows neither."""
 
     turns: tuple[PageLink, ...]
     """The turns of the seats that lost a game, each by its anchor on this page."""
 
 
 class EpisodePage(Strict):
-    """One episode."""
+    """Page of an episode."""
 
     run: str
     key: Key
@@ -513,7 +508,7 @@ class EpisodePage(Strict):
     doubts: tuple[str, ...]
     absent: tuple[str, ...]
     lacks: tuple[str, ...]
-    """Sections that the page has not, and why."""
+    """Sections that the page does not have, with the reason."""
 
     timeline: Timeline | None
     exchanges: tuple[ShownAct, ...]
@@ -536,7 +531,7 @@ class EpisodePage(Strict):
 
 
 class SeatPage(Strict):
-    """One seat of a game: what it was told and said, and nothing else."""
+    """Messages to and from one seat of a game."""
 
     run: str
     key: Key
@@ -550,7 +545,7 @@ class ComparePage(Strict):
 
     run: str
     doubt: str
-    """Why the two cannot be compared line by line; empty where they can."""
+    """Reason why the two cannot be compared line by line; empty if they can."""
 
     left: PageLink
     right: PageLink
@@ -560,7 +555,7 @@ class ComparePage(Strict):
 
 
 def runs_page(runs: Sequence[ShownRun]) -> RunsPage:
-    """The list of runs, and who succeeded how often at each family."""
+    """Return the list of runs, and the success rates of each family."""
     rows = [row for run in runs for row in run_rows(run, is_playing=is_being_played(run.path))]
     families = dict.fromkeys(row.family for row in rows if row.score.graded)
     standings = (
@@ -575,7 +570,7 @@ def runs_page(runs: Sequence[ShownRun]) -> RunsPage:
 
 
 def run_page_of(run: ShownRun, query: Mapping[str, str], *, number: int, size: int) -> RunPage:
-    """One page of a run's episodes; `size` rows a page, `number` from 1."""
+    """Return a page of a run's episodes, with `size` rows per page; `number` is from 1."""
     filters, folders = chosen(query), {episode_page(run.name, one.key): one.key.name for one in run.episodes}
     every = [episode_row(run.name, one) for one in run.episodes]
     rows = listed(every, filters)
@@ -608,7 +603,7 @@ def run_page_of(run: ShownRun, query: Mapping[str, str], *, number: int, size: i
 def episode_page_of(
     run: ShownRun, key: Key, episode: RecordedEpisode, *, files: Sequence[PageLink], partners: Sequence[PageLink]
 ) -> EpisodePage:
-    """One episode; `files` and `partners` are what the site has beside it."""
+    """Return an episode's page; `files` and `partners` link to its files and its comparisons."""
     place, last = run.places[key], len(run.episodes) - 1
     failed = next((one.key for one in islice(run.episodes, place + 1, None) if not one.result.success), None)
     broken = _broken(episode)
@@ -647,7 +642,7 @@ def episode_page_of(
 
 
 def seat_page_of(run: str, key: Key, episode: RecordedEpisode, seat: int) -> SeatPage | None:
-    """Return what one seat was told and said; None for a seat that the episode has not."""
+    """Return the messages to and from one seat; None if the episode does not have it."""
     one = next((one for one in seated(episode) if one.seat == seat), None)
     if one is None:
         return None
@@ -661,7 +656,7 @@ def seat_page_of(run: str, key: Key, episode: RecordedEpisode, seat: int) -> Sea
 
 
 def seat_links(run: str, key: Key, episode: RecordedEpisode) -> list[PageLink]:
-    """The page of each seat."""
+    """Return a link to the page of each seat."""
     folder = episode_page(run, key).removesuffix(".html")
     return [PageLink(page=f"{folder}/seat-{one.seat}.html", told=one.name) for one in seated(episode)]
 
@@ -671,7 +666,7 @@ def _neighbour(run: str, key: Key) -> PageLink:
 
 
 def _standing(row: RunRow) -> tuple[bool, float, str]:
-    """The best rate first, and last what has none."""
+    """Return a sort key: the best rate first, rows without a rate last."""
     return row.score.rate is None, -(row.score.rate or 0.0), row.run
 
 
@@ -704,7 +699,7 @@ def _turn_links(episode: RecordedEpisode, turns: Sequence[int]) -> Iterator[Page
 
 
 def _lacks(episode: RecordedEpisode) -> Iterator[str]:
-    """Yield what a reader may look for on the page and not find, with the reason."""
+    """Yield the sections that readers may expect and that are missing, with the reason."""
     asked = any(act.what in {"request", "wait"} for act in episode.acts)
     is_logged, is_game = "events.jsonl" not in episode.absent, bool(seated(episode))
     if not asked and not is_game:
@@ -716,7 +711,7 @@ def _lacks(episode: RecordedEpisode) -> Iterator[str]:
 
 
 def _facts(episode: RecordedEpisode) -> tuple[ShownFact, ...]:
-    """What the page says of the episode under its headline: a name, the value, and where there is one the unit or a note."""
+    """Return the facts below the headline: a name, the value, and a unit or note if there is one."""
     result = episode.result
     # an agent may stop at an answer to what it asked after the request that failed it, and that answer is no cause
     is_later = result.error is not None and result.status == "graded" and any(act.label for act in episode.acts)

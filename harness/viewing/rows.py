@@ -1,10 +1,10 @@
-"""Runs and episodes as rows of lists: who played what, what came of it, and how sure that is.
+"""Runs and episodes as rows of lists: players, results, and their uncertainty.
 
-1. A rate has its interval and its n. What was not graded is counted apart and is in no rate.
-2. Rows of different runs are never pooled: they may have played other tasks, under other options. That is a report's to judge.
+1. A rate has its interval and its n. Ungraded episodes are counted separately and are in no rate.
+2. Rows of different runs are never pooled, because they may have other tasks and options. Reports compare runs.
 
-Which rows of a run are listed: one value for each column that has choices, as a form writes them into an address. A choice that
-no row has lists nothing and is said so; a name that is no filter is passed over.
+A list of episodes is filtered by one value for each column with choices, taken from the query string. A value without rows
+gives an empty list and a message; unknown filters are ignored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from worlds.core.models import Strict
 
 
 class EpisodeRow(Strict):
-    """One episode in a list."""
+    """An episode in a list."""
 
     run: str
     family: str
@@ -37,23 +37,23 @@ class EpisodeRow(Strict):
 
     page: str
     player: str
-    """The model, or the agent where none was asked."""
+    """The model, or the agent without a model."""
 
     status: str
     label: str
-    """Why it failed, SUCCESS, or `ungraded` with what failed."""
+    """The failure label, SUCCESS, or `ungraded` with the cause."""
 
     broke: str = ""
-    """The request that broke its rule, in the rows of a page."""
+    """The request that broke a rule; set on pages only."""
 
     success: bool
     reward: float | None
     recovered: bool
     stopped_by: str | None
-    """The row of the table of causes that ended it."""
+    """Name of the cause that ended it, from the table of causes."""
 
     stopped: str
-    """The message of that row."""
+    """Message of that cause."""
 
     steps: int
     virtual_s: float
@@ -61,31 +61,31 @@ class EpisodeRow(Strict):
 
 
 class Score(Strict):
-    """What some episodes came to."""
+    """Summary of some episodes."""
 
     graded: int
     succeeded: int
     ungraded: int
     rate: float | None = None
-    """None where nothing was graded."""
+    """None if nothing was graded."""
 
     low: float | None = None
     high: float | None = None
-    """The 95 % interval, clustered by task; None where there is none, or no scipy to compute it."""
+    """The 95 % interval, clustered by task; None if there is none, or if scipy is not installed."""
 
     tasks: int
     cost_usd: float | None = None
-    """US dollars of all of them; None where no model was asked, or none that has a price."""
+    """Sum in US dollars; None if no model with a known price was called."""
 
     unpriced: int = 0
-    """Episodes of models without a price."""
+    """Number of episodes of models without a price."""
 
     bounds: str = ""
-    """The rate if all ungraded episodes had failed, and if all had succeeded; "" where all are graded."""
+    """The rate if all ungraded episodes had failed, and if all had succeeded; "" if all are graded."""
 
 
 class RunRow(Strict):
-    """One run in a list, on one family."""
+    """A run in a list, on one family."""
 
     run: str
     page: str
@@ -98,19 +98,19 @@ class RunRow(Strict):
     state: str
     score: Score
     figure: str = ""
-    """The figure that the family is ranked by, as `Ypost % 26.8`; empty where it is the success rate."""
+    """The figure that the family is ranked by, as `Ypost % 26.8`; empty if it is the success rate."""
 
     meaning: str = ""
-    """How the figure differs from the success rate."""
+    """Difference between the figure and the success rate."""
 
     damaged: int = 0
     trouble: str = ""
     caveat: str = ""
-    """That its set-up was at fault in more than 10 % of the episodes."""
+    """Caveat that the set-up was at fault in more than 10 % of the episodes."""
 
 
 def episode_row(run: str, one: Recorded) -> EpisodeRow:
-    """An episode as a row."""
+    """Return an episode as a row."""
     key, result = one
     is_graded = result.status == "graded"
     return EpisodeRow(
@@ -135,7 +135,7 @@ def episode_row(run: str, one: Recorded) -> EpisodeRow:
 
 
 def score(episodes: Sequence[Recorded]) -> Score:
-    """Return what episodes came to, with the interval of their success rate."""
+    """Return the summary of some episodes, with the interval of their success rate."""
     by_task: dict[str, list[bool]] = {}
     for key, result in episodes:
         if result.status == "graded":
@@ -160,7 +160,7 @@ def score(episodes: Sequence[Recorded]) -> Score:
 
 
 def run_rows(run: ShownRun, *, is_playing: bool) -> list[RunRow]:
-    """A run as one row for each family that it has played; one row where it has played nothing."""
+    """Return a run as one row per family that it has played; one row if it has no episodes."""
     families: dict[str, list[Recorded]] = {}
     for one in run.episodes:
         families.setdefault(one.key.family, []).append(one)
@@ -187,7 +187,7 @@ def _run_row(run: ShownRun, family: str, played: Sequence[Recorded], *, is_playi
 
 
 def planned_words(planned: Planned | None) -> str:
-    """Return what a plan says in a few words: tasks, seeds, attempts and options."""
+    """Return a short description of a plan: tasks, seeds, attempts and options."""
     if planned is None:
         return "no plan that can be read"
     numbers = ((len(planned.tasks), "task"), (len(planned.seeds), "seed"), (planned.attempts, "attempt"))
@@ -198,7 +198,10 @@ def planned_words(planned: Planned | None) -> str:
 
 
 def is_being_played(run: Path) -> bool:
-    """Whether a process of this machine holds the run's folder, told by the system's list of locks: asking takes no lock."""
+    """Return True if a process of this machine holds a lock on the run's folder.
+
+    It reads the system's list of locks and takes no lock itself.
+    """
     try:
         place, held = run.stat().st_ino, Path("/proc/locks").read_text(encoding="ascii")
     except OSError:
@@ -238,11 +241,11 @@ FILTERS: dict[str, Callable[[EpisodeRow], str]] = {
     "model": lambda row: row.player,
     "stopped": lambda row: row.stopped_by or "nothing",
 }
-"""What each filter asks of a row; its name is that of the field of the form."""
+"""For each filter, the value of a row; the name is that of the form field."""
 
 
 class FilterChoice(Strict):
-    """One value of a filter, and how many rows of the whole run have it."""
+    """A value of a filter, and the number of rows of the whole run that have it."""
 
     value: str
     rows: int
@@ -250,25 +253,25 @@ class FilterChoice(Strict):
 
 
 class Facet(Strict):
-    """One filter with what there is to choose from."""
+    """A filter with its choices."""
 
     name: str
     choices: tuple[FilterChoice, ...]
 
 
 def chosen(query: Mapping[str, str]) -> dict[str, str]:
-    """The filters that an address names, with a value."""
+    """Return the filters in a query string that have a value."""
     return {name: query[name] for name in FILTERS if query.get(name)}
 
 
 def listed(rows: Sequence[EpisodeRow], filters: Mapping[str, str]) -> list[EpisodeRow]:
-    """The rows that all filters let through."""
+    """Return the rows that match all filters."""
     asked = [(FILTERS[name], value) for name, value in filters.items()]
     return [row for row in rows if all(of(row) == value for of, value in asked)]
 
 
 def facets(rows: Sequence[EpisodeRow], filters: Mapping[str, str]) -> tuple[Facet, ...]:
-    """Every filter with its values, those of the most rows first; one with a single value is left out unless it is in use."""
+    """Return every filter with its values, most frequent first; filters with a single value are left out unless in use."""
     made = []
     for name, of in FILTERS.items():
         counted = Counter(map(of, rows))
@@ -280,11 +283,11 @@ def facets(rows: Sequence[EpisodeRow], filters: Mapping[str, str]) -> tuple[Face
 
 
 def _choices(counted: Counter[str], chosen_value: str | None, *, by_rows: bool) -> Iterator[FilterChoice]:
-    """The values of a filter, by rows or by name."""
+    """Yield the values of a filter, by rows or by name."""
     for value, rows in sorted(counted.items(), key=lambda one: (-one[1] if by_rows else 0, one[0])):
         yield FilterChoice(value=value, rows=rows, is_chosen=value == chosen_value)
 
 
 def address(filters: Mapping[str, str], page: int) -> str:
-    """The query string of one page of a filtered list."""
+    """Return the query string of one page of a filtered list."""
     return "?" + urlencode({**filters, "page": page})

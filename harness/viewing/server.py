@@ -1,9 +1,9 @@
-"""A local server for the pages of a site: loopback only, GET and HEAD only, and no answer to a page of somebody else.
+"""A local server for the pages of a site: loopback only, GET and HEAD only, and same origin only.
 
-1. It binds to a loopback address or not at all. A request whose Host is not that address and port is refused, so that no name
-   that leads here (DNS rebinding) lets a page from elsewhere read what is served.
-2. There is no route that writes, and none that reads outside the folders of the runs (`harness.viewing.site`).
-3. What is sent may be used as what it says it is and nothing else (nosniff), in no frame, and is kept by no cache.
+1. It binds to a loopback address only. A request whose Host is not that address and port is refused, so that DNS rebinding does
+   not let a page from elsewhere read the served data.
+2. No route writes, and none reads outside the folders of the runs (`harness.viewing.site`).
+3. Responses forbid content sniffing (nosniff), framing and caching.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harness.viewing.site import Served, Site
 from worlds.core.connections import QUEUE, guarded_server
 
 PORT = 8642
-"""Where pages are served unless another port is asked for."""
+"""Default port."""
 
 _MOST_FIELDS = 40
 _PLAIN = "text/plain"
@@ -30,10 +30,10 @@ _GRACE_S = 2
 
 
 class PageServer:
-    """Serves one site until it is closed."""
+    """Server of one site until it is closed."""
 
     def __init__(self, site: Site, host: str, port: int) -> None:
-        """Listen; raises OSError where the port is taken."""
+        """Listen on a port. Raises OSError if it is taken."""
         self._site = site
         self._socket = socket.create_server((host, port), backlog=QUEUE)
         self.host, self.port = self._socket.getsockname()[:2]
@@ -57,11 +57,11 @@ class PageServer:
         self._server.run(sockets=[self._socket])
 
     def shutdown(self) -> None:
-        """Let `serve_forever` return."""
+        """Make `serve_forever` return."""
         self._server.should_exit = True
 
     async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one request, as ASGI has it."""
+        """Serve one ASGI request."""
         if scope["method"] not in {"GET", "HEAD"}:
             # what came with it is not read, so the connection is of no more use
             more = {"Allow": "GET, HEAD", "Connection": "close"}
@@ -98,9 +98,9 @@ async def _answer(send: Any, status: int, served: Served, **more: str) -> None:
 
 
 def open_server(site: Site, host: str = "127.0.0.1", port: int | None = None) -> PageServer:
-    """A server that listens; any free port where none is named and the usual one is taken.
+    """Return a listening server; without a `port`, on the default port, or on any free one if that is taken.
 
-    Raises UsageError for an address that others can reach, and for a port that was named and is taken.
+    Raises UsageError for an address that is not loopback, and for a named port that is taken.
     """
     address = "127.0.0.1" if host == "localhost" else host
     try:

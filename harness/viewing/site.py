@@ -1,17 +1,17 @@
 """Addresses of the viewer, and the bundle of files with the same pages.
 
-Addresses to pages: what a server answers and what a bundle holds, from one table of patterns.
+Server and bundle resolve addresses by one table of patterns.
 
-1. An address names runs, tasks and attempts by the letters that those may have. Whatever else it holds is no page, so it leads
-   nowhere but into the folders of the runs.
-2. A file of an episode is one of a fixed list of names, read through no link, and given out as plain text.
+1. An address names runs, tasks and attempts by their allowed characters. Any other address has no page, so nothing outside the
+   folders of the runs can be reached.
+2. A file of an episode has one of a fixed list of names, is read without following links, and is served as plain text.
 3. Each page has a `.json` beside it.
 
-A site as a folder of files that can be published, or opened from a disk: each page, its JSON, and the episodes' files.
+A bundle is a folder of files that can be published or opened from a disk: each page, its JSON, and the episodes' files.
 
-1. It is written beside its place and renamed, so that a kill leaves no half bundle; a bundle that stands there is replaced, and
-   a folder that is none is never written into.
-2. A page that says that something cannot be read is written like the others, and counted.
+1. It is written to a temporary folder and renamed, so an interruption leaves no partial bundle. An existing bundle is replaced;
+   any other folder that is not empty is never written into.
+2. A page that reports an unreadable file is written like the others, and counted.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ PAGE_ROWS = 200
 """Episodes on one page of a run."""
 
 OFFERED = (*FILES, "reward.json", "verifier.log")
-"""The files of an episode that are offered."""
+"""The files of an episode that can be downloaded."""
 
 _STATIC = {"style.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
@@ -86,23 +86,23 @@ _OTHER_SEED = "tokens, times and texts differ from the first request on, whateve
 
 
 class Served(NamedTuple):
-    """What stands at an address."""
+    """Response for an address."""
 
     media: str
     body: bytes
     is_whole: bool = True
-    """False where a file of the run cannot be read and the page says which."""
+    """False if a file of the run cannot be read, which the page reports."""
 
 
 class UnreadablePage(Strict):
-    """The page of what cannot be read."""
+    """Page that reports an unreadable file."""
 
     title: str
     why: str
 
 
 def _key(named: Mapping[str, str | None]) -> Key | None:
-    """The episode that an address names; None where no episode can be called so."""
+    """Return the episode that an address names; None if no episode can have this name."""
     try:
         return Key.model_validate({name: named[name] for name in ("family", "seed", "attempt")} | {"task_id": named["task"]})
     except ValidationError:
@@ -119,7 +119,7 @@ class Site:
         self._most_partners = 2 if is_bundle else 12
 
     def answer(self, path: str, query: Mapping[str, str] | None = None) -> Served | None:
-        """The page or file at a path below the root; None where there is none."""
+        """Return the page or file at a path below the root; None if there is none."""
         for kind, pattern in _ADDRESSES:
             match = pattern.fullmatch(path)
             if match is not None:
@@ -133,7 +133,7 @@ class Site:
         return None
 
     def addresses(self) -> Iterator[str]:
-        """Every address of a bundle, a page before its JSON."""
+        """Yield every address of a bundle, each page before its JSON."""
         yield from (f"static/{name}" for name in _STATIC)
         yield from _both(INDEX)
         yield from _both(GLOSSARY)
@@ -185,7 +185,7 @@ class Site:
         return self._of(kind, path, form, run, key, named)
 
     def _of(self, kind: str, path: str, form: str, run: ShownRun, key: Key, named: Mapping[str, str | None]) -> Served | None:
-        """A page that is made from a whole episode."""
+        """Return a page made from a whole episode; None if there is none."""
         episode = _read(run.folder(key))
         if self._is_bundle:
             episode = _moved(episode, f"{run.name}/episodes/{key.name}")
@@ -217,7 +217,7 @@ class Site:
         )
 
     def _partners(self, run: ShownRun, key: Key) -> list[PageLink]:
-        """Other episodes of the task to compare with: of the same seed first, then of the same run, then of another outcome."""
+        """Return links that compare an episode with others of the task: same seed first, then same run, then other outcomes."""
         mine = run.episodes[run.places[key]].result
         others = [
             (
@@ -236,7 +236,7 @@ class Site:
         return [_partner(run.name, key, name, one) for *_, name, _, one in near]
 
     def _files(self, run: ShownRun, key: Key) -> list[PageLink]:
-        """The files of an episode that are there."""
+        """Return links to the existing files of an episode."""
         folder = episode_page(run.name, key).removesuffix(".html")
         files = files_of(run.path)
         there = [name for name in OFFERED if files.has(f"episodes/{key.name}/{name}")]
@@ -251,19 +251,19 @@ class Site:
             raise UsageError(f"{run.folder(key) / name} cannot be read: {error.strerror}") from None
 
     def _page(self, template: str, path: str, form: str, page: BaseModel, document: BaseModel) -> Served:
-        """A page, or the JSON beside it, in ASCII: what others wrote may hold letters that a reader's terminal obeys."""
+        """Return a page or its JSON in ASCII, because untrusted text may hold characters that terminals interpret."""
         if form == "json":
             return Served("application/json", json.dumps(document.model_dump(mode="json"), indent=1).encode() + b"\n")
         return Served("text/html", render(template, page, depth=path.count("/"), is_bundle=self._is_bundle))
 
 
 def _moved(episode: RecordedEpisode, path: str) -> RecordedEpisode:
-    """An episode that says nothing of the folder in which it was recorded."""
+    """Return the episode without the folder in which it was recorded."""
     return episode.model_copy(update={"path": path, "result": episode.result.model_copy(update={"path": path})})
 
 
 def _read(folder: Path) -> RecordedEpisode:
-    """An episode; the page, its JSON and its seats are asked for one after the other, and need not be read each time."""
+    """Return an episode from a small cache, because its page, its JSON and its seats are requested one after the other."""
     return _read_once(folder, (_stamp(run_and_place(folder)[0]), *(_stamp(folder / name) for name in FILES)))
 
 
@@ -273,7 +273,7 @@ def _read_once(folder: Path, stamps: tuple[tuple[int, int, int], ...]) -> Record
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
-    """Return what changes when a file does."""
+    """Return a tuple that changes when a file does."""
     try:
         known = path.stat(follow_symlinks=False)
     except OSError:
@@ -297,7 +297,7 @@ def _both(page: str) -> tuple[str, str]:
 
 
 def first_page(library: Library, episode: Path | None) -> str:
-    """Where a reader begins: at the list of runs, at the run where there is only one, or at the episode that was named."""
+    """Return the first page to open: the list of runs, the page of a single run, or that of a named episode."""
     names = library.names
     if episode is not None:
         family, task, attempt = episode.parts[-3:]
@@ -306,15 +306,15 @@ def first_page(library: Library, episode: Path | None) -> str:
 
 
 MARK = "bundle.txt"
-"""The file by which a bundle is known."""
+"""File that identifies a bundle."""
 
 _MARKED = b"Pages of recorded runs, written by `harness view --bundle`. This folder is replaced when they are written again.\n"
 
 
 def write_bundle(library: Library, folder: Path, wrote: Callable[[int], None]) -> int:
-    """Write all pages of some runs into a folder; the number of those that say that something cannot be read.
+    """Write all pages of some runs into a folder, and return the number of pages that report an unreadable file.
 
-    `wrote` is called with the number of files so far. Raises UsageError for a folder that holds something else, and where the
+    `wrote` is called with the number of files so far. Raises UsageError for a folder that holds something else, and if the
     system refuses to write.
     """
     folder = folder.absolute()
@@ -337,7 +337,7 @@ def write_bundle(library: Library, folder: Path, wrote: Callable[[int], None]) -
 
 
 def _filled(site: Site, folder: Path, wrote: Callable[[int], None]) -> int:
-    """Every page of a site below a folder; the number of those that say that something cannot be read."""
+    """Write every page of a site into a folder, and return the number of pages that report an unreadable file."""
     make_folder(folder)
     damaged = 0
     for number, address in enumerate(site.addresses(), start=1):

@@ -1,14 +1,13 @@
 """An episode drawn in virtual time: a lane for the world's requests, for each artifact's window, and for each seat of a game.
 
-Only numbers are made here; a template draws them. Marks that would lie on one another are thinned, never the breach, and the
-lane says how many marks it stands for.
+This module computes positions only; a template draws them. Marks that would overlap are thinned, except for the breach, and the
+lane has the number of marks left out.
 
-A game as tables: what each seat said in each round, and who was told what was said.
+A game has two tables:
 
-1. `grid` has one row for each phase of each round, one column for each seat, and in each cell the replies in a line each.
-2. `heard` has one row for each text that somebody addressed to others. Whether another seat saw it is read off the texts that
-   this seat was given later: it saw it where one of them contains it, word for word. Equal texts share a row, since no text
-   tells whose words it repeats.
+1. `grid` has one row per phase of each round, one column per seat, and in each cell the replies in a line each.
+2. `heard` has one row per text addressed to others. A seat saw it if a later text to this seat contains it verbatim. Equal
+   texts share a row, because a text does not show which speaker it repeats.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from harness.reading import Act, Conversation, Lifetime, Moment, RecordedEpisode
 from worlds.core.models import Strict
 
 LONGEST = 6_000
-"""Characters of a text that is shown whole."""
+"""Maximum number of characters of a text that is shown whole."""
 
 _HEAD, _TAIL = 4_000, 1_500
 LONGEST_GIST = 240
-"""Characters of a text in a cell of a table."""
+"""Maximum number of characters of a text in a table cell."""
 
 
 class CutText(Strict):
-    """A text for a page: all of it, or its two ends with the number of characters that are left out between them."""
+    """A text for a page: all of it, or its two ends with the number of characters left out between them."""
 
     head: str
     left_out: int = 0
@@ -38,12 +37,12 @@ class CutText(Strict):
 
     @property
     def lines(self) -> int:
-        """Lines as they are shown."""
+        """Number of displayed lines."""
         return self.head.count("\n") + self.tail.count("\n") + 1
 
 
 def cut_text(text: str, most: int = LONGEST) -> CutText:
-    """A text, without its middle where it is longer than `most` characters."""
+    """Return a text, without its middle if it is longer than `most` characters."""
     if len(text) <= most:
         return CutText(head=text)
     head, tail = most * _HEAD // LONGEST, most * _TAIL // LONGEST
@@ -51,7 +50,7 @@ def cut_text(text: str, most: int = LONGEST) -> CutText:
 
 
 def gist(text: str) -> str:
-    """A reply in a line: of JSON what it says without its brackets, cut at the end where it is long."""
+    """Return a reply in one line: JSON without its brackets, truncated if it is long."""
     told = text
     if text.lstrip().startswith(("{", "[")) and len(text) < LONGEST:
         try:
@@ -74,13 +73,13 @@ _FIRST, _LAST, _AROUND = 150, 50, 20
 """Entries of a conversation that are shown: at its beginning, at its end, and on each side of the breach."""
 
 _MOST_USES = 40
-"""Tool calls of one entry."""
+"""Maximum number of tool calls shown of one entry."""
 
 _COUNTS = (("prompt_tokens", "in"), ("completion_tokens", "out"))
 
 
 class ShownUse(Strict):
-    """A tool call, and what came back."""
+    """A tool call and its result."""
 
     tool: str
     arguments: CutText
@@ -88,7 +87,7 @@ class ShownUse(Strict):
 
 
 class TalkEntry(Strict):
-    """One entry of a conversation."""
+    """An entry of a conversation."""
 
     speaker: Literal["system", "user", "agent"]
     text: CutText
@@ -102,11 +101,11 @@ class TalkEntry(Strict):
     is_instruction: bool = False
     is_breach: bool = False
     gap: int = 0
-    """How many entries before this one are not shown."""
+    """Number of entries left out before this one."""
 
 
 class Talk(Strict):
-    """One conversation."""
+    """A conversation for a page."""
 
     name: str
     seat: int | None = None
@@ -118,8 +117,8 @@ class Talk(Strict):
 def talk(one: Conversation, episode: RecordedEpisode, broken: Collection[int]) -> Talk:
     """Return a conversation for a page; `broken` has the numbers in the log of the turns that failed the episode.
 
-    Of one with more entries than a page can hold, the beginning, the end and what lies around the breach are shown, and each
-    gap says how many entries it stands for. The whole of it is in trajectory.json, which the page links.
+    Of a conversation too long for a page, the beginning, the end and the entries around the breach are shown, and each gap has
+    the number of entries left out. The whole conversation is in trajectory.json, which the page links.
     """
     said = one.utterances
     at = [number for number, entry in enumerate(said) if entry.moment is not None and entry.moment.seq in broken]
@@ -162,18 +161,18 @@ def _entry(said: Utterance, episode: RecordedEpisode, broken: Collection[int], g
 
 
 def _usage(usage: dict[str, Any] | None) -> str:
-    """Tokens of the call in a few words, as far as the trajectory has them."""
+    """Return the tokens of the call in a few words, as far as the trajectory has them."""
     told = [f"{usage[name]} {way}" for name, way in _COUNTS if isinstance(usage.get(name), int)] if usage else []
     return ", ".join(told) + " tokens" if told else ""
 
 
 def seated(episode: RecordedEpisode) -> Sequence[Conversation]:
-    """The conversations of a game's seats."""
+    """Return the conversations of a game's seats."""
     return [one for one in episode.conversations if one.seat is not None]
 
 
 WIDTH, LEFT, RIGHT = 960, 150, 24
-"""Units of the drawing, and of it the room for the names of lanes, and for the end of the last mark."""
+"""Width of the drawing, and its margins for the names of lanes and for the end of the last mark, in drawing units."""
 
 LANE, TOP, BOTTOM = 30, 12, 34
 _MOST_MARKS, _MOST_LANES = 400, 24
@@ -181,7 +180,7 @@ _STEPS = (1, 2, 5, 10)
 
 
 class TimeMark(Strict):
-    """Something that happened at one time, or lasted; `x` and `width` in units of the drawing."""
+    """An event at one time or with a duration; `x` and `width` are in drawing units."""
 
     x: float
     width: float = 0.0
@@ -189,16 +188,16 @@ class TimeMark(Strict):
     """ok, protocol, violation, goal, stray, fault, wait, end, window, maybe, use, turn, measure or forfeit."""
 
     told: str
-    """What it was, for a reader who points at it."""
+    """Text of its tooltip."""
 
     seq: int | None = None
     is_breach: bool = False
     is_cut: bool = False
-    """Whether it goes on beyond the drawing."""
+    """True if it extends beyond the drawing."""
 
 
 class Lane(Strict):
-    """One row of the drawing."""
+    """A row of the drawing."""
 
     name: str
     y: float
@@ -223,17 +222,17 @@ class Timeline(Strict):
     lanes: tuple[Lane, ...]
     ticks: tuple[Tick, ...]
     rounds: tuple[Tick, ...] = ()
-    """Where the rounds of a game begin."""
+    """Beginnings of the rounds of a game."""
 
     kinds: tuple[str, ...]
-    """The kinds of marks that are drawn, for the legend."""
+    """The kinds of marks in the drawing, for the legend."""
 
     is_cut: bool = False
-    """Whether a mark goes on beyond the drawing."""
+    """True if a mark extends beyond the drawing."""
 
 
 def timeline(episode: RecordedEpisode, broken: Collection[int]) -> Timeline | None:
-    """The drawing, with a ring around each of `broken`, numbers of the log; None for an episode in which nothing happened."""
+    """Return the drawing, with a ring around each event whose log number is in `broken`; None for an episode without events."""
     moments = [said.moment.at for one in episode.conversations for said in one.utterances if said.moment]
     windows = [one.end for one in lifetimes(episode)]
     end = max([*moments, *(act.at for act in episode.acts), episode.result.virtual_time_elapsed], default=0.0)
@@ -257,7 +256,7 @@ def timeline(episode: RecordedEpisode, broken: Collection[int]) -> Timeline | No
 
 
 class _Scale:
-    """Virtual seconds as units of the drawing."""
+    """Scale from virtual seconds to drawing units."""
 
     def __init__(self, end: float) -> None:
         self.end = end
@@ -266,7 +265,7 @@ class _Scale:
         return round(LEFT + min(at / self.end, 1.0) * (WIDTH - LEFT - RIGHT), 1)
 
     def ticks(self) -> Iterator[Tick]:
-        """About eight round numbers."""
+        """Yield about eight round numbers."""
         power = 10.0 ** math.floor(math.log10(self.end / 8))
         step = next(factor * power for factor in _STEPS if factor * power >= self.end / 8)
         for number in range(int(self.end / step) + 1):
@@ -296,7 +295,7 @@ def _act_mark(act: Act, scale: _Scale, broken: Collection[int]) -> TimeMark:
 
 
 def _windows(lives: Sequence[Lifetime], scale: _Scale) -> Iterator[tuple[str, None, list[TimeMark]]]:
-    """A lane for each artifact: when it could be used, one bar for each time that it was handed out, and its uses on them."""
+    """Yield a lane for each artifact: a bar for each lifetime, and marks for its uses."""
     bars: dict[str, list[TimeMark]] = {}
     uses: dict[str, dict[float, TimeMark]] = {}
     for one in lives:
@@ -342,20 +341,20 @@ def _rounds(episode: RecordedEpisode, scale: _Scale) -> Iterator[Tick]:
 
 
 def _thinned(marks: Sequence[TimeMark]) -> tuple[TimeMark, ...]:
-    """All marks of a lane, or as many as can be told apart, the breach always among them."""
+    """Return all marks of a lane, or as many as can be told apart, always including the breach."""
     step = len(marks) // _MOST_MARKS + 1
     return tuple(mark for number, mark in enumerate(marks) if number % step == 0 or mark.is_breach)
 
 
 _MOST_ROWS, _MOST_HEARD = 400, 300
 _SPOKEN = frozenset({"text", "content", "message"})
-"""The keys of a reply's JSON under which something stands that is meant for others."""
+"""The keys in a reply's JSON that hold text for others."""
 
 _LONGEST_REPLY = 100_000
 
 
 class GridTurn(Strict):
-    """One reply in a cell."""
+    """A reply in a cell."""
 
     seq: int
     told: str
@@ -364,18 +363,18 @@ class GridTurn(Strict):
 
 
 class GridRow(Strict):
-    """One phase of one round."""
+    """A phase of a round."""
 
     round: int
     phase: str
     at: float
     cells: tuple[tuple[GridTurn, ...], ...]
     is_breach: bool = False
-    """Whether the resolution that failed the episode follows this phase."""
+    """True if the resolution that failed the episode follows this phase."""
 
 
 class Grid(Strict):
-    """Rounds down, seats across."""
+    """Table with a row per phase and a column per seat."""
 
     seats: tuple[str, ...]
     numbers: tuple[int, ...]
@@ -384,14 +383,14 @@ class Grid(Strict):
 
 
 class HeardRow(Strict):
-    """One text, and of each seat `said`, when it was told, or None."""
+    """A text, and for each seat `said`, the time at which it was told, or None."""
 
     text: str
     seats: tuple[str | None, ...]
 
 
 class HeardTable(Strict):
-    """Who saw what."""
+    """Table of which seat saw which text."""
 
     seats: tuple[str, ...]
     numbers: tuple[int, ...]
@@ -400,7 +399,7 @@ class HeardTable(Strict):
 
 
 def grid(seats: Sequence[Conversation], broken: Collection[int], resolved: int | None) -> Grid:
-    """Return what every seat said, by round and phase.
+    """Return the replies of every seat, by round and phase.
 
     `broken` has the numbers in the log of the turns that failed the episode, `resolved` that of the resolution that did.
     """
@@ -428,7 +427,7 @@ def grid(seats: Sequence[Conversation], broken: Collection[int], resolved: int |
 
 
 def heard(seats: Sequence[Conversation]) -> HeardTable:
-    """Every text that was addressed to others, with who was told it and when."""
+    """Return every text that was addressed to others, with the seats that were told it and when."""
     first: dict[str, int] = {}
     speakers: dict[str, set[int]] = {}
     for seq, column, text in sorted(_spoken(seats)):
@@ -459,7 +458,7 @@ def _spoken(seats: Sequence[Conversation]) -> Iterator[tuple[int, int, str]]:
 
 
 def _addressed(reply: str) -> list[str]:
-    """Return what of a reply is meant for others: the texts in its JSON, or all of it where it is none."""
+    """Return the texts in a reply that are meant for others: those in its JSON, or the whole reply if it is not JSON."""
     body = reply.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     if not body.startswith("{") or len(body) > _LONGEST_REPLY:
         return [body] if body and len(body) <= _LONGEST_REPLY else []
@@ -482,7 +481,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _told(one: Conversation, text: str, since: int) -> str | None:
-    """Return when a seat was first given a text, in virtual time; None where it never was."""
+    """Return the virtual time at which a seat was first given a text; None if it never was."""
     for entry in one.utterances:
         if entry.speaker == "user" and entry.moment is not None and entry.moment.seq > since and text in entry.text:
             return f"{entry.moment.at:g} s"

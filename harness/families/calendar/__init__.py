@@ -1,1 +1,1 @@
-"""The calendar family on the host: seats, reports."""
+"""The calendar family in the harness: seats, reports."""

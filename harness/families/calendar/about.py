@@ -1,3 +1,3 @@
-"""What this family measures, in the line that catalogues of tasks show."""
+"""Summary of this family for catalogues of tasks, in one line."""
 
 LINE = "Agents with private calendars schedule meetings by talking; judged by what the moves cost"

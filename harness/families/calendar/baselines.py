@@ -1,42 +1,42 @@
 """Scripted assistants that talk in sentences: silent, prose, greedy and planner.
 
-What the scripted assistants share: a seat that reads its texts, talks in sentences, and decides by one batch.
+They share a seat that parses its texts, talks in sentences, and decides by one batch.
 
-1. A seat tells the other participants once a round what it can use. The participant with the lowest id decides, and says so, as
-   soon as everybody has told; on its second turn it does not wait any longer.
-2. At the decision the slot that was said counts, else the one that follows from what everybody told: all have heard the same.
-   Where somebody has told nothing a seat takes no more than a free slot, for a guess may fail and should cost nothing.
-3. It keeps to the options: the channels that are open, the cap of messages, a reason for each move. A group is told by its chat
-   where that is open, else by direct messages, else by the chat of all.
+1. A seat tells the other participants once a round which slots it can use. The participant with the lowest id decides, and
+   announces it, as soon as all have told; on its second turn it does not wait any longer.
+2. At the decision the announced slot counts, else the one that follows from all messages, because all have received the same.
+   If a participant has told nothing, a seat takes only a free slot, so that a wrong guess costs nothing.
+3. It follows the options: the open channels, the cap of messages, a reason for each move. A group is addressed by its chat if
+   that is open, else by direct messages, else by the chat of all.
 
-Two floors that weigh nothing: an assistant that is silent, and one that tells what it can use and takes the first slot.
+Two lower baselines do not compare costs: a silent assistant, and one that tells its usable slots and takes the first.
 
-The sentences that the scripted assistants say and understand: a small grammar of plain English, the same both ways.
+The sentences that the scripted assistants write and understand are a small grammar of plain English.
 
-| sentence | what it says |
+| sentence | meaning |
 |---|---|
-| I am free at 3, 5 and 9 | nothing stands in these slots |
-| I could make 1 and 2 | these slots can be made free, who knows at what price |
-| 1, 2 would be easy / awkward / hard for me | likewise, and how inconvenient that is |
-| M2 is with 1 and 4 | who else takes part in an earlier meeting |
-| Moving M2 from 4 to 9 and 11 would be easy for me | where an earlier meeting could go, and how inconvenient that is |
+| I am free at 3, 5 and 9 | these slots are empty |
+| I could make 1 and 2 | these slots can be freed, at an unknown price |
+| 1, 2 would be easy / awkward / hard for me | likewise, with the degree of inconvenience |
+| M2 is with 1 and 4 | the other participants of an earlier meeting |
+| Moving M2 from 4 to 9 and 11 would be easy for me | possible slots of an earlier meeting, with the inconvenience |
 | Where could you move M2 from 4? | asks for such a sentence |
-| Let us take 7 | the round's meeting goes there |
-| Please move M2 from 4 to 9 | so that it can |
+| Let us take 7 | the slot of the round's meeting |
+| Please move M2 from 4 to 9 | requests the move |
 
-1. Sentences end with a full stop, a question mark, a semicolon or a line. What fits none is passed over, so people and models
-   may say more. `slot` may stand before numbers; `I'm`, `let's`, `go with` and the like are understood; 3-5 is 3, 4, 5.
-2. No cost is ever told, as the rules demand: a price below 5 is easy, below 50 awkward, above hard.
+1. Sentences end with a full stop, a question mark, a semicolon or a line. Other sentences are ignored, so people and models may
+   write more. `slot` may precede numbers; `I'm`, `let's`, `go with` and similar forms are understood; 3-5 is 3, 4, 5.
+2. Costs are never told, as the rules require: a price below 5 is easy, below 50 awkward, above hard.
 
-The planner: all tell how inconvenient each slot would be, and the least sum wins, earlier meetings moved where it pays.
+The planner: all tell the inconvenience of each slot, and the lowest sum wins, with earlier meetings moved if it pays.
 
-1. A slot is free, easy, awkward or hard for a seat, and counts 0, 1, 2 or 3 (`WEIGHTS`); the least sum over the
-   participants wins, the lowest slot among equals.
-2. A slot where one earlier meeting stands can be had too, if all its participants move that meeting to one other slot. Who has
-   it says where it could go. Who decides asks its other participants, once, where the sum could become less than the best
-   without, and counts what each of them says; who does not answer does not move.
-3. The meeting is moved by its participants alone: in DECISION by those who take part in the new one, in VOLUNTARY by those who
-   were asked and had said that they could. One that is told to move something which it had not offered does not.
+1. A slot is free, easy, awkward or hard for a seat, and counts 0, 1, 2 or 3 (`WEIGHTS`); the lowest sum over the participants
+   wins, the lowest slot among ties.
+2. A slot with one earlier meeting can be used too, if all its participants move that meeting to one other slot. Its
+   participants tell the possible slots. The deciding seat asks the other participants, once, if the sum could become less than
+   the best without, and counts their answers; a participant without an answer does not move.
+3. The meeting is moved by its participants only: in DECISION by those who take part in the new one, in VOLUNTARY by those who
+   were asked and had offered it. A request to move something that was not offered is ignored.
 """
 
 from __future__ import annotations
@@ -53,25 +53,25 @@ from worlds.calendar.rules.items import Item
 
 FREE, EASY, COULD, AWKWARD, HARD = "free", "easy", "could", "awkward", "hard"
 WEIGHTS = {FREE: 0, EASY: 1, COULD: 2, AWKWARD: 2, HARD: 3}
-"""What a word counts for where inconvenience is added up."""
+"""Weight of each word in the sum of inconvenience."""
 
 
 class Suits(NamedTuple):
-    """Slots that somebody can use, and how inconvenient they are."""
+    """Slots that an agent can use, and their inconvenience."""
 
     slots: tuple[int, ...]
     degree: str
 
 
 class Company(NamedTuple):
-    """Who else takes part in a meeting that stands."""
+    """The other participants of a scheduled meeting."""
 
     meeting: int
     agents: tuple[int, ...]
 
 
 class Movable(NamedTuple):
-    """Where a meeting that stands could go, and how inconvenient that is for the speaker."""
+    """Possible slots of a scheduled meeting, and the inconvenience for the speaker."""
 
     meeting: int
     source: int
@@ -80,7 +80,7 @@ class Movable(NamedTuple):
 
 
 class MoveQuestion(NamedTuple):
-    """Where could you move this meeting?"""
+    """Question for possible slots of a meeting."""
 
     meeting: int
     source: int
@@ -93,7 +93,7 @@ class Settled(NamedTuple):
 
 
 class MoveRequest(NamedTuple):
-    """A meeting that stands is to be moved."""
+    """Request to move a scheduled meeting."""
 
     meeting: int
     source: int
@@ -133,11 +133,11 @@ _READ: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Sentence]], ...] =
     (re.compile(rf"\bi (?:can|could) (?:also )?(?:make|do|manage) {_MANY}"), _suits(COULD)),
     (re.compile(rf"{_MANY} {_DEGREE}"), lambda match: Suits(_numbers(match[1]), match[2])),
 )
-"""Each pattern with what it means; of those that fit a sentence the first counts."""
+"""Each pattern with its meaning; the first that matches a sentence counts."""
 
 
 def read(text: str) -> Iterator[Sentence]:
-    """Yield what a message says, as far as the grammar goes, in its order."""
+    """Yield the sentences of a message that the grammar understands, in order."""
     for part in _END.split(text.lower()):
         fits = ((pattern.search(part), meaning) for pattern, meaning in _READ)
         sentence = next((meaning(match) for match, meaning in fits if match), None)
@@ -146,35 +146,35 @@ def read(text: str) -> Iterator[Sentence]:
 
 
 def availability(meeting: int, suits: Iterable[Suits]) -> str:
-    """The sentence that tells all slots that one can use: free ones, then those that would cost something."""
+    """Return the sentence with all usable slots: free ones, then those that would cost something."""
     parts = [_suit(one) for one in suits if one.slots]
     return f"For M{meeting} {'; '.join(parts)}." if parts else f"I can make no slot for M{meeting}."
 
 
 def movable(moves: Iterable[Movable], company: Company) -> str:
-    """The sentences that tell where one could move an earlier meeting, and whose it is too."""
+    """Return the sentences with the possible slots of an earlier meeting, and its other participants."""
     others = f"M{company.meeting} is with {_listed(company.agents)}. " if company.agents else ""
     told = (f"Moving M{m.meeting} from {m.source} to {_listed(m.targets)} would be {m.degree} for me." for m in moves)
     return others + " ".join(told)
 
 
 def choice(slot: int, shift: MoveRequest | None = None) -> str:
-    """The sentences that end the talk."""
+    """Return the sentences that end the talk."""
     return f"Let us take {slot}." + (f" {request(shift)}" if shift else "")
 
 
 def request(shift: MoveRequest) -> str:
-    """Asks for an earlier meeting to be moved."""
+    """Return a request to move an earlier meeting."""
     return f"Please move M{shift.meeting} from {shift.source} to {shift.target}."
 
 
 def question(asked: MoveQuestion) -> str:
-    """Asks where an earlier meeting could go."""
+    """Return a question for the possible slots of an earlier meeting."""
     return f"Where could you move M{asked.meeting} from {asked.source}?"
 
 
 def degree(price: int) -> str:
-    """Return how inconvenient a price is, in a word."""
+    """Return the word for the inconvenience of a price."""
     return EASY if price < 5 else AWKWARD if price < 50 else HARD
 
 
@@ -190,32 +190,32 @@ def _listed(numbers: Iterable[int]) -> str:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """Each number of a list, of `3-5` all between."""
+    """Return each number of a list, with ranges such as `3-5` expanded."""
     ends = (re.findall("[0-9]+", one) for one in re.findall(_ONE, text))
     return tuple(number for one in ends for number in range(int(one[0]), int(one[-1]) + 1))
 
 
 _CAP = re.compile(r"may send (\d+) messages")
 _TOOLS = {"participants": "participant_groupchat", "dm": '"type": "dm"', "all": "all_groupchat"}
-"""Channel -> by what the rules show that it is open."""
+"""For each channel, the text in the rules that shows that it is open."""
 
 Action = dict[str, Any]
 Degrees = dict[int, str]
-"""Slots that somebody can use, and how inconvenient each is."""
+"""Slots that an agent can use, and the inconvenience of each."""
 
 
 class SaidBy(NamedTuple):
-    """One sentence, and who said it."""
+    """A sentence and its sender."""
 
     sender: int
     sentence: Sentence
 
 
 class ProseSeat(TypedClient):
-    """One seat; `suits` says how much of its calendar it tells, and `best` which slot follows from what all told."""
+    """A scripted seat; `suits` determines the told slots, and `best` the slot that follows from all messages."""
 
     def __init__(self, seat: Seat, rules: str) -> None:
-        """`rules`: the system prompt of the seat, which says how one may talk."""
+        """Set up the seat; `rules` is its system prompt, which has the channels and the cap of messages."""
         super().__init__(seat)
         self._open = {channel for channel, shown in _TOOLS.items() if shown in rules}
         cap = _CAP.search(rules)
@@ -223,16 +223,16 @@ class ProseSeat(TypedClient):
         self.begin()
 
     def begin(self) -> None:
-        """Forget the round before."""
+        """Reset the state of the previous round."""
         self._told, self._turns = False, 0
         self.degrees: dict[int, Degrees] = {}
-        """By participant, what they told."""
+        """Usable slots by participant, as told."""
 
         self.said: dict[int, int] = {}
-        """By participant, the slot that they said last."""
+        """The last slot announced by each participant."""
 
     def reply(self, turn: AskedTurn) -> str:
-        """The reply to one turn."""
+        """Return the reply to one turn."""
         self._look(turn.text)
         mail = read_mail(turn.text)
         heard = [one for letter in mail if letter.meeting == self.facts.meeting for one in _heard(letter)]
@@ -247,7 +247,7 @@ class ProseSeat(TypedClient):
         return to_json({"thinking": "", "actions": actions}).decode()
 
     def hear(self, heard: SaidBy) -> None:
-        """Take in one sentence."""
+        """Process one sentence."""
         sender, sentence = heard
         if sender not in self.facts.participants:
             return
@@ -257,34 +257,34 @@ class ProseSeat(TypedClient):
             self.said[sender] = sentence.slot
 
     def suits(self) -> list[Suits]:
-        """Return what this seat tells of the own calendar."""
+        """Return the slots of its own calendar that this seat tells."""
         raise NotImplementedError
 
     def best(self, degrees: Sequence[Degrees]) -> int | None:
-        """The slot that follows from what some seats told, each of which can use it; None where there is none."""
+        """Return the slot that follows from some seats' messages and suits each; None if there is none."""
         raise NotImplementedError
 
     def more(self) -> str:
-        """Return what it tells besides, "" for nothing."""
+        """Return additional text to tell, or ""."""
         return ""
 
     def lead(self, left: int) -> list[Action]:
-        """What the one who decides says, once everybody told or was waited for; `left` turns of talk come after this one."""
+        """Return the actions of the deciding seat once all told or it has waited; `left` turns of talk come after this one."""
         slot = self.best(list(self._known().values()))
         return [] if slot is None else self.announce(slot)
 
     def answer(self, heard: Sequence[SaidBy]) -> list[Action]:
-        """Return what somebody says who takes no part in the meeting and was written to."""
+        """Return the actions of a seat outside the meeting that received messages."""
         return []
 
     def decide(self, mail: Sequence[Mail], attempt: int) -> list[Action]:
-        """The batch for the slot that was said, or follows; empty where there is none that this seat can use."""
+        """Return the batch for the announced or derived slot; empty if this seat cannot use one."""
         slot = self.chosen()
         moves = None if slot is None else insertion(self.calendar, slot, self.facts.duration)
         return [] if slot is None or moves is None else batch(self.facts.meeting, slot, moves)
 
     def chosen(self) -> int | None:
-        """The slot that was said by who decides, or by somebody else, or follows from what all told."""
+        """Return the slot announced by the deciding seat, or by another, or derived from all messages."""
         said = self.said.get(self.initiator, next(reversed(self.said.values()), None) if self.said else None)
         if said is not None:
             return said
@@ -295,14 +295,14 @@ class ProseSeat(TypedClient):
         return slot
 
     def announce(self, slot: int, text: str = "") -> list[Action]:
-        """Say the slot to all participants; nobody is told, and nothing is settled, where a cap forbids it."""
+        """Announce the slot to all participants; if a cap forbids it, nothing is sent or recorded."""
         sent = self.tell(self.others, text or choice(slot))
         if sent or not self.others:
             self.said[self.me] = slot
         return sent
 
     def tell(self, to: Sequence[int], text: str) -> list[Action]:
-        """The actions that send a text to some agents; none where no channel reaches them, or a cap forbids one of them."""
+        """Return the actions that send a text to some agents; none if no channel reaches them, or a cap forbids one of them."""
         inside = set(to) <= set(self.facts.participants) and self.me in self.facts.participants
         if inside and len(to) > 1 and "participants" in self._open:
             sent: list[Action] = [{"type": "participant_groupchat", "content": text}]
@@ -320,7 +320,7 @@ class ProseSeat(TypedClient):
         return sent
 
     def _known(self) -> dict[int, Degrees]:
-        """Return what each participant told that did, and the own calendar as it is told."""
+        """Return the slots told by each participant, and those of this seat."""
         own = {slot: one.degree for one in self.suits() for slot in one.slots}
         return {**{agent: told for agent, told in self.degrees.items() if agent != self.me}, self.me: own}
 
@@ -340,13 +340,13 @@ class ProseSeat(TypedClient):
 
 
 def usable(seat: TypedClient) -> dict[int, Moves]:
-    """Every slot that a seat can use for the round's meeting, with the moves that make room there: none where it is free."""
+    """Return every slot that a seat can use for the round's meeting, with the moves that make room; no moves if it is free."""
     room = {slot: insertion(seat.calendar, slot, seat.facts.duration) for slot in range(len(seat.calendar))}
     return {slot: moves for slot, moves in room.items() if moves is not None}
 
 
 def common(degrees: Iterable[Degrees]) -> set[int]:
-    """The slots that all of them can use."""
+    """Return the slots that all of them can use."""
     return set.intersection(*map(set, degrees))
 
 
@@ -355,22 +355,22 @@ def _heard(letter: Mail) -> list[SaidBy]:
 
 
 class SilentSeat(ProseSeat):
-    """Sends nothing, reads nothing, and takes its own lowest free slot, or the lowest that it can make free."""
+    """Seat that sends and reads nothing, and takes its lowest free slot, or the lowest that it can free."""
 
     def hear(self, heard: SaidBy) -> None:
-        """It does not listen."""
+        """Ignore the sentence."""
 
     def suits(self) -> list[Suits]:
-        """Nothing is told."""
+        """Return nothing."""
         return []
 
     def best(self, degrees: Sequence[Degrees]) -> int | None:
-        """The own slot."""
+        """Return the slot of its own calendar."""
         room = usable(self)
         return min(room, key=lambda slot: (bool(room[slot]), slot), default=None)
 
     def chosen(self) -> int | None:
-        """The own slot, whatever the others may do."""
+        """Return the slot of its own calendar, regardless of the others."""
         return self.best(())
 
     def _speak(self, heard: Sequence[SaidBy], text: str) -> list[Action]:
@@ -378,48 +378,48 @@ class SilentSeat(ProseSeat):
 
 
 class GreedySeat(ProseSeat):
-    """Tells its free slots and those it could make free; the lowest slot that is free for all wins, else that all can use."""
+    """Seat that tells free slots and those it could free; takes the lowest slot free for all, else usable by all."""
 
     def suits(self) -> list[Suits]:
-        """Two kinds of slots, without a word on how dear the second are."""
+        """Return two kinds of slots, without the price of the second."""
         room = usable(self)
         free = tuple(slot for slot, moves in room.items() if not moves)
         return [Suits(free, FREE), Suits(tuple(slot for slot in room if slot not in free), COULD)]
 
     def best(self, degrees: Sequence[Degrees]) -> int | None:
-        """The lowest slot free for all, else the lowest that all can use."""
+        """Return the lowest slot free for all, else the lowest that all can use."""
         slots = common(degrees)
         return min(slots, key=lambda slot: (any(told[slot] != FREE for told in degrees), slot), default=None)
 
 
 class Placement(NamedTuple):
-    """One way to have the round's meeting; plans are compared by their sums, one without a shift first, then by slots."""
+    """A way to schedule the round's meeting; compared by sums, then without a shift first, then by slots."""
 
     weight: int
     shift: tuple[MoveRequest, ...]
-    """The earlier meeting that has to go, or nothing."""
+    """The earlier meeting that has to move, or nothing."""
 
     slot: int
 
 
 class PlannerSeat(ProseSeat):
-    """Tells degrees, and weighs what it heard."""
+    """Seat that tells the inconvenience of slots, and compares what it received."""
 
     def begin(self) -> None:
-        """Forget the round before."""
+        """Reset the state of the previous round."""
         super().begin()
         self._offers: dict[tuple[int, int, int], Degrees] = {}
-        """Seat, meeting, where it stands -> where that seat could move it, and how inconvenient that is."""
+        """Possible slots of a meeting and their inconvenience, by seat, meeting and current slot."""
 
         self._company: dict[int, set[int]] = {}
-        """Meeting -> its participants, as far as they were told."""
+        """Participants of each meeting, as far as they were told."""
 
         self._asked: set[MoveQuestion] = set()
         self._shift: MoveRequest | None = None
-        """What was agreed to be moved."""
+        """The move that was agreed."""
 
     def hear(self, heard: SaidBy) -> None:
-        """Take in one sentence; what somebody outside says counts for the meeting that was asked about."""
+        """Process one sentence; those of outsiders count for the meeting that was asked about."""
         super().hear(heard)
         sender, sentence = heard
         if isinstance(sentence, Movable):
@@ -433,21 +433,21 @@ class PlannerSeat(ProseSeat):
             self._shift = sentence
 
     def suits(self) -> list[Suits]:
-        """The slots of each degree."""
+        """Return the slots of each degree."""
         told = self._degrees()
         return [Suits(tuple(slot for slot in told if told[slot] == word), word) for word in WEIGHTS]
 
     def best(self, degrees: Sequence[Degrees]) -> int | None:
-        """The slot with the least sum."""
+        """Return the slot with the lowest sum."""
         sums = {slot: sum(WEIGHTS[told[slot]] for told in degrees) for slot in common(degrees)}
         return min(sums, key=lambda slot: (sums[slot], slot), default=None)
 
     def more(self) -> str:
-        """Return where the meetings could go that stand in the way."""
+        """Return the possible slots of meetings in the way, as text."""
         return " ".join(self._offer(item, slot) for slot, item in self._meetings())
 
     def lead(self, left: int) -> list[Action]:
-        """Ask outsiders where that could pay, else say the slot, and what has to be moved for it."""
+        """Ask outsiders if that could pay, else announce the slot, and the moves that it needs."""
         known = self._known()
         slot = self.best(list(known.values()))
         plain = [] if slot is None else [Placement(sum(WEIGHTS[told[slot]] for told in known.values()), (), slot)]
@@ -459,7 +459,7 @@ class PlannerSeat(ProseSeat):
         return self._say(min(plans)) if plans else []
 
     def answer(self, heard: Sequence[SaidBy]) -> list[Action]:
-        """Tell who asked where an own meeting could go."""
+        """Return answers to questions for the possible slots of this seat's meetings."""
         sent: list[Action] = []
         for sender, sentence in heard:
             item = self._standing(sentence.meeting, sentence.source) if isinstance(sentence, MoveQuestion) else None
@@ -470,7 +470,7 @@ class PlannerSeat(ProseSeat):
         return sent
 
     def volunteer(self, mail: Sequence[Mail], attempt: int) -> list[Action]:
-        """Move what this seat had offered to move, if it was asked to in the end."""
+        """Return the moves that this seat had offered, if they were requested."""
         shift = self._shift
         if shift is None or self._standing(shift.meeting, shift.source) is None:
             return []
@@ -480,7 +480,7 @@ class PlannerSeat(ProseSeat):
         return moving(self.facts.meeting, moves) if moves else []
 
     def decide(self, mail: Sequence[Mail], attempt: int) -> list[Action]:
-        """The batch for the slot that was said, with the move of an own meeting where that is part of it."""
+        """Return the batch for the announced slot, with the move of this seat's earlier meeting if it is part of it."""
         shift, slot = self._shift, self.chosen()
         item = self._standing(shift.meeting, shift.source) if shift else None
         if shift is None or item is None or slot != shift.source:
@@ -492,7 +492,7 @@ class PlannerSeat(ProseSeat):
         return {slot: degree(price(moves)) if moves else FREE for slot, moves in usable(self).items()}
 
     def _meetings(self) -> Iterator[tuple[int, Item]]:
-        """Every earlier meeting on the own calendar that could be moved for this one: both take one slot."""
+        """Yield every earlier meeting on this seat's calendar that could be moved for this one: both take one slot."""
         if self.facts.duration == 1:
             for slot, item in enumerate(self.calendar):
                 if item is not None and item.kind == "meeting" and item.duration == 1:
@@ -502,13 +502,13 @@ class PlannerSeat(ProseSeat):
         return next((item for slot, item in self._meetings() if item.id == meeting and slot == source), None)
 
     def _targets(self, item: Item, source: int) -> Degrees:
-        """Return where an own meeting could go, the slot kept that it leaves, and how inconvenient that is."""
+        """Return the possible slots of this seat's meeting, not filling the slot that it leaves, and their inconvenience."""
         slots = (slot for slot in range(len(self.calendar)) if slot != source)
         room = {slot: relocation(self.calendar, source, slot, (source,)) for slot in slots}
         return {slot: degree(price(moves)) for slot, moves in room.items() if moves}
 
     def _offer(self, item: Item, source: int) -> str:
-        """The sentences on an own meeting; "" where it cannot be moved."""
+        """Return the sentences on this seat's meeting; "" if it cannot be moved."""
         targets = self._targets(item, source)
         words = dict.fromkeys(targets.values())
         told = [Movable(item.id, source, tuple(t for t in targets if targets[t] == word), word) for word in words]
@@ -524,7 +524,7 @@ class PlannerSeat(ProseSeat):
             self._note(item, slot)
 
     def _shifts(self, known: dict[int, Degrees], unasked: str | None) -> Iterator[Placement]:
-        """Every plan that moves an earlier meeting; who is outside and has told nothing counts as `unasked`, or prevents it."""
+        """Yield every plan that moves an earlier meeting; outsiders without an answer count as `unasked`, or prevent it."""
         for meeting, source in sorted({(meeting, source) for _, meeting, source in self._offers}):
             people = self._company[meeting]
             staying = [told.get(source) for agent, told in known.items() if agent not in people]
@@ -541,7 +541,7 @@ class PlannerSeat(ProseSeat):
                 yield Placement(weight, (MoveRequest(meeting, source, target),), source)
 
     def _ask(self, hoped: Sequence[Placement]) -> list[Action]:
-        """Ask everybody outside whose word is missing for a plan that could pay, about each meeting once."""
+        """Ask all outsiders whose answer is missing for a plan that could pay, once per meeting."""
         sent: list[Action] = []
         for shift in sorted({one._replace(target=0) for plan in hoped for one in plan.shift}):
             asked = MoveQuestion(shift.meeting, shift.source)

@@ -1,6 +1,6 @@
-"""The clients of every calendar task: the plan as it is, and wrong ones that spoil its last round in one way each.
+"""The clients of every calendar task: the plan itself, and wrong ones that spoil its last round in one way each.
 
-Each wrong client must be told why that meeting failed.
+The verdict must explain why that meeting failed for each wrong client.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Spoil = Callable[[Reply, str], Reply]
 
 
 def apart(actions: Reply, calendar: str) -> Reply:
-    """Writes the meeting into a slot that only this seat knows of."""
+    """Return actions that schedule the meeting in a slot that only this seat uses."""
     (schedule,) = (action for action in actions if action["type"] == "schedule")
     free = [slot for slot in slots(calendar, r"\[FREE\]") if slot != schedule["slot"]]
     if free:
@@ -29,18 +29,18 @@ def apart(actions: Reply, calendar: str) -> Reply:
 
 
 def silent(actions: Reply, calendar: str) -> Reply:  # noqa: ARG001 - as every Spoil is called
-    """Decides nothing."""
+    """Return no actions."""
     return []
 
 
 def occupied(actions: Reply, calendar: str) -> Reply:
-    """Writes the meeting onto an item that stays."""
+    """Return actions that schedule the meeting onto an item that stays."""
     (schedule,) = (action for action in actions if action["type"] == "schedule")
     return [{**schedule, "slot": slots(calendar, r"(?!\[FREE\])")[0]}]
 
 
 def alone(actions: Reply, calendar: str) -> Reply:
-    """Moves an earlier meeting that the others leave where it is: to a free slot, or in exchange for an errand."""
+    """Return actions that also move an earlier meeting alone, to a free slot or in exchange for an errand."""
     used = {action[name] for action in actions for name in ("slot", "from_slot", "to_slot") if name in action}
     slot, number = re.findall(r"^Slot +(\d+): Meeting M(\d+)", calendar, re.MULTILINE)[0]
     free = [target for target in slots(calendar, r"\[FREE\]") if target not in used]
@@ -51,29 +51,29 @@ def alone(actions: Reply, calendar: str) -> Reply:
 
 
 def move(item: str, source: int, target: int) -> dict[str, Any]:
-    """The action that moves an item, by the name that the calendar shows."""
+    """Return the action that moves an item, by the name that the calendar shows."""
     return {"type": "reschedule", "item_id": item, "from_slot": source, "to_slot": target, "justification": "it suits me"}
 
 
 def errands(calendar: str) -> list[tuple[int, str]]:
-    """The errands that can be moved, each with its slot."""
+    """Return the errands that can be moved, each with its slot."""
     return [(int(slot), f"#{number}") for slot, number in re.findall(r"^Slot +(\d+): Errand #(\d+)", calendar, re.MULTILINE)]
 
 
 def slots(calendar: str, what: str) -> list[int]:
-    """The slots whose line begins with `what`."""
+    """Return the slots whose line begins with `what`."""
     return [int(slot) for slot in re.findall(rf"^Slot +(\d+): {what}", calendar, re.MULTILINE)]
 
 
 def solved(api: httpx.Client, plan: Plan) -> None:
-    """Plays the plan; raises LookupError where there is none, since no schedule exists."""
+    """Play the plan. Raises LookupError if there is none because no schedule exists."""
     if not plan["rounds"]:
         raise LookupError("there is no plan: no schedule of all meetings exists")
     play(api, plan)
 
 
 def spoiled(spoil: Spoil) -> Client:
-    """The client that plays the plan but for one seat's last decision."""
+    """Return a client that plays the plan except for one seat's last decision."""
 
     def client(api: httpx.Client, plan: Plan) -> None:
         calendars: dict[int, str] = {}
@@ -83,9 +83,10 @@ def spoiled(spoil: Spoil) -> Client:
 
 
 def wrong(spoil: Spoil, calendars: dict[int, str], plan: Plan, turn: Turn) -> Reply:
-    """The plan's actions, spoiled in the last round for the first seat that has an earlier meeting, else for the last seat.
+    """Return the plan's actions, spoiled in the last round for one seat.
 
-    A retry shows no calendar, so the first attempt's is kept.
+    This is the first seat with an earlier meeting, else the last seat. A retry shows no calendar, so that of the first attempt
+    is stored in `calendars`.
     """
     actions, seat, rounds = planned(plan, turn), turn["seat"], plan["rounds"]
     if turn["phase"] != "DECISION" or turn["round"] < len(rounds) or (calendars and seat not in calendars):
@@ -96,7 +97,7 @@ def wrong(spoil: Spoil, calendars: dict[int, str], plan: Plan, turn: Turn) -> Re
 
 
 UNCERTIFIED: dict[str, str] = {}
-"""Labels that clients earn otherwise in a task that is uncertified: none, since nobody plays one that has no schedule."""
+"""Labels of clients on uncertified tasks: none, because no client plays a task without a schedule."""
 
 SOLVE: Client = solved
 VIOLATIONS: dict[str, tuple[str, Client]] = {

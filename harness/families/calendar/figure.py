@@ -1,11 +1,11 @@
-"""The family's figures by name, each drawn from the tables of the same report: `harness report RUN --figures DIR`.
+"""Figures of the calendar family by name, drawn from the tables of the same report: `harness report RUN --figures DIR`.
 
 figure-2    adjusted cost over VPS, a plane for each kind of VPS and cost setting     seats
-figure-3    excess over messages, a point a seat, least-squares lines dashed          communication
+figure-3    excess over messages, a point per seat, least-squares lines dashed        communication
 figure-4    fairness cost by player and cost setting                                  seats
-figure-5    failed meetings by reason, a bar a player                                 failures
-figure-6    first speakers against the others: excess a meeting                       first-speaker
-figure-6-vps  first speakers against the others: slots told a meeting                 first-speaker
+figure-5    failed meetings by reason, a bar per player                               failures
+figure-6    first speakers against the others: excess per meeting                     first-speaker
+figure-6-vps  first speakers against the others: slots told per meeting               first-speaker
 figure-7    messages of a seat about each meeting                                     volume
 figure-8    messages of a seat by its role in the round                               volume
 figure-9    earlier meetings moved by a seat in a game                                moves
@@ -28,7 +28,7 @@ _VPS = {"reflection_vps": "reflection-calibrated VPS", "protocol_vps": "protocol
 
 
 def figure2(tables: Mapping[str, Table]) -> str | None:
-    """The privacy-cost plane; the two kinds of VPS never share one."""
+    """Return the privacy-cost plane; the two kinds of VPS never share one."""
     rows = _seats(tables)
     name = _namer(rows)
     panels = []
@@ -44,7 +44,7 @@ def figure2(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure3(tables: Mapping[str, Table]) -> str | None:
-    """A point a seat; a line through those of each row that has one."""
+    """Return a chart with a point per seat, and a line through those of each row that has one."""
     rows = _rows(tables, "communication")
     name, panels = _namer(rows), []
     for setting in _settings(rows):
@@ -59,13 +59,13 @@ def figure3(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure4(tables: Mapping[str, Table]) -> str | None:
-    """Fairness with its interval; the paper's without."""
+    """Return a chart of fairness with its interval; the paper's is without one."""
     rows = [row for row in _seats(tables, published=True) if _has(row, "fairness")]
     return _by_setting("Fairness cost", rows, "fairness", "distance of a seat's excess from its game's mean")
 
 
 def figure5(tables: Mapping[str, Table]) -> str | None:
-    """Failed meetings by reason, stacked, with their number and that of all meetings behind."""
+    """Return stacked bars of failed meetings by reason, with their number and that of all meetings behind."""
     rows = tables["failures"].rows if "failures" in tables else ()
     reasons = [label for label in Label if label is not Label.SUCCESS]
     groups = []
@@ -87,17 +87,17 @@ def figure5(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure6(tables: Mapping[str, Table]) -> str | None:
-    """Excess of first speakers and of the others, over all cost settings where there are several."""
+    """Return a chart of the excess of first speakers and of the others, over all cost settings if there are several."""
     return _first_speakers(tables, "excess", "excess", "of a seat's meeting")
 
 
 def figure6_vps(tables: Mapping[str, Table]) -> str | None:
-    """Return what first speakers and the others told, by either kind of VPS."""
+    """Return a chart of the slots told by first speakers and by the others, by either kind of VPS."""
     return _first_speakers(tables, "VPS", "slots told", "in a round, before the floor")
 
 
 def figure7(tables: Mapping[str, Table]) -> str | None:
-    """One line a row over the meetings in the order in which they arrive."""
+    """Return a chart with one line per row over the meetings in the order in which they arrive."""
     table = tables.get("volume")
     rows = table.rows if table else ()
     name = _namer(rows)
@@ -121,7 +121,7 @@ def figure7(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure8(tables: Mapping[str, Table]) -> str | None:
-    """First speakers, other participants and outsiders."""
+    """Return a chart of first speakers, other participants and outsiders."""
     rows = _rows(tables, "volume")
     name = _namer(rows)
     groups = [
@@ -135,7 +135,7 @@ def figure8(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure9(tables: Mapping[str, Table]) -> str | None:
-    """Earlier meetings that a seat moved in a game."""
+    """Return a chart of the earlier meetings that a seat moved in a game."""
     return _by_setting("Earlier meetings moved", _rows(tables, "moves"), "moved", "different meetings a seat and game")
 
 
@@ -150,11 +150,11 @@ FIGURES: Mapping[str, Draw] = {
     "figure-8": figure8,
     "figure-9": figure9,
 }
-"""Name -> what draws it."""
+"""For each name, the function that draws it."""
 
 
 def _by_setting(title: str, rows: Sequence[Row], key: str, unit: str) -> str | None:
-    """One group of bars a row's name, one bar a cost setting."""
+    """Return a chart with one group of bars per row name, one bar per cost setting."""
     name, groups = _namer(rows), dict[str, list[Bar]]()
     for row in rows:
         groups.setdefault(name(row), []).append(Bar(str(row["setting"]), _n(row, key), _ends(row, key)))
@@ -203,7 +203,10 @@ def _settings(rows: Sequence[Row]) -> list[str]:
 
 
 def _namer(rows: Sequence[Row]) -> Callable[[Row], str]:
-    """How rows are named in a figure: player, who sat with it, set-up; three others or more are counted where that will do."""
+    """Return a function that names rows by player, other players and set-up.
+
+    Three or more other players are counted instead of named if that is unambiguous.
+    """
     meant: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:
         meant[_named(row, brief=True)].add(_named(row, brief=False))

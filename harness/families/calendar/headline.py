@@ -11,12 +11,12 @@ from harness.records import Result
 
 
 def coordination(result: Result) -> float:
-    """The mean over seats of their meetings' share that was scheduled; 0 for a game that broke off."""
+    """Return the share of a seat's meetings that were scheduled, as a mean over seats; 0 for a game that broke off."""
     return float((result.metrics.get("means") or {}).get("coordination") or 0.0)
 
 
 def _published() -> Iterator[PublishedFigure]:
-    """Table 1: the mean over the two cost settings, of seats in mixed teams."""
+    """Yield Table 1: the mean over the two cost settings, of seats in mixed teams."""
     for model in dict.fromkeys(row["model"] for row in numbers()["models"]):
         rows = [row["coordination"] / 100 for row in numbers()["models"] if row["model"] == model]
         yield PublishedFigure(model, fmean(rows))

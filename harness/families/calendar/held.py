@@ -1,13 +1,14 @@
-"""Seats of graded games by who held them: what a row of the paper's tables of models is made of.
+"""Seats of graded games by their holders: the rows of the paper's tables of models.
 
-1. A row is of one holder, at one table of others, under one set-up: a model among others never shares a row with the same
-   model alone, and seats that a line-up hands round are pooled, since the others are the same wherever one sits.
-2. A seat of a game counts once, so means are over seats (paper, 4.2). Seats of one task are alike: a row keeps them by task.
-3. Typed messages alone have protocol-semantic VPS. A row has it only where no seat of it wrote prose: a mean over the seats
-   that happened to write none would call silence private.
+1. A row has one holder, with the same other players, under one set-up: a model among others never shares a row with the same
+   model alone, and rotating seats of a line-up are pooled, because the other players are the same.
+2. A seat of a game counts once, so means are over seats (paper, 4.2). Seats of one task are correlated: a row groups them by
+   task.
+3. Only typed messages have protocol-semantic VPS. A row has it only if no seat of it wrote prose: a mean over the seats that
+   happened to write none would count silence as private.
 
-The paper's own numbers, from published.toml: always marked as published, never ranked against ours. They were measured on the
-authors' tasks, which were not released; what stands beside them here has the same shape and names.
+The paper's own numbers, from published.toml, are always marked as published, never ranked against ours. They were measured on
+the authors' tasks, which were not released; only shape and names are the same as ours.
 """
 
 from __future__ import annotations
@@ -37,44 +38,44 @@ MARK = "published"
 
 @cache
 def numbers() -> Mapping[str, Any]:
-    """The whole file."""
+    """Return the whole file."""
     return tomli.loads(PATH.read_text(encoding="utf-8"))
 
 
 def protocol_rows(setting: str, method: str) -> Sequence[Mapping[str, Any]]:
-    """The rows of Table 2 for one protocol in one cost setting."""
+    """Return the rows of Table 2 for one protocol in one cost setting."""
     return [row for row in numbers()["protocols"] if (row["setting"], row["method"]) == (setting, method)]
 
 
 def model_rows(table: str, setting: str | None, model: str | None) -> Sequence[Mapping[str, Any]]:
-    """The rows of one list for a model as LiteLLM names it, in a cost setting where the list has them; none for others."""
+    """Return the rows of one list for a model as LiteLLM names it, in a cost setting if the list has them; none for others."""
     name = printed_name(model, "calendar")
     return [row for row in numbers()[table] if row["model"] == name and row.get("setting") == setting]
 
 
 def source(place: str) -> str:
-    """Return where published numbers come from, for a note under a table."""
+    """Return the source of published numbers, for a note under a table."""
     return f"{MARK}: {place} of {numbers()['source']}; the authors' tasks and harness"
 
 
 _lean = lean_dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="ignore"))
-"""For models of which a report holds a million."""
+"""Decorator for compact models, of which a report holds a million."""
 
 Block = Literal["model", "protocol"]
-"""Who holds a seat: a model, or something that only computes."""
+"""Kind of a seat's holder: a model, or a program."""
 
 ALL = "all"
 """The cost setting of rows over all of them."""
 
 COLUMNS = titled(setting="Costs", player="Player", seats="Seats", others="With", setup="Set-up", n="N")
-"""Which row it is: the first columns of every table by holder."""
+"""The columns that identify a row, first in every table by holder."""
 
 _LAST = titled(group="Row of", block="Block", shown=False)
 
 
 @_lean
 class SeatMeasured:
-    """What a verdict says of a seat, as far as tables need it; later versions may say more, and earlier ones less."""
+    """Measures of a seat in a verdict, as far as tables need them; other versions may have more or fewer."""
 
     seat: int
     meetings: int = 0
@@ -92,16 +93,16 @@ class SeatMeasured:
     excess_vps: float | None = None
     excess_reflection_vps: float | None = None
     beliefs: int | None = None
-    """Answers about others' calendars that could be read; None where it was not asked."""
+    """Parsed answers about others' calendars; None if there were no questions."""
 
     unreadable: int | None = None
     weighed: int | None = None
-    """Answers that counted as expectations over tokens; None where nobody asked for these."""
+    """Answers that counted as expectations over tokens; None if these were not requested."""
 
 
 @_lean
 class RoundMeasured:
-    """What a verdict says of a seat's part in one round."""
+    """Measures of a seat in one round, from a verdict."""
 
     round: int
     seat: int
@@ -122,19 +123,19 @@ _SEATS, _SEAT_ROUNDS = TypeAdapter(list[SeatMeasured]), TypeAdapter(list[RoundMe
 
 @dataclass(frozen=True)
 class HeldSeat:
-    """One seat of one graded game."""
+    """A seat of a graded game."""
 
     result: Result
     holder: SeatResult | None
-    """None where the agent was no line-up: a task's own solution, a scripted client."""
+    """None if the agent was not a line-up: a task's own solution, a scripted client."""
 
     measured: SeatMeasured
     prose: bool
-    """Whether it wrote anything but typed messages, or may have: earlier verdicts do not say."""
+    """True if it wrote messages that are not typed, or may have, because earlier verdicts do not record it."""
 
     @cached_property
     def rounds(self) -> list[RoundMeasured]:
-        """Its part in each round; empty where the verdict does not say it."""
+        """Its measures in each round; empty if the verdict does not have them."""
         rows = self.result.metrics.get("seat_rounds", ())
         return _SEAT_ROUNDS.validate_python([row for row in rows if row["seat"] == self.measured.seat])
 
@@ -152,7 +153,7 @@ class Held:
     block: Block
     player: str
     model: str | None
-    """As LiteLLM names it."""
+    """Name as in LiteLLM."""
 
     others: str
     setup: str
@@ -163,7 +164,7 @@ class Held:
 
     @cached_property
     def by_task(self) -> dict[str, list[HeldSeat]]:
-        """The seats of each task; to be asked when all are here."""
+        """The seats of each task; cached, so use it only after all seats were added."""
         tasks: dict[str, list[HeldSeat]] = {}
         for one in self.seats:
             tasks.setdefault(one.result.task_id, []).append(one)
@@ -171,16 +172,16 @@ class Held:
 
     @property
     def has_prose(self) -> bool:
-        """Whether any seat wrote prose."""
+        """True if any seat wrote prose."""
         return any(one.prose for one in self.seats)
 
     def values(self, measure: Callable[[HeldSeat], float | None]) -> list[list[float]]:
-        """A measure of the seats that have it, by task; tasks without any are left out."""
+        """Return a measure of the seats that have it, by task; tasks without any are left out."""
         known = [[value for one in mine if (value := measure(one)) is not None] for mine in self.by_task.values()]
         return [mine for mine in known if mine]
 
     def head(self) -> Row:
-        """The columns that say which row it is."""
+        """Return the columns that identify the row."""
         numbers = sorted({one.measured.seat for one in self.seats})
         return {
             "setting": self.setting,
@@ -198,16 +199,16 @@ def held_table(
     name: str, title: str, columns: Iterable[Column], rows: Iterable[Row], notes: Iterable[str], *, paper: str = "",
     head: Iterable[Column] = COLUMNS, last: Iterable[Column] = (),
 ) -> list[Table]:  # fmt: skip
-    """Return a table by holder, none without rows; `paper` is the table of the paper that published rows in it are from."""
+    """Return a table by holder, none without rows; `paper` is the paper's table that published rows come from."""
     made = tuple(rows)
     theirs = [source(paper)] if any(row.get("source") == MARK for row in made) else []
     return [Table(name, f"{title}, calendar", (*head, *columns, *_LAST, *last), made, (*notes, *theirs))] if made else []
 
 
 def setting_of(evidence: Evidence, result: Result) -> str:
-    """The cost setting of a game: what its verdict says, else its task's pattern in the registry, else nothing.
+    """Return the cost setting of a game: from its verdict, else its task's pattern in the registry, else "".
 
-    A verdict knows its scenario, so tasks that the registry does not have (imports, those of another folder) are told apart.
+    A verdict knows its scenario, so tasks outside the registry (imports, other folders) are distinguished too.
     """
     known = evidence.registry.get(result.task_id)
     pattern = (known.parley.pattern or "").lower().replace(" costs", "", 1) if known and known.parley else ""
@@ -215,13 +216,13 @@ def setting_of(evidence: Evidence, result: Result) -> str:
 
 
 def block_of(group: Group) -> Block:
-    """The block of whole games: the models' where any of them had a model at a seat."""
+    """Return the block of whole games: the models' if any game had a model at a seat."""
     models = (seat.model for result in (*group.graded, *group.ungraded) for seat in result.seats)
     return "model" if group.setup.model or any(models) else "protocol"
 
 
 def held(evidence: Evidence) -> list[Held]:
-    """One for each row and cost setting: models before protocols, settings in order, then in the order of the groups."""
+    """Return an entry per row and cost setting: models before protocols, settings in order, then in the order of groups."""
     rows: dict[tuple[str, str, str, str, str, str], Held] = {}
     for group in evidence.played:
         for result in group.graded:
@@ -234,7 +235,7 @@ def held(evidence: Evidence) -> list[Held]:
 
 
 def over_settings(rows: Iterable[Held]) -> list[Held]:
-    """These rows over all cost settings."""
+    """Return these rows over all cost settings."""
     joined: dict[tuple[str, ...], Held] = {}
     for row in rows:
         key = (row.block, row.player, row.others, row.setup, row.group)
@@ -244,14 +245,14 @@ def over_settings(rows: Iterable[Held]) -> list[Held]:
 
 
 def seats_of(result: Result) -> list[HeldSeat]:
-    """The seats of a graded game; none where nothing could be measured."""
+    """Return the seats of a graded game; none if nothing could be measured."""
     holders, writers = {one.seat: one for one in result.seats}, prose_writers(result)
     measured = _SEATS.validate_python(result.metrics.get("seats", ()))
     return [HeldSeat(result, holders.get(one.seat), one, one.seat in writers) for one in measured]
 
 
 def prose_writers(result: Result) -> set[int]:
-    """The seats that wrote prose, or may have: of a game whose verdict does not say, all but those of policies."""
+    """Return the seats that wrote prose, or may have: if the verdict does not record it, all but those of policies."""
     rounds = result.metrics.get("seat_rounds")
     if rounds is not None:
         return {row["seat"] for row in rounds if row["prose"]}
@@ -260,7 +261,7 @@ def prose_writers(result: Result) -> set[int]:
 
 
 def mean(values: Sequence[Sequence[float]]) -> float | None:
-    """The mean over all seats; None without any."""
+    """Return the mean over all seats; None without any."""
     flat = [value for mine in values for value in mine]
     return fmean(flat) if flat else None
 
@@ -268,12 +269,12 @@ def mean(values: Sequence[Sequence[float]]) -> float | None:
 def figured(
     key: str, values: Sequence[Sequence[float]], interval: Callable[[Sequence[Sequence[float]]], Value] = positive_mean_interval
 ) -> Row:
-    """Return the mean over all seats and its interval, as the columns of `with_interval` are called."""
+    """Return the mean over all seats and its interval, keyed like the columns of `with_interval`."""
     return {key: mean(values), f"{key}_interval": interval(values)}
 
 
 def spans(numbers: Sequence[int]) -> str:
-    """Ascending numbers as people write them: 0-2, 4."""
+    """Return ascending numbers as ranges: 0-2, 4."""
     parts: list[list[int]] = []
     for number in numbers:
         if parts and number == parts[-1][-1] + 1:
@@ -284,7 +285,7 @@ def spans(numbers: Sequence[int]) -> str:
 
 
 def _row(group: Group, setting: str, one: HeldSeat) -> Held:
-    """The row that a seat belongs to, without any seat yet."""
+    """Return the row that a seat belongs to, without seats."""
     model = one.holder.model if one.holder else group.setup.model
     own, names = name_of(one.holder), tuple(map(name_of, one.result.seats))
     # a team's set-up names its members, and who holds the row and who sits with it says that already
@@ -294,7 +295,7 @@ def _row(group: Group, setting: str, one: HeldSeat) -> Held:
 
 @cache
 def company(own: str, names: tuple[str, ...]) -> str:
-    """Return who else sat at a table of these: nobody where all its seats were the holder's own."""
+    """Return the other players of a game; "" if all its seats were the holder's own."""
     if set(names) <= {own}:
         return ""
     counted = {name: number - (name == own) for name, number in Counter(names).items()}
@@ -302,7 +303,7 @@ def company(own: str, names: tuple[str, ...]) -> str:
 
 
 def name_of(holder: SeatResult | None) -> str:
-    """Return what reports call whoever held a seat, with its prompt variant; "" for nobody."""
+    """Return the name of a seat's holder in reports, with its prompt variant; "" without one."""
     if holder is None:
         return ""
     if holder.kind == "replay":
@@ -311,12 +312,12 @@ def name_of(holder: SeatResult | None) -> str:
 
 
 def _variant(holder: SeatResult) -> str:
-    """The prompt variant that a seat was given: a probing seat is not the model it is made of."""
+    """Return the prompt variant of a seat, because a probing seat is not the same player as its model."""
     return f" [{holder.variant.name} {holder.variant.digest[:8]}]" if holder.variant else ""
 
 
 @cache
 def _title(model: str) -> str:
-    """Return how reports call a model."""
+    """Return the name of a model in reports."""
     entry = find_model(model)
     return entry.name if entry else model

@@ -1,7 +1,7 @@
-"""What a seat of a calendar is like, for line-ups that share it evenly: when it speaks, and how full its calendar is.
+"""Properties of calendar seats for balanced line-ups: the speaking order, and the fill of the calendar.
 
-The number of errands stands for the density level: 9, 12 and 13 of 16 slots in the suite. Meetings that stand before the first
-round fill a calendar too. Reports are by cost setting, so everything is shared evenly in each setting, the seat included.
+The number of errands stands for the density level: 9, 12 and 13 of 16 slots in the suite. Meetings scheduled before the first
+round fill a calendar too. Reports are by cost setting, so properties are balanced within each setting, including the seat.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RANKS = ("first", "second", "third")
 
 
 def facts(task: Task, options: Mapping[str, str]) -> Sequence[Mapping[str, int]]:  # noqa: ARG001 - no option changes them
-    """By seat: in how many meetings it speaks first, second, ..., and the level of its calendar, once.
+    """Return by seat how often it speaks first, second, ..., and once the level of its calendar.
 
     Raises UsageError for a task whose scenario cannot be read.
     """

@@ -1,4 +1,4 @@
-"""What a label of this family means, in a line: of an episode, the words that its first lost meeting is told in."""
+"""Meaning of each label of this family in one line: for an episode, the explanation of its first failed meeting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of calendar tasks that no list of values can check: the weights of SD-MAP."""
+"""Checks of calendar options beyond lists of values: the weights of SD-MAP."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from harness.registry import Task
 
 
 def check(task: Task, options: Mapping[str, Any]) -> None:
-    """Raise UsageError for what a game of this task could not be played with."""
+    """Raise UsageError for options with which a game of this task cannot be played."""
     if (text := options.get("sd_model")) and task.parley is not None:
         weights(str(text), task.parley.seats)
 
 
 def weights(text: str, agents: int) -> dict[int, float]:
-    """SD-MAP's weight of each agent, from `1:2:1:1:1`; raises UsageError for anything else."""
+    """Return SD-MAP's weight of each agent, from `1:2:1:1:1`. Raises UsageError for anything else."""
     try:
         read = [float(part) for part in text.split(":")] if text else []
     except ValueError:

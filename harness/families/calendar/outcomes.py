@@ -1,16 +1,16 @@
 """Tables of outcomes: the paper's five measures, and the reasons of failed meetings.
 
-The paper's five measures by player and cost setting (Tables 1 and 2), with its own rows for the protocols beside ours.
+The paper's five measures are by player and cost setting (Tables 1 and 2), beside its own rows for the protocols.
 
 1. Each is the mean over seats of a game, then over the games of a task, then over tasks: a task counts once.
-2. Excess, fairness and regret are on the scored scale (1, 2, 3). VPS is the protocol-semantic one: it is of typed messages, so
-   games in which anybody wrote prose leave the whole row without it.
-3. Intervals are over tasks, since attempts at one task are alike, and keep to the range of their measure.
+2. Excess, fairness and regret are on the scored scale (1, 2, 3). VPS is the protocol-semantic one, computed from typed
+   messages, so a row with games in which a seat wrote prose does not have it.
+3. Intervals are over tasks, because attempts at one task are correlated, and stay in the range of their measure.
 4. Games with a model at any seat are a block, and those of protocols alone another below it, each with its cost settings.
 
-Why meetings failed (paper, Figure 5): of all meetings of a player's games, how many were scheduled, how many failed why. A
-failed meeting counts for the players whose seats lost it, as the verdict's faults name them. In the rows of the others at the
-table it counts as failed by others, so a player answers for its own seats alone.
+The table of failures (paper, Figure 5) has the outcomes of all meetings of a player's games. A failed meeting counts for the
+players whose seats lost it, according to the verdict's faults. In the rows of the other players of the game it counts as failed
+by others, so a player is responsible for its own seats only.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ _MEASURES = {
     "excess_kept": "excess_kept",
     "vps_raw": "vps",
 }
-"""Column -> the measure of a game, as the verdict names it."""
+"""For each column, the measure of a game as the verdict names it."""
 
 _OF_SCHEDULED = ("excess", "messages", "fairness", "excess_kept")
-"""Columns that are of scheduled meetings: who scheduled none has no value there, and not the best one."""
+"""Columns about scheduled meetings: a player without any has no value there, rather than the best one."""
 
 _NOTE = (
     "means over seats, games and tasks; Coord. = meetings scheduled of those a seat takes part in, Excess = cost above the "
@@ -70,7 +70,7 @@ _NOTE = (
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """One table; none without graded games."""
+    """Return one table; none without graded games."""
     settings = sorted({setting_of(evidence, result) for group in evidence.played for result in group.graded})
     rows = [row for block in _BLOCKS for setting in settings for row in _rows(evidence, block, setting, published=published)]
     notes = (_NOTE, BOUNDED, *plan_words(evidence.played), *([source("Table 2")] if published else []))
@@ -125,13 +125,13 @@ def _ours(group: Group, setting: str, tasks: Mapping[str, list[Result]]) -> Row:
 
 
 def _by_task(tasks: Mapping[str, list[Result]], name: str) -> list[float]:
-    """The mean of a measure over the games of each task that has it."""
+    """Return the mean of a measure over the games of each task that has it."""
     means = [_mean(mine, name) for mine in tasks.values()]
     return [value for value in means if value is not None]
 
 
 def _mean(results: list[Result], name: str) -> float | None:
-    """A measure over the games of one task; a game without any meeting scheduled may have none."""
+    """Return the mean of a measure over the games of one task; a game without a scheduled meeting may have none."""
     means = [value for result in results if (value := result.metrics.get("means", {}).get(name)) is not None]
     return fmean(means) if means else None
 
@@ -144,7 +144,7 @@ _REASONS_NOTE = (
 
 
 def failure_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the figure prints no numbers
-    """One row for each player of each line-up, those with models first; none without graded games."""
+    """Return one row for each player of each line-up, those with models first; no table without graded games."""
     groups = [group for group in sorted(evidence.played, key=block_of) if group.graded]
     rows = [row for group in groups for row in _reasons(group)]
     reasons = [Column(label, f"{LETTERS.get(label, '')} {label}".strip(), "tally") for label in Label]
@@ -167,7 +167,7 @@ def _reasons(group: Group) -> Iterator[Row]:
 
 
 def _outcomes_of(result: Result) -> Iterator[tuple[str, str, int]]:
-    """How meetings ended for each player at the table, or that others lost them, and how many."""
+    """Yield for each player of a game the outcomes of meetings, or that others lost them, and their number."""
     players = {one.seat: name_of(one) for one in result.seats}
     names, named = sorted(set(players.values())) or [""], Counter[str]()
     for row in result.metrics.get("rounds", ()):

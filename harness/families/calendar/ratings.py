@@ -1,22 +1,22 @@
-"""OpenSkill ratings of models, the costs that they rest on, and their table.
+"""OpenSkill ratings of models, the costs that they are based on, and their table.
 
-OpenSkill ratings of models from games that they played together, as the paper's leaderboard has them (Appendix E).
+Ratings come from games that models played together, as in the paper's leaderboard (Appendix E).
 
-1. A game is a free-for-all over its seats; each dimension has ratings of its own, and its margin. Scores, not ranks, are handed
-   to OpenSkill: coordination as it is, excess cost (as shown) and excess reflection-calibrated VPS with their sign turned.
-2. A model at several seats of a game enters once a seat, and its updates are averaged: mean mu, mean sigma. A game of one model
-   alone says nothing of others, and is not rated. Protocols, recordings and people are never rated.
-3. Ratings depend on the order of the games: it is fixed (task, seed, attempt, run), and other orders, drawn by fixed seeds, say
-   how far mu and the ranks would move.
-4. MMR is the mean over the dimensions that were measured of mu - 3 sigma. That formula is ours: the paper prints none.
+1. A game is a free-for-all over its seats; each dimension has its own ratings and its own margin. OpenSkill gets scores, not
+   ranks: coordination as it is, excess cost (as shown) and excess reflection-calibrated VPS with their sign inverted.
+2. A model at several seats of a game enters once per seat, and its updates are averaged: mean mu, mean sigma. A game with one
+   model only is not rated. Protocols, recordings and people are never rated.
+3. Ratings depend on the order of the games: it is fixed (task, seed, attempt, run), and other orders, drawn by fixed seeds,
+   show the variation of mu and the ranks.
+4. MMR is the mean over the measured dimensions of mu - 3 sigma. This formula is ours: the paper prints none.
 
-Excess as agents see it: costs on the shown scale, against the same optimum that scores are measured against (Appendix E). The
-optimum is that of the scored scale, with its tie-break; here its moves are priced as they were shown. One programme a scenario
-answers for every subset of its meetings.
+Excess is on the shown scale, against the same optimum that scores are measured against (Appendix E). The optimum is that of the
+scored scale, with its tie-break; its moves are priced as they were shown. One program per scenario covers every subset of its
+meetings.
 
-`harness report --table ratings`: models by their ratings, with the order of their plain means beside, and protocols apart.
-Games under other rules (options, texts, edition) make ratings of their own. Protocols have no rating: they stand in a block of
-their own, by coordination, then excess, then protocol-semantic VPS, which is no measure of a model.
+`harness report --table ratings` has models by their ratings, with the order of their plain means, and protocols separately.
+Games under other rules (options, texts, edition) have separate ratings. Protocols have no rating: they are in a block of their
+own, by coordination, then excess, then protocol-semantic VPS, which is not a measure of models.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ from worlds.core.events import Noted, canonical, read_log
 from worlds.core.loading import SCENARIO
 
 ORDERS = 200
-"""Orders beside the fixed one."""
+"""Number of orders besides the fixed one."""
 
 
 class Dimension(NamedTuple):
-    """What is rated; `sign` turns what is better to the larger number."""
+    """A rated measure; `sign` makes larger numbers better."""
 
     name: str
     title: str
@@ -69,29 +69,29 @@ DIMENSIONS = (
 
 
 class Rating(NamedTuple):
-    """What is believed of a player in one dimension."""
+    """Rating of a player in one dimension."""
 
     mu: float
     sigma: float
 
     @property
     def sure(self) -> float:
-        """What it is almost surely above."""
+        """Conservative estimate: mu - 3 sigma."""
         return self.mu - 3 * self.sigma
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One seat of a game."""
+    """A seat of a game."""
 
     player: str
     raw: Mapping[str, float | None]
-    """Its measure in each dimension, None where there is none."""
+    """Its measure in each dimension, None if there is none."""
 
 
 @dataclass(frozen=True)
 class RatedGame:
-    """One game, and where it stands in the fixed order."""
+    """A game, and its place in the fixed order."""
 
     place: tuple[str, int, int, str]
     """Task, seed, attempt, run."""
@@ -101,27 +101,27 @@ class RatedGame:
 
 @dataclass(frozen=True)
 class Standing:
-    """What came of one player."""
+    """Result of one player."""
 
     player: str
     games: int
     seats: int
     ratings: Mapping[str, Rating]
-    """By dimension; one that nobody measured is missing."""
+    """Ratings by dimension; unmeasured dimensions are missing."""
 
     means: Mapping[str, float]
-    """By dimension, over its seats."""
+    """Means over its seats, by dimension."""
 
     mmr: float | None
     spread: Mapping[str, tuple[float, float]]
-    """By dimension: mu in 95 % of the orders."""
+    """Range of mu in 95 % of the orders, by dimension."""
 
     ranks: Mapping[int, float]
-    """How often each rank by MMR occurred, as shares of the orders."""
+    """Share of the orders with each rank by MMR."""
 
 
 def standings(games: Iterable[RatedGame], orders: int = ORDERS) -> list[Standing]:
-    """All players by MMR, best first; raises UsageError where OpenSkill is not installed."""
+    """Return all players by MMR, best first. Raises UsageError if OpenSkill is not installed."""
     fixed = sorted((game for game in games if _is_contest(game)), key=lambda game: game.place)
     if not fixed:
         return []
@@ -133,7 +133,7 @@ def standings(games: Iterable[RatedGame], orders: int = ORDERS) -> list[Standing
 
 
 def by_means(players: Iterable[Standing]) -> list[str]:
-    """The players by what they did, without any rating: coordination, then excess cost, then excess VPS."""
+    """Return the players by plain means: coordination, then excess cost, then excess VPS."""
 
     def key(one: Standing) -> tuple[float, ...]:
         return tuple(-dimension.sign * one.means.get(dimension.name, 0.0) for dimension in DIMENSIONS)
@@ -142,7 +142,7 @@ def by_means(players: Iterable[Standing]) -> list[str]:
 
 
 def rated(games: Iterable[RatedGame], dimension: Dimension) -> dict[str, Rating]:
-    """Every player's rating in one dimension after these games, one after the other."""
+    """Return every player's rating in one dimension after these games, in order."""
     model = _model(dimension.margin)
     new = model.rating()
     ratings: dict[str, Rating] = {}
@@ -163,13 +163,13 @@ def rated(games: Iterable[RatedGame], dimension: Dimension) -> dict[str, Rating]
 
 
 def mmr(ratings: Iterable[Rating]) -> float | None:
-    """One number for a player: the mean over its dimensions of mu - 3 sigma."""
+    """Return the mean over a player's dimensions of mu - 3 sigma; None without ratings."""
     sure = [rating.sure for rating in ratings]
     return fmean(sure) if sure else None
 
 
 def _model(margin: float) -> Any:
-    """OpenSkill's Plackett-Luce model, its default."""
+    """Return OpenSkill's Plackett-Luce model, its default."""
     return report_library("openskill.models").PlackettLuce(margin=margin)
 
 
@@ -196,7 +196,7 @@ def _is_contest(game: RatedGame) -> bool:
 
 
 def _ranking(one: Rated) -> dict[str, int]:
-    """Each player's rank by MMR, from 1; equals share the better one."""
+    """Return each player's rank by MMR, from 1; ties share the better rank."""
     values = {player: mmr(mine.values()) or 0.0 for player, mine in one.items()}
     return {player: 1 + sum(other > value for other in values.values()) for player, value in values.items()}
 
@@ -220,16 +220,16 @@ def _standing(
 
 
 def _middle(values: Sequence[float]) -> tuple[float, float]:
-    """The middle 95 % of some values: from the 2.5th to the 97.5th percentile, of those that there are."""
+    """Return the middle 95 % of some values: from the 2.5th to the 97.5th percentile, without interpolation."""
     ordered = sorted(values)
     cut = int(0.025 * len(ordered))
     return ordered[cut], ordered[-1 - cut]
 
 
 def raw_excess(result: Result, task: Task | None, digest: str) -> list[float | None]:
-    """Return what each seat paid above the optimum of what was scheduled, as shown; None where the scenario is not at hand.
+    """Return each seat's cost above the optimum of the scheduled meetings, as shown; None without a scenario.
 
-    `task` is the registry's, and counts where it is the one that was played (`digest`); else the episode's own log is read.
+    `task` is the registry's, and used if its digest is that of the played one (`digest`); else the episode's own log is read.
     """
     seats = result.metrics.get("seats", [])
     scenario = _scenario(result, task if task is not None and task.digest == digest else None)
@@ -244,7 +244,7 @@ def raw_excess(result: Result, task: Task | None, digest: str) -> list[float | N
 
 @lru_cache(maxsize=256)
 def shown_shares(scenario: bytes) -> Mapping[tuple[int, ...], tuple[int, ...]]:
-    """For each subset of the meetings that can be scheduled, what its optimum costs each seat as shown; none if too large."""
+    """Return each seat's shown cost in the optimum of each subset of meetings that can be scheduled; empty if too large."""
     read = parse_scenario(scenario)
     solution = solve(problem_tables(read))
     if solution is None:
@@ -261,7 +261,7 @@ def shown_shares(scenario: bytes) -> Mapping[tuple[int, ...], tuple[int, ...]]:
 
 
 def _scenario(result: Result, task: Task | None) -> bytes | None:
-    """The scenario that was played, out of its task's folder or of the episode's log."""
+    """Return the scenario that was played, from its task's folder or the episode's log."""
     try:
         if task is not None:
             return (task.world_folder / SCENARIO).read_bytes()
@@ -282,7 +282,7 @@ NOTES = (
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper's leaderboard is a web page
-    """The ratings, and the protocols beside them; none where no two models met."""
+    """Return the ratings, and the protocols beside them; none if no two models met."""
     pools = _pools(evidence)
     rows = [row for setup, games in sorted(pools.items()) for row in _rows(setup, games)]
     if not rows:
@@ -330,7 +330,7 @@ def _rows(setup: str, games: Sequence[RatedGame]) -> Iterator[Row]:
 
 
 def _cells(one: Standing, dimension: Dimension) -> dict[str, Any]:
-    """Return what is said of one player in one dimension: in words, and exactly."""
+    """Return the cells of one player in one dimension: as text, and exactly."""
     name = dimension.name
     if name not in one.ratings:
         return {}
@@ -343,7 +343,7 @@ def _cells(one: Standing, dimension: Dimension) -> dict[str, Any]:
 
 
 def _pools(evidence: Evidence) -> dict[str, list[RatedGame]]:
-    """The games under each set of rules, with the seats that models held."""
+    """Return the games under each set of rules, with the seats that models held."""
     pools: defaultdict[str, list[RatedGame]] = defaultdict(list)
     for group in evidence.played:
         for result in group.graded:
@@ -365,7 +365,7 @@ def _entries(evidence: Evidence, group: Group, result: Result, models: Mapping[i
 
 
 def _rules(evidence: Evidence, result: Result) -> str:
-    """The conditions of a game that are not the default, as a row says them."""
+    """Return the conditions of a game that are not the default, as text."""
     task = evidence.registry.get(result.task_id)
     declared = task.parley.declared if task is not None and task.parley is not None else {}
     told = [
@@ -379,7 +379,7 @@ def _rules(evidence: Evidence, result: Result) -> str:
 
 
 def _protocols(evidence: Evidence) -> tuple[Row, ...]:
-    """Return what every seat that no model held came to, by who held it."""
+    """Return the results of every seat without a model, by its holder."""
     seats: defaultdict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for group in evidence.played:
         for result in group.graded:
@@ -400,7 +400,7 @@ def _protocol(name: str, setup: str, seats: Sequence[Mapping[str, Any]]) -> dict
 
 
 def _by_outcome(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Coordination from the best down, excess and VPS from the least up; what is not known stands last."""
+    """Return a sort key: coordination descending, excess and VPS ascending, unknown values last."""
     coordination, excess, vps = row["coordination"], row["excess"], row["vps"]
     unknown = float("inf")
     return (

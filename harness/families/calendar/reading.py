@@ -1,9 +1,8 @@
-"""A calendar game as tables: what became of each meeting and calendar, what each seat paid, and who wrote what to whom.
+"""Sections of a calendar game: outcomes of meetings and calendars, costs of seats, and messages.
 
-Seats are agents, and have one number everywhere: that of the prompts and of the scenario. Calendars are those of the
-validator's replay, so they are what the rules make of the log.
-
-What a calendar round's faults are in words, with each seat named by its number and its player.
+Seats are agents, with the same number everywhere: that of the prompts and of the scenario. Calendars are those of the
+validator's replay, so they follow from the log by the rules. Faults of a round are put into words, with each seat named by its
+number and its player.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ _CONFLICTS = {
     "schedule_occupied": "scheduled it onto an item that stayed",
     "target_occupied": "moved an item onto another that stayed",
 }
-"""What a seat did whose last batch was refused for this conflict alone."""
+"""Action of a seat whose last batch was refused for this conflict only."""
 
 
 def seat_names(result: Result) -> dict[int, str]:
-    """Return what sentences call each seat: `seat 2 (gpt-5)`."""
+    """Return the name of each seat in sentences: `seat 2 (gpt-5)`."""
     return {one.seat: f"seat {one.seat} ({name_of(one)})" for one in result.seats}
 
 
 def fault_sentence(row: RoundMeasures, names: Mapping[int, str]) -> str:
-    """Return who lost a round and how, as a clause; empty where the rules name no seat."""
+    """Return the seats that lost a round, and how, as a clause; "" if the rules name no seat."""
     deeds: dict[str, list[str]] = {}
     shared: list[str] = []
     for one in row.faults:
@@ -61,7 +60,7 @@ def faulty_seats(faults: Iterable[SeatFault]) -> str:
 
 
 def fault_turns(faults: Sequence[SeatFault]) -> tuple[int, ...]:
-    """Return the numbers in the log of the turns that did it, each once."""
+    """Return the numbers in the log of the turns at fault, each once."""
     return tuple(dict.fromkeys(one.turn for one in faults if one.turn is not None))
 
 
@@ -92,7 +91,7 @@ WHY = {
     Label.TARGET_OCCUPIED: "an item was moved to where another stood",
     Label.SEVERAL: "several things went wrong at once",
 }
-"""What a label says of a meeting, in words, where no seat is named: the verdict is of a version that did not."""
+"""Explanation of a label of a meeting, used if no seat is named because the verdict is of an older version."""
 
 
 class _Started(Lenient):
@@ -124,14 +123,14 @@ class _Committed(Lenient):
 
 
 def sections(episode: RecordedEpisode) -> list[Section]:
-    """Meetings, seats, calendars, messages and decisions; those that the folder says something of."""
+    """Return meetings, seats, calendars, messages and decisions, as far as the folder has them."""
     game = measured(episode, Measures)
     made = [*_results(episode, game), *_calendars(episode), _messages(episode), _decisions(episode)]
     return [section for section in made if section.rows]
 
 
 def breach(episode: RecordedEpisode) -> Breach | None:
-    """Return the first meeting that was not scheduled, the round that lost it, and the turns of the seats that did."""
+    """Return the first meeting that was not scheduled, the round that lost it, and the turns of the seats at fault."""
     game = measured(episode, Measures)
     lost = [row for row in (game.rounds if game else ()) if not row.coordinated]
     reason = episode.result.failure_detail.get("reason")
@@ -178,7 +177,7 @@ def _results(episode: RecordedEpisode, game: Measures | None) -> Iterator[Sectio
 
 
 def _reflections(game: Measures) -> Section:
-    """Return what the others came to believe of each seat by their own answers, and how many of its own could be read."""
+    """Return the beliefs about each seat by the others' own answers, and the number of its own answers that could be parsed."""
     rows = [
         (one.seat, one.raw_reflection_vps, one.reflection_vps, one.excess_reflection_vps, one.beliefs, one.unreadable)
         for one in game.seats
@@ -212,7 +211,7 @@ def _meeting(row: RoundMeasures, participants: tuple[int, ...]) -> tuple[Cell, .
 
 
 def _calendars(episode: RecordedEpisode) -> Iterator[Section]:
-    """Slots by seats, each cell as the game began and, where it is another, as it ended; none where the log holds no game."""
+    """Yield slots by seats, each cell at the beginning and, if it differs, at the end; nothing if the log holds no game."""
     try:
         game = replay(Episode(episode.events)) if episode.events else None
     except NoGame:
@@ -244,7 +243,7 @@ def _messages(episode: RecordedEpisode) -> Section:
 
 
 def _decisions(episode: RecordedEpisode) -> Section:
-    """Return what each seat's calendar took, and what it refused, in the order of the log."""
+    """Return the batches that each seat's calendar accepted and refused, in the order of the log."""
     refused = [
         (place, note.round, "refused", None, "; ".join(text for _, text in note.conflicts))
         for place, note in notes(episode, "batch_rejected", _Refused)

@@ -1,7 +1,7 @@
 """The tables of the calendar family, by the name that `--table` takes.
 
-Where no table is named, runs in which no model sat are told in short: the other tables are of models in the paper, and made of
-protocols only where they are asked for.
+If no table is named, runs without models get a short report: the paper's other tables are of models, and are made of protocols
+only on request.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "spending": (seat_tables.spending_tables,),
 }
 BY_NAME: dict[str, tuple[Maker, ...]] = {"ratings": (ratings.tables,), "components": (components.tables,)}
-"""Made only where they are asked for by name: two hundred orders of all games take a while, and one plans by the other."""
+"""Tables made only when named: `ratings` takes a while for its 200 orders of games, and `components` helps to plan a run."""
 
 _ROUNDS = ("verdicts that say what each seat did in each round", "harness run calendar, with this version")
 NEEDS = {
@@ -44,11 +44,11 @@ NEEDS = {
     "spending": ("seats held by models", "harness run calendar --model NAME"),
     "ratings": ("games that two models or more played together", "harness run calendar --model A --seat 1=B"),
 }
-"""What a table lacks where it is empty, and the command that makes it."""
+"""For each table, what it needs and the command that provides it."""
 
 
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:
-    """The wanted tables, all that have something to say where none are named; raises UsageError for an empty one."""
+    """Return the wanted tables, or every table that is not empty. Raises UsageError for a named one that is empty."""
     known = TABLES if wanted or _has_models(evidence) else SHORT
     named = by_name(BY_NAME, wanted)
     return make({**known, **named}, NEEDS, evidence, wanted, published=published)

@@ -1,27 +1,29 @@
-"""Tables about rounds: who speaks first, how much is said, and which meetings are moved.
+"""Tables about rounds: first speakers, volume of messages, and moved meetings.
 
-Whether who speaks first pays or tells more (paper, G.2; Table 12, Figure 6): paired tests, corrected for their number.
+The table of first speakers tests if speaking first pays or tells more (paper, G.2; Table 12, Figure 6), with paired tests that
+are corrected for their number.
 
-1. The unit is a seat's meeting. Cost is what a participant paid for a scheduled meeting above the certificate's schedule,
-   nothing below 0; VPS is what it told in the round, protocol-semantic or reflection-calibrated, before the floor, which is
-   one for a whole game.
-2. A seat's first-speaker meetings are held against its others in the same game: mean minus mean. The test is Student's t on
-   these differences, averaged by task: seats of one task are alike.
-3. q is Benjamini and Hochberg's, within each measure, over all rows of the table: players, all of them at one table, and
+1. The unit is a seat's meeting. Cost is a participant's cost of a scheduled meeting above the certificate's schedule, at least
+   0; VPS is the slots told in the round, protocol-semantic or reflection-calibrated, before the floor, which is one for a whole
+   game.
+2. A seat's first-speaker meetings are compared with its others in the same game: mean minus mean. The test is Student's t on
+   these differences, averaged by task, because seats of one task are correlated.
+3. q is Benjamini and Hochberg's, within each measure, over all rows of the table: players, all players of a game together, and
    every cost setting besides both together.
 
-How much seats talk (paper, G.3; Figures 7 and 8): messages a seat sent about each meeting, and by its role there.
+The table of volume (paper, G.3; Figures 7 and 8) has messages per seat about each meeting, and by its role there.
 
-1. A round is one meeting, in the order in which they arrive. All seats count, also those that take no part: they may be
-   written to, and answer.
+1. A round is one meeting, in the order in which they arrive. All seats count, including those that take no part, because they
+   may receive messages and answer.
 2. First speaker, other participant and outsider are roles in a round; the mean of a role is over the seats that had it.
 
-Meetings moved once more (paper, G.4 and Figure 9), by whom, jointly or alone; and what outsiders moved when asked to.
+The table of moves has moved earlier meetings (paper, G.4 and Figure 9), by seat, jointly or alone, and moves of outsiders on
+request.
 
-1. The paper's number is a game's: how many different earlier meetings a seat moved. Everything that was committed counts, also
-   where its round failed and was undone: a meeting that is moved alone breaks, and fails its round.
-2. A move is joint where all participants of the meeting moved it in that round.
-3. Voluntary moves are those of outsiders, items of any kind: participants move when they decide.
+1. The paper's number is per game: the number of different earlier meetings that a seat moved. Everything committed counts, even
+   if its round failed and was rolled back: a meeting that is moved alone breaks, and fails its round.
+2. A move is joint if all participants of the meeting moved it in that round.
+3. Voluntary moves are those of outsiders, items of any kind: participants move in the decision phase.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ from harness.report.statistics import (
 from harness.report.table import Column, Row, Table, titled, with_interval
 
 EVERYBODY = "everybody"
-"""The player of a row over all holders at one table."""
+"""The player of a row over all holders in a game."""
 
 _COLUMNS = (
     Column("measure", "Measure"),
@@ -71,7 +73,7 @@ _NOTES = (
     "excess = above the certificate's schedule, where scheduled; VPS = slots told in the round, before the floor of a game",
 )
 Unit = tuple[bool, float]
-"""Whether a seat spoke first about a meeting, and its number there."""
+"""True if a seat spoke first about a meeting, and its value there."""
 
 
 def _excess(seat: HeldSeat, one: RoundMeasured) -> float | None:
@@ -90,7 +92,7 @@ _PUBLISHED = {"excess": "cost", "reflection VPS": "vps"}
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """One table; none where no seat spoke first in some meetings and not in others."""
+    """Return one table; none if no seat spoke first in some meetings and not in others."""
     rows = _wanted(held(evidence))
     over_all = any(row.setting == ALL for row in rows)
     made: list[Row] = []
@@ -104,20 +106,20 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def units(seat: HeldSeat, measure: str) -> list[Unit]:
-    """A seat's meetings that have the measure."""
+    """Return a seat's meetings that have the measure."""
     taking_part = [one for one in seat.rounds if one.role != "outsider"]
     known = [(one.role == "first", _MEASURES[measure](seat, one)) for one in taking_part]
     return [(first, value) for first, value in known if value is not None]
 
 
 def difference(mine: Sequence[Unit]) -> float | None:
-    """First-speaker meetings minus the others of one seat's game, mean minus mean; None where either is missing."""
+    """Return the mean of first-speaker meetings minus that of the others of one seat's game; None if either is missing."""
     sides = [[value for first, value in mine if first is side] for side in (True, False)]
     return fmean(sides[0]) - fmean(sides[1]) if all(sides) else None
 
 
 def _wanted(rows: Iterable[Held]) -> list[Held]:
-    """Every row by setting and over all of them, each also for everybody at its table where several sit there."""
+    """Return every row by setting and over all of them, each also for all players of its game if there are several."""
     by_setting = [*rows]
     both = over_settings(by_setting) if len({row.setting for row in by_setting}) > 1 else []
     together: dict[tuple[str, str], list[Held]] = {}
@@ -154,7 +156,7 @@ def _line(row: Held, measure: str) -> dict[str, Any] | None:
 
 
 def _published(row: Held, measure: str) -> list[Row]:
-    """The paper's row of the same model, over both settings."""
+    """Return the paper's row of the same model, over both settings."""
     name = _PUBLISHED.get(measure)
     if name is None:
         return []
@@ -171,7 +173,7 @@ _VOLUME_NOTES = (
 
 
 def volume_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the figures print no numbers
-    """One table; none where verdicts do not say what was sent in each round."""
+    """Return one table; none if verdicts do not have the messages of each round."""
     rows = [(row, rounds) for row in held(evidence) if (rounds := _rounds(row))]
     numbers = range(1, max((one.round for _, rounds in rows for mine in rounds for one in mine), default=0) + 1)
     means = [Column(f"round_{number}", f"M{number}", "rate") for number in numbers]
@@ -182,7 +184,7 @@ def volume_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noq
 
 
 def _rounds(row: Held) -> list[list[RoundMeasured]]:
-    """Return what its seats did in each round, by task."""
+    """Return its seats' measures in each round, by task."""
     by_task = [[one for seat in mine for one in seat.rounds] for mine in row.by_task.values()]
     return [mine for mine in by_task if mine]
 
@@ -210,19 +212,19 @@ _MOVE_NOTES = (
 
 
 def move_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the figure prints no numbers
-    """One table; none where verdicts do not say what was moved in each round."""
+    """Return one table; none if verdicts do not have the moves of each round."""
     rows = [_moves(row) for row in held(evidence) if any(seat.rounds for seat in row.seats)]
     return held_table("moves", "Moves of earlier meetings", _MOVE_COLUMNS, rows, _MOVE_NOTES)
 
 
 def moved(seat: HeldSeat) -> float | None:
-    """Return how many different earlier meetings a seat moved in its game; None where the verdict does not say."""
+    """Return the number of different earlier meetings that a seat moved in its game; None if the verdict does not have it."""
     rounds = seat.rounds
     return float(len({meeting for one in rounds for meeting in one.moved})) if rounds else None
 
 
 def voluntary(seat: HeldSeat) -> float | None:
-    """Return how many items a seat moved as an outsider."""
+    """Return the number of items that a seat moved as an outsider."""
     rounds = seat.rounds
     return float(sum(one.moves for one in rounds if one.role == "outsider")) if rounds else None
 

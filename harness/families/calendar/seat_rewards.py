@@ -1,10 +1,10 @@
-"""What each seat of a calendar game earned: the game's own formula, over the seat's meetings and the seat's costs.
+"""Reward of each seat of a calendar game: the game's own formula, over the seat's meetings and the seat's costs.
 
-A seat earns (its meetings scheduled / its meetings) x (1 - its regret). Regret is what it paid above its share of the best
-schedule of the meetings that were scheduled, as a part of an equal share of the way from the best to the worst whole schedule;
-clipped to 0..1. So where all meetings were scheduled and nothing is clipped, the mean over the seats is the game's reward.
-Several schedules may be best, and shares are those of the certificate's one (`harness report --table ties`). A seat that is in
-no meeting earns what the team earned.
+A seat earns (its meetings scheduled / its meetings) x (1 - its regret). Regret is its cost above its share of the best schedule
+of the scheduled meetings, relative to an equal share of the range from the best to the worst complete schedule, clipped to
+0..1. If all meetings were scheduled and nothing is clipped, the mean over the seats is the game's reward. If several schedules
+are best, shares are those of the certificate's one (`harness report --table ties`). A seat without meetings earns the team's
+reward.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from worlds.calendar.rules.measures import Measures, SeatMeasures
 
 
 def seat_rewards(judged: JudgedLog) -> tuple[float, ...]:
-    """By seat, from 0 to 1."""
+    """Return the rewards by seat, from 0 to 1."""
     file = contents_of(judged.task.path, "tests").get("oracle.json")
     certificate = read_certificate(from_json(file.data) if file else None)
 
@@ -28,7 +28,7 @@ def seat_rewards(judged: JudgedLog) -> tuple[float, ...]:
 
 
 def _span(certificate: Certificate) -> float:
-    """What lies between the best and the worst schedule; 0 where nothing does, or nobody knows."""
+    """Return the difference between the worst and the best schedule; 0 if there is none or it is unknown."""
     best, worst = certificate.optimum, certificate.worst
     return 0.0 if best is None or worst is None else max(0.0, worst - best)
 

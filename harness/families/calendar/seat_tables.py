@@ -1,37 +1,39 @@
 """Tables about seats: scores, ties of the optimum, regret, messages against cost, and spending.
 
-The paper's Table 1: a row for each holder of seats and cost setting, models first, protocols in a table of their own below.
+The table of seats is the paper's Table 1: a row per holder of seats and cost setting, models first, protocols in a separate
+table.
 
 1. Means are over seats, and intervals are clustered by task (`harness.report.statistics`).
-2. Protocol-semantic VPS and reflection-calibrated VPS measure by different means and never share a column (Table 2, caption).
-   What could not be measured is a dash: a nought would be the best value there is.
+2. Protocol-semantic VPS and reflection-calibrated VPS are measured differently and never share a column (Table 2, caption).
+   Unmeasured values are a dash, because 0 would be the best value.
 
-How far costs depend on which of several best schedules a seat is held against: envelopes over ties.
+The table of ties shows the dependence of costs on the choice among several best schedules.
 
-1. Several schedules may cost the optimum and share it out differently; the certificate takes one of them. Where a game's
-   meetings were all scheduled it knows the least and the most that each seat pays over all of them (`ranges`). Where what was
-   scheduled costs nothing at best, every seat's share is 0 in each, so a game in part has no ties either.
-2. Of other games in part no ranges are proved. `bounds` holds for any of them: a share lies between 0 and the whole optimum.
-3. Adjusted cost is a seat's excess a meeting where it missed none. A missed meeting counts by the worst schedule, whose ties
-   no certificate tells, so those seats have no envelope.
+1. Several schedules may have the optimal cost and distribute it differently; the certificate takes one of them. If all meetings
+   of a game were scheduled, it has the least and the most that each seat pays over all of them (`ranges`). If the scheduled
+   meetings cost nothing at best, every seat's share is 0, so such a partial game has no ties either.
+2. No ranges are proved for other partial games. `bounds` holds for any of them: a share is between 0 and the whole optimum.
+3. Adjusted cost is a seat's excess per meeting if it missed none. A missed meeting counts by the worst schedule, whose ties are
+   not in the certificate, so those seats have no envelope.
 
-Cost of those who got everything scheduled (paper, G.1 and Table 11): what is regretted where nothing was missed.
+The table of regret has the cost of seats with all meetings scheduled (paper, G.1 and Table 11).
 
-1. Scope `seats` is the paper's: seats with all their own meetings scheduled. Scope `games` keeps those of them in whose game
-   every meeting was scheduled, where nobody bought a low cost by letting others fail.
-2. Mean excess is a seat's excess for each meeting that it had scheduled; nonzero regret is the share of seats with any excess.
-3. Costs are on the scored scale. The paper's column must be on the shown one (6.00 a meeting, where Table 1 has 1.49 a game).
+1. Scope `seats` is the paper's: seats with all their own meetings scheduled. Scope `games` keeps those in whose game every
+   meeting was scheduled, where no seat had a low cost because other meetings failed.
+2. Mean excess is a seat's excess per scheduled meeting; nonzero regret is the share of seats with any excess.
+3. Costs are on the scored scale. The paper's column must be on the shown one (6.00 per meeting, where Table 1 has 1.49 per
+   game).
 
-Messages against cost (paper, 4.3 and Figure 3): a point a seat, and a least-squares line through each player's points. The
-slope says what one more message for each scheduled meeting goes with. Its interval is clustered by task: the seats of a game
-share its talk.
+The table of communication (paper, 4.3 and Figure 3) has a point per seat, and a least-squares line through each player's
+points. The slope is the change in excess with one more message per scheduled meeting. Its interval is clustered by task,
+because the seats of a game share its talk.
 
-What models cost (paper, Appendix C and Table 7): tokens, dollars and seconds of each model's seats, by cost setting.
+The table of spending (paper, Appendix C and Table 7) has tokens, dollars and seconds of each model's seats, by cost setting.
 
-1. Output is completion with reasoning, as billed; reasoning is shown apart where a provider says it. `~` marks counts made
-   here, because some provider reported none, and dollars that rest on them.
+1. Output is completion with reasoning, as billed; reasoning is also shown separately if a provider reports it. `~` marks counts
+   made here because some provider reported none, and dollars based on them.
 2. A model without a known price has no dollars: `no price`.
-3. A latency is one answer's real seconds, without those in which its provider kept it waiting.
+3. A latency is the real seconds of one answer, without waits that the provider required.
 """
 
 from __future__ import annotations
@@ -104,7 +106,7 @@ _DASH = "protocol VPS is of typed messages, so a row with prose has none; reflec
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """The models' table and the protocols', each where it has seats."""
+    """Return the models' table and the protocols', each if it has seats."""
     every, made = held(evidence), []
     for block, (name, title, paper) in _TITLES.items():
         rows = [row for row in every if row.block == block]
@@ -115,7 +117,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def _unread(rows: list[Held]) -> Iterator[str]:
-    """Yield how many answers of these seats about others' calendars could not be read, where they were asked."""
+    """Yield notes on answers about others' calendars that could not be parsed, if such questions were asked."""
     # a script that holds all seats, such as a task's own solution, was never going to answer
     seats = [one.measured for row in rows for one in row.seats if one.holder and one.measured.beliefs is not None]
     if seats:
@@ -128,7 +130,10 @@ def _unread(rows: list[Held]) -> Iterator[str]:
 
 
 def _lines(row: Held, rows: list[Held], *, published: bool) -> Iterator[Row]:
-    """A row, and the paper's under the first of its name in a setting: its models sat in mixed teams, its protocols alone."""
+    """Yield a row, and the paper's under the first of its name in a setting.
+
+    The paper's models were in mixed teams, its protocols alone.
+    """
     yield {**row.head(), **measured(row), "source": "ours"}
     alike = (one for one in rows if (one.setting, one.player) == (row.setting, row.player))
     first = next((one for one in alike if row.block == "model" or not one.others), None)
@@ -137,7 +142,7 @@ def _lines(row: Held, rows: list[Held], *, published: bool) -> Iterator[Row]:
 
 
 def measured(row: Held) -> Row:
-    """Every measure of a row with its interval."""
+    """Return every measure of a row with its interval."""
     made: dict[str, Any] = {
         "tasks": len(row.by_task),
         "meetings": mean(row.values(lambda seat: seat.measured.scheduled)),
@@ -160,7 +165,7 @@ def _total(row: Held, counted: Callable[[HeldSeat], int | None]) -> int | None:
 
 
 def _published(row: Held) -> Iterator[Row]:
-    """Yield what the paper prints of the same model or protocol."""
+    """Yield the paper's values of the same model or protocol."""
     vps = "reflection_vps" if row.block == "model" else "protocol_vps"
     rows = model_rows("models", row.setting, row.model) if row.block == "model" else protocol_rows(row.setting, row.player)
     for one in rows:
@@ -170,7 +175,7 @@ def _published(row: Held) -> Iterator[Row]:
 
 
 Envelope = tuple[float, float]
-"""Least and most."""
+"""Least and greatest value."""
 
 _TIE_COLUMNS = (
     Column("known", "Known"),
@@ -192,13 +197,13 @@ _TIE_NOTES = (
 
 
 def tie_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper prints no envelopes
-    """One table; none without seats that have an optimum."""
+    """Return one table; none without seats that have an optimum."""
     rows = [line for row in held(evidence) if (line := _tie(row))]
     return held_table("ties", "Costs over ties of the optimum", _TIE_COLUMNS, rows, _TIE_NOTES)
 
 
 def excess_envelope(seat: HeldSeat) -> Envelope | None:
-    """The least and the most excess of a seat over all best schedules of what was scheduled; None where that is not proved."""
+    """Return the least and greatest excess of a seat over all best schedules; None if it is not proved."""
     if seat.measured.excess_range is not None:
         return seat.measured.excess_range
     if seat.measured.excess is not None and seat.result.metrics.get("optimum") == 0:
@@ -207,7 +212,7 @@ def excess_envelope(seat: HeldSeat) -> Envelope | None:
 
 
 def adjusted_envelope(seat: HeldSeat) -> Envelope | None:
-    """The least and the most adjusted cost of a seat over ties; None where it missed a meeting, or its excess has none."""
+    """Return the least and greatest adjusted cost over ties; None if the seat missed a meeting, or its excess has no range."""
     ends, meetings = excess_envelope(seat), seat.measured.meetings
     if ends is None or not meetings or seat.measured.scheduled < meetings:
         return None
@@ -215,7 +220,7 @@ def adjusted_envelope(seat: HeldSeat) -> Envelope | None:
 
 
 def bounds(seat: HeldSeat) -> Envelope | None:
-    """Return what its excess lies between whatever share of the optimum is its own; None without an optimum."""
+    """Return the bounds of its excess for any share of the optimum; None without an optimum."""
     optimum = seat.result.metrics.get("optimum")
     return None if optimum is None else (max(0, seat.measured.paid - optimum), seat.measured.paid)
 
@@ -253,7 +258,7 @@ _REGRET_NOTE = (
 
 
 def regret_tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """One table; none without a full seat."""
+    """Return one table; none without a full seat."""
     rows = held(evidence)
     whole = over_settings(rows) if len({row.setting for row in rows}) > 1 else []
     made = [
@@ -263,12 +268,12 @@ def regret_tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def is_full(seat: HeldSeat) -> bool:
-    """Return whether all meetings of a seat were scheduled; one without meetings has nothing to regret."""
+    """Return True if all meetings of a seat were scheduled; False for a seat without meetings."""
     return 0 < seat.measured.meetings == seat.measured.scheduled
 
 
 def is_whole(seat: HeldSeat) -> bool:
-    """Return whether also every other meeting of its game was."""
+    """Return True if also every other meeting of its game was scheduled."""
     metrics = seat.result.metrics
     return is_full(seat) and metrics["scheduled"] == metrics["meetings"]
 
@@ -277,7 +282,7 @@ _SCOPES: Mapping[str, Callable[[HeldSeat], bool]] = {"seats": is_full, "games": 
 
 
 def excess_a_meeting(seat: HeldSeat) -> float | None:
-    """A full seat's excess for each of its meetings; None where no certificate says what these cost."""
+    """Return a full seat's excess per meeting; None if no certificate has their cost."""
     return None if seat.measured.excess is None else seat.measured.excess / seat.measured.scheduled
 
 
@@ -311,7 +316,7 @@ _SLOPE_NOTE = (
 
 
 def communication_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the figure prints no numbers
-    """One table; none without seats that have an optimum."""
+    """Return one table; none without seats that have an optimum."""
     rows = [line for row in held(evidence) if (line := _fitted(row))]
     return held_table("communication", "Messages against excess", _COMMUNICATION_COLUMNS, rows, (_SLOPE_NOTE,))
 
@@ -349,7 +354,7 @@ _SPENDING_NOTES = (
 
 
 def spending_tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """One table; none without seats of models."""
+    """Return one table; none without seats of models."""
     by_setting = [row for row in held(evidence) if row.block == "model" and any(seat.holder for seat in row.seats)]
     made: list[Row] = []
     for row in over_settings(by_setting):
@@ -361,7 +366,7 @@ def spending_tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def latencies(holders: list[SeatResult]) -> tuple[float, float] | None:
-    """Median and 90th percentile of the seconds of all answers; None for fewer than two, and where they are not recorded."""
+    """Return median and 90th percentile of the seconds of all answers; None for fewer than two recorded ones."""
     seconds = [one for holder in holders for one in holder.latencies_s]
     return (median(seconds), quantiles(seconds, n=10, method="inclusive")[-1]) if len(seconds) > 1 else None
 
@@ -392,7 +397,7 @@ def _is_priced(holders: list[SeatResult]) -> bool:
 
 
 def _dollars(holders: list[SeatResult]) -> Value:
-    """The sum, as a text where it is no exact number."""
+    """Return the sum, as text if it is not exact."""
     if not any(one.tokens.calls for one in holders):
         return None
     if not _is_priced(holders):
@@ -408,7 +413,7 @@ def _counted(number: int, holders: list[SeatResult]) -> Value:
 
 
 def _published_spending(row: Held) -> list[Row]:
-    """The paper's row of the same model."""
+    """Return the paper's row of the same model."""
     made: list[Row] = []
     for one in model_rows("dollars", None, row.model):
         told = {name: f"~${one[name]:.2f}" if one.get("estimated") else one[name] for name in ("uniform", "varied", "total")}

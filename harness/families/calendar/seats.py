@@ -1,6 +1,6 @@
-"""Who can sit at a calendar: the reference protocols, and assistants that talk in plain sentences.
+"""Players of calendar seats: the reference protocols, and assistants that talk in plain sentences.
 
-They compute what they say and believe nothing, so they have no answer to a turn that only measures.
+They compute their messages and hold no beliefs, so they do not answer turns that only measure.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ BASELINES: dict[str, Callable[[Seat, str], ProseSeat]] = {
     "truthful-greedy": GreedySeat,
     "truthful-planner": PlannerSeat,
 }
-"""Name -> what makes a seat that talks in sentences, from the seat and its rules."""
+"""For each name, the function that makes a seat that talks in sentences, from the seat and its rules."""
 
 
 class _Unreflecting:
-    """A player that declines to say what it believes."""
+    """A player that does not answer questions about beliefs."""
 
     def __init__(self, player: SeatPlayer) -> None:
         self._player = player

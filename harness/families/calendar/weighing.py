@@ -1,9 +1,9 @@
-"""A model's answer about beliefs as an expectation: each number weighed by what its tokens could have been (paper, F.3).
+"""Expected values of a model's answers about beliefs, weighted by the probabilities of alternative tokens (paper, F.3).
 
-1. The expectation of a slot is the mean of the numbers from -3 to 3 that could have stood there, by their probabilities, over
-   those that the provider names. Tokens that begin no number are left out, and the rest is taken for the whole.
-2. Where a minus is a token of its own, its digit is weighed by the next token. That is known only of the sign that was written.
-3. An answer whose numbers are not found in its tokens one by one counts as it is written.
+1. The expectation of a slot is the mean of the possible numbers from -3 to 3, weighted by their probabilities, over those that
+   the provider returns. Tokens that begin no number are left out, and the rest is normalized.
+2. If a minus is a token of its own, its digit is weighted by the next token, which is known only for the written sign.
+3. An answer whose numbers do not match its tokens one by one counts as written.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DIGIT = re.compile(r"\s*([0-3])(?!\d|\.[1-9])")
 
 
 def weigher(session: Mapping[str, Any]) -> Weigher | None:
-    """Return what makes the replies of models in a session to turns that only measure; None where nothing is to be weighed."""
+    """Return a function that converts replies to turns that only measure; None if the session needs no expectations."""
     public = session["public"]
     if public.get("reflection") != "expected":
         return None
@@ -35,7 +35,7 @@ def weigher(session: Mapping[str, Any]) -> Weigher | None:
 
 
 def weighed(said: Completion, slots: int) -> str:
-    """The reply with its expectations beside it; as it is where they are not known."""
+    """Return the reply with its expectations, or unchanged if they are not known."""
     means = expectations(said.chances, slots)
     scores = read_reply(said.text, scores_shape(slots)).value
     if means is None or scores is None or scores != _written(said.chances, slots):
@@ -44,7 +44,7 @@ def weighed(said: Completion, slots: int) -> str:
 
 
 def expectations(tokens: Sequence[TokenChances], slots: int) -> list[float] | None:
-    """By slot, the mean over what could have stood there; None where the tokens hold no list of scores, or several."""
+    """Return the mean over possible numbers by slot; None if the tokens hold no list of scores, or several."""
     means = []
     for _, lead, place in _numbers(tokens, slots):
         values = [*_values(tokens, place, lead)]
@@ -60,7 +60,7 @@ def _written(tokens: Sequence[TokenChances], slots: int) -> tuple[int, ...]:
 
 
 def _numbers(tokens: Sequence[TokenChances], slots: int) -> Iterator[tuple[str, str, int]]:
-    """Each number of the list, what its first token holds before it, and the place of that token."""
+    """Yield each number of the list, the text before it in its first token, and the index of that token."""
     text, ends = "".join(one.text for one in tokens), [*accumulate(len(one.text) for one in tokens)]
     lists = [*re.finditer(rf"\[\s*{_NUMBER}(?:\s*,\s*{_NUMBER}){{{slots - 1}}}\s*\]", text)]
     if len(lists) != 1:
@@ -72,7 +72,7 @@ def _numbers(tokens: Sequence[TokenChances], slots: int) -> Iterator[tuple[str, 
 
 
 def _values(tokens: Sequence[TokenChances], place: int, lead: str) -> Iterator[tuple[int, float]]:
-    """The numbers that could stand where one was written, each with its probability."""
+    """Yield the alternatives to a written number, each with its probability."""
     sign = tokens[place].text.strip().removeprefix(lead).strip()
     for token, chance in tokens[place].chances.items():
         rest = token.strip()

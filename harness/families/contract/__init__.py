@@ -1,1 +1,1 @@
-"""What the machine knows of the contract family: its path mutations, coaching, reports and export."""
+"""The contract family in the harness: path mutations, coaching, reports and export."""

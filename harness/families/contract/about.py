@@ -1,3 +1,3 @@
-"""What this family measures, in the line that catalogues of tasks show."""
+"""Summary of this family for catalogues of tasks, in one line."""
 
 LINE = "One agent keeps the contracts of an HTTP API (deadlines, tokens, signatures, retries); judged by the server's log"

@@ -1,7 +1,7 @@
-"""A coaching note names the label of a failed attempt: what it means and which capability it points at, never a value.
+"""Coaching notes: the label of a failed attempt, its meaning and the capability it concerns, never a value.
 
-For the paper's retry experiment (section 4.4, Appendix S). The wrong note is that of a label on the other axis, nearest in
-severity to the right one, first by name: as weighty, as well written, and beside the point.
+For the paper's retry experiment (section 4.4, Appendix S). The wrong note is that of the label on the other axis that is
+nearest in severity, first by name: equally severe and equally well written, but unrelated.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _OPPOSITE = {Axis.VALIDITY: Axis.INTEGRITY, Axis.INTEGRITY: Axis.VALIDITY, Axis.
 
 
 def note(label: str) -> str:
-    """What an agent is told about an earlier attempt that failed with `label`."""
+    """Return the note for an agent about an earlier attempt that failed with `label`."""
     info = LABELS[Label(label)]
     return (
         "A note on an earlier attempt at this same task, which failed:\n"
@@ -21,7 +21,7 @@ def note(label: str) -> str:
 
 
 def far_label(label: str) -> Label:
-    """A failure label of the other axis, nearest in severity, first by name."""
+    """Return the failure label of the other axis that is nearest in severity, first by name."""
     first = LABELS[Label(label)]
     others = (other for other, info in LABELS.items() if info.axis is _OPPOSITE[first.axis])
     return min(others, key=lambda other: (abs(LABELS[other].severity - first.severity), other))

@@ -1,20 +1,19 @@
-"""Tables about coaching and toggles: whether either changes the pass rate.
+"""Tables of the effect of coaching and of toggles on the pass rate.
 
-Does a failed model do better when told why it failed? Pass rate by condition, with paired tests (paper, Table 4).
+The table of coaching has the pass rate of retries by condition, with paired tests (paper, Table 4). Two conditions are compared
+on the failures that were retried under both: the difference of their pass rates there, and McNemar's exact test on the
+failures in which only one of them passed (`gained` and `lost`).
 
-Two conditions are compared on the failures that were retried under both: the difference of their pass rates there, and
-McNemar's exact test on the failures in which only one of them passed (`gained` and `lost`).
+The conditions of a retry are no hint (`none`), the label earned (`correct`) or another label (`wrong`). A retry is identified
+by its first attempt (run, task, seed, attempt), so that the same failure can be followed through the conditions. If a failure
+was retried twice under one condition, the first one read counts.
 
-The retries of failed episodes, by what they were told: nothing (`none`), the label earned (`correct`) or another (`wrong`). A
-retry is known by its first attempt - run, task, seed, attempt - so that the same failure can be followed through the
-conditions. A failure that was retried twice under one condition counts once, as first read.
+The table by label has passed retries by the label of the first attempt (paper, Table 13). Labels with only one first attempt
+are combined as `other`. A condition under which none of a row's failures was retried is left blank.
 
-Which failures coaching helps with: passed retries by the label of the first attempt (paper, Table 13). Labels that only one
-first attempt earned are put together as `other`. A condition under which none of a row's failures was retried is left blank.
-
-What does a toggle of the path do? Mutations, handles and mitigations, each off against on (paper, Appendices A, H and J). Two
-groups make a row when they differ in one toggle and in nothing else that shapes an episode; the prompt may differ, since
-handles bring a tool of their own. Episodes are paired by task, seed and attempt; p is McNemar's exact test.
+The table of toggles compares mutations, handles and mitigations, each off against on (paper, Appendices A, H and J). Two groups
+make a row if they differ in one toggle and in nothing else that affects an episode; the prompt may differ, because handles add
+a tool. Episodes are paired by task, seed and attempt; p is McNemar's exact test.
 """
 
 from __future__ import annotations
@@ -42,23 +41,23 @@ class Failure(NamedTuple):
 
 
 Outcomes = dict[HintMode, dict[Failure, bool]]
-"""Whether each retry succeeded, by condition."""
+"""Success of each retry, by condition."""
 
 
 class Retries(NamedTuple):
-    """One group's retries."""
+    """Retries of one group."""
 
     outcomes: Outcomes
     labels: dict[Failure, str]
-    """What each first attempt earned."""
+    """Label of each first attempt."""
 
     ungraded: Counter[HintMode]
     repeated: int
-    """Retries left out because their failure had been retried under the same condition before."""
+    """Number of retries left out because their failure had been retried under the same condition before."""
 
 
 def read_retries(group: Group) -> Retries:
-    """The retries of a group, sorted out."""
+    """Return the retries of a group by condition."""
     outcomes: Outcomes = {mode: {} for mode in MODES}
     labels: dict[Failure, str] = {}
     ungraded: Counter[HintMode] = Counter()
@@ -87,7 +86,7 @@ _COLUMNS = (
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """One block a model; none without retries."""
+    """Return a table with one block per model; none without retries."""
     retries = {group.name: read_retries(group) for group in evidence.groups if group.retries}
     if not retries:
         return []
@@ -114,7 +113,7 @@ def _conditions(name: str, retries: Retries) -> Iterator[Row]:
 
 
 def compared(mine: Mapping[Failure, bool], base: Mapping[Failure, bool]) -> Row:
-    """One condition against another, on the failures that were retried under both."""
+    """Return the comparison of two conditions, on the failures that were retried under both."""
     pairs = [failure for failure in mine if failure in base]
     if not pairs:
         return {"pairs": 0}
@@ -152,7 +151,7 @@ _OTHER, _TOTAL = "other", "total"
 
 
 def label_tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """One block a model; none without retries."""
+    """Return a table with one block per model; none without retries."""
     retries = {group.name: read_retries(group) for group in evidence.groups if group.retries}
     if not retries:
         return []
@@ -203,7 +202,7 @@ _TOGGLE_COLUMNS = (
 
 
 def toggle_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper has no such table
-    """One row a toggle and model; none where no two groups differ in a toggle alone."""
+    """Return one row per toggle and model; no table if no two groups differ in a single toggle."""
     rows = [row for on in evidence.played for row in _rows(on, evidence.played)]
     note = "episodes are paired by task, seed and attempt; p is McNemar's exact test, two-sided"
     return [Table("toggles", f"Toggles of the path, {evidence.family}", _TOGGLE_COLUMNS, tuple(rows), (note,))] if rows else []

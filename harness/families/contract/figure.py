@@ -1,6 +1,4 @@
-"""The contract family's figures.
-
-The family's figures by name, each drawn from the tables of the same report: `harness report RUN --figures DIR`.
+"""Figures of the contract family by name, drawn from the tables of the same report: `harness report RUN --figures DIR`.
 
 figure-3    success rate over parameters, base and instruct joined     leaderboard
 figure-4a   success rate over versions                                 leaderboard
@@ -9,16 +7,16 @@ figure-4c   differences of failure labels between two columns          labels
 figure-6    reward of each run on the tasks that vary most             variance
 figure-7    map of pass rates by task                                  tasks
 figure-8    the same map of the published columns                      tasks
-figure-9    failures by axis, a pie a model                            labels
-figure-10   failures by label, a bar a model                           labels
+figure-9    failures by axis, a pie per model                          labels
+figure-10   failures by label, a bar per model                         labels
 
-Figures 7 and 8: the pass rates of the table `tasks` as a map of colours, a row a task and a column a model.
+Figures 7 and 8 are colour maps of the pass rates in the table `tasks`, with a row per task and a column per model.
 
-Figures 4(b), 4(c), 6, 9 and 10: what a model's failures are made of, from the tables of tasks, labels and variance. Validity is
-blue, integrity red, everything else grey, as in the paper.
+Figures 4(b), 4(c), 6, 9 and 10 show the composition of a model's failures, from the tables of tasks, labels and variance.
+Validity is blue, integrity red, everything else grey, as in the paper.
 
-Figures 3 and 4(a): success rates over the size of a model, and over the versions of models whose size nobody tells. Both are
-drawn from the table `leaderboard`, published rows included where it has them. Ours have a black ring.
+Figures 3 and 4(a) show success rates over the size of a model, and over the versions of models of unpublished size. Both are
+drawn from the table `leaderboard`, including its published rows. Ours have a black ring.
 """
 
 from __future__ import annotations
@@ -39,11 +37,14 @@ _LEFT, _TOP, _PLANE_WIDE, _PLANE_HIGH = 60, 48, 560, 320
 _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _LEAST_VERSIONS = 3
 _NUMBERED = 2
-"""Up to so many lines, each on its own side of the dots, rates are written beside them; titles tell them anyway."""
+"""Maximum number of lines whose rates are printed beside the dots, each line on its own side; titles always have them."""
 
 
 def figure3(tables: Mapping[str, Table]) -> str | None:
-    """Success rate by parameters; models of one family and kind are joined, and base (hollow) to instruct (filled)."""
+    """Return a chart of success rate by parameters.
+
+    Lines join models of one family and kind, and base models (hollow) to instruct ones (filled).
+    """
     rows = [row for row in _rows(tables) if row.get("total_b") is not None]
     if not rows:
         return None
@@ -68,7 +69,10 @@ def figure3(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure4a(tables: Mapping[str, Table]) -> str | None:
-    """Success rate by version, for each family of three models or more without known sizes; published ones are dashed."""
+    """Return a chart of success rate by version, for families of three models or more without known sizes.
+
+    Lines of published rows are dashed.
+    """
     rows = [row for row in _rows(tables) if row.get("total_b") is None and row.get("lineage") is not None]
     families = {
         name: [row for row in rows if row["lineage"] == name] for name in dict.fromkeys(str(r["lineage"]) for r in rows)
@@ -93,7 +97,7 @@ def _rows(tables: Mapping[str, Table]) -> list[Row]:
 
 
 def _partial(rows: Sequence[Row], y: float) -> Iterator[str]:
-    """A line for each row that covers a part of the suite only, and so compares with no other."""
+    """Yield a line for each row that covers only a part of the suite and is not comparable."""
     for place, row in enumerate(row for row in rows if not row["complete"]):
         setup = f", {row['setup']}" if row.get("setup") else ""
         yield text(20, y + 16 * place, f"not complete: {row['model']}{setup}: {row['status']}", size=10, colour=PALE)
@@ -124,7 +128,7 @@ def _ticks(low: float, high: float) -> Iterator[str]:
 
 
 def _family(rows: Sequence[Row], x: Any, colour: str) -> Iterator[str]:
-    """The lines of one family, then its dots over them."""
+    """Yield the lines of one family, then its dots over them."""
     for source in dict.fromkeys(row["source"] for row in rows):
         mine = [row for row in rows if row["source"] == source]
         for kind in dict.fromkeys(row["type"] for row in mine):
@@ -180,7 +184,7 @@ def _panel(name: str, rows: Sequence[Row], models: Sequence[str], left: float, r
 
 
 def _numbers(rows: Sequence[Row], places: Mapping[str, float], colour: str) -> Iterator[str]:
-    """The rates of one line: ours to the left of its dots, the paper's to the right; below where the line goes up."""
+    """Yield the rates of one line: ours to the left of its dots, the paper's to the right, and below if the line rises."""
     for row, after in zip(rows, [*rows[1:], None], strict=True):
         ours, rises = row["source"] == "ours", after is not None and _number(after, "rate") > _number(row, "rate")
         x, y = places[str(row["model"])] + (-8 if ours else 8), _y(row) + (16 if rises and not ours else -8)
@@ -198,7 +202,7 @@ _SCALE, _BAR = 360, 10
 
 
 def figure4b(tables: Mapping[str, Table]) -> str | None:
-    """The mean pass rate of each category, a group of bars a model."""
+    """Return a chart of the mean pass rate of each category, a group of bars per model."""
     shown = [tables[name] for name in ("tasks", "tasks-published") if name in tables]
     groups = [(table, column) for table in shown for column in table.columns if column.form == "rate"]
     if not groups:
@@ -212,7 +216,7 @@ def figure4b(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure4c(tables: Mapping[str, Table]) -> str | None:
-    """Return how many more or fewer failures of each label the second of two columns has, for each column and the next."""
+    """Return a chart of the differences in failures of each label between each two adjacent columns."""
     table = tables.get("labels")
     # of the published failures two labels are printed: nothing can be said against the others
     models = [column for column in table.columns if column.form == "tally" and MARK not in column.title] if table else []
@@ -230,7 +234,7 @@ def figure4c(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure6(tables: Mapping[str, Table]) -> str | None:
-    """A dot for each run's reward, a bar at their mean, for the tasks that vary most."""
+    """Return a chart with a dot for each run's reward and a bar at their mean, for the tasks that vary most."""
     table = tables.get("variance-runs")
     if table is None:
         return None
@@ -247,7 +251,7 @@ def figure6(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure9(tables: Mapping[str, Table]) -> str | None:
-    """A pie of failures by axis for each model, from the lowest success rate to the highest."""
+    """Return a pie of failures by axis for each model, from the lowest success rate to the highest."""
     table = tables.get("severity")
     if table is None:
         return None
@@ -262,7 +266,7 @@ def figure9(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure10(tables: Mapping[str, Table]) -> str | None:
-    """One bar a model, its failures by primary label, n at its end."""
+    """Return one bar per model with its failures by primary label, and n at its end."""
     table = tables.get("labels")
     if table is None:
         return None
@@ -279,7 +283,7 @@ def figure10(tables: Mapping[str, Table]) -> str | None:
 
 
 def _shares(left: float, top: float, bottom: float) -> Iterator[str]:
-    """The scale from 0 to 1."""
+    """Yield the scale from 0 to 1."""
     for tenth in range(0, 11, 2):
         x = left + _SCALE * tenth / 10
         yield line(x, top, x, bottom)
@@ -358,7 +362,7 @@ def _pie(row: Row, x: float, y: float) -> Iterator[str]:
 
 
 def _label_colours(rows: Sequence[Row]) -> dict[str, str]:
-    """A shade of its axis for each label, in the order of the rows."""
+    """Return a shade of its axis for each label, in the order of the rows."""
     taken = dict.fromkeys(_SHADES, 0)
     colours: dict[str, str] = {}
     for row in rows:
@@ -381,7 +385,7 @@ def _stack(rows: Sequence[Row], model: Column, colours: Mapping[str, str], left:
 
 
 def _labels(colours: Mapping[str, str], top: float) -> Iterator[str]:
-    """Yield what each shade stands for, in two columns."""
+    """Yield the legend of the shades, in two columns."""
     rows = -(-len(colours) // 2)
     for place, (label, colour) in enumerate(colours.items()):
         x, y = 20 + 250 * (place // rows), top + 18 * (place % rows)
@@ -392,24 +396,24 @@ def _labels(colours: Mapping[str, str], top: float) -> Iterator[str]:
 _WIDE, _HIGH, _GAP = 40, 17, 8
 _TURN = -40
 _STOPS = ((215, 80, 70), (250, 225, 140), (70, 160, 90))
-"""Red at 0, yellow half way, green at 1."""
+"""Red at 0, yellow at 0.5, green at 1."""
 
 colour = partial(shade, _STOPS)
-"""Returns where a rate stands on the scale from red to green."""
+"""Function that returns the colour of a rate on the scale from red to green."""
 
 
 def figure7(tables: Mapping[str, Table]) -> str | None:
-    """Ours, with the published column of the same model after it."""
+    """Return the map of our columns, each followed by the published one of the same model."""
     return heatmap(tables["tasks"], "Pass rate by task") if "tasks" in tables else None
 
 
 def figure8(tables: Mapping[str, Table]) -> str | None:
-    """The other published columns, on the same scale."""
+    """Return the map of the other published columns, on the same scale."""
     return heatmap(tables["tasks-published"], "Pass rate by task, published") if "tasks-published" in tables else None
 
 
 def heatmap(table: Table, title: str) -> str:
-    """Every row of the table, its means too, with a gap between categories."""
+    """Return a map of every row of the table, including means, with a gap between categories."""
     models = [column for column in table.columns if column.form == "rate"]
     left = 16 + max(wide(f"{row['category']}  ") for row in table.rows) + max(wide(str(row["task"])) for row in table.rows)
     tilt = 0.68 * max(wide(model.title) for model in models)
@@ -458,4 +462,4 @@ FIGURES: Mapping[str, Draw] = {
     "figure-9": figure9,
     "figure-10": figure10,
 }
-"""Name -> what draws it."""
+"""For each name, the function that draws it."""

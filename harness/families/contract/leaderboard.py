@@ -1,18 +1,18 @@
 """Tables by model: the leaderboard, labels of failures, and tasks beside the suite.
 
-The leaderboard (paper, Tables 3 and 10): one row a model and set-up, with an interval, and the reliability over k attempts.
+The leaderboard (paper, Tables 3 and 10) has a row per model and set-up, with an interval, and the reliability over k attempts.
 
 1. Success rate is over graded episodes. Ungraded ones are counted beside it, with the rates if all had failed or succeeded.
 2. pass^k is the mean over instances (task, seed) that have k graded attempts.
-3. Complete rows come first and alone have a rank. A published row stands right under ours of the same model; those of models
-   that nobody here ran follow at the end, where they are asked for.
+3. Complete rows come first and only they have a rank. A published row follows our row of the same model; published rows of
+   models that were not run follow at the end, on request.
 
-Why episodes failed: primary labels over a model's failed episodes (paper, Figures 9 and 10), and how severely. The severity
-score is the signed severity of the primary label, success +1, averaged over graded episodes. A label from outside the taxonomy
-counts as OTHER, which the paper keeps for just that.
+The table of labels has the primary labels over a model's failed episodes (paper, Figures 9 and 10), and their severity. The
+severity score is the signed severity of the primary label, success +1, averaged over graded episodes. A label from outside the
+taxonomy counts as OTHER, as in the paper.
 
-Tasks beside the published suite - one's own, or not yet published - a row for each model and task, never ranked. They stand
-apart because a row of the leaderboard is complete, and comparable, with respect to the suite alone.
+Tasks beside the published suite (local or unpublished ones) have a row for each model and task and are never ranked. They are
+separate because a row of the leaderboard is complete, and comparable, with respect to the suite only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _AXES = tuple(Axis)
 
 
 def label_tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """The distribution over labels, then over axes with the severity score; none without graded first tries."""
+    """Return the distribution over labels, then over axes with the severity score; none without graded first tries."""
     groups = [group for group in evidence.played if group.graded]
     if not groups:
         return []
@@ -44,7 +44,7 @@ def label_tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def severity_score(group: Group) -> float | None:
-    """The mean signed severity over graded episodes; None where no episode has one."""
+    """Return the mean signed severity over graded episodes; None if no episode has one."""
     weights = [result.severity for result in group.graded if result.severity is not None]
     return sum(weights) / len(weights) if weights else None
 
@@ -100,7 +100,7 @@ def _scores(groups: Sequence[Group], family: str) -> Table:
 
 
 def counted_labels(group: Group) -> Counter[Label]:
-    """The primary labels of a group's failed episodes."""
+    """Return the counts of primary labels of a group's failed episodes."""
     known = set(Label)
     earned = [result.failure_label for result in group.graded if not result.success]
     return Counter(Label(label) if label in known else Label.OTHER for label in earned)
@@ -125,14 +125,14 @@ _COLUMNS = (
     *titled(total_b="Parameters, billions", recovered="Recovered", source="Source", shown=False),
 )
 _WORRYING = 0.05
-"""The share of ungraded episodes from which on they are named under the table."""
+"""The share of ungraded episodes above which they are named under the table."""
 
 _NAMED = 3
-"""How many changed tasks are named."""
+"""Maximum number of changed tasks that are named."""
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """The leaderboard; none without first tries."""
+    """Return the leaderboard; none without first tries."""
     if not evidence.played:
         return []
     judged = sorted(((group, status(group, evidence)) for group in evidence.played), key=_place)
@@ -143,7 +143,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def success_rate(group: Group) -> float | None:
-    """Successes over graded episodes; None where there are none."""
+    """Return the share of successes among graded episodes; None if there are none."""
     return sum(result.success for result in group.graded) / len(group.graded) if group.graded else None
 
 
@@ -209,7 +209,7 @@ def _theirs(row: PublishedRow) -> dict[str, Value]:
 
 
 def _model(kind: str, provider: str, entry: ModelEntry | None) -> dict[str, Value]:
-    """Return what a model is; which models it is one of, and its size as a number, is what a picture of scaling needs."""
+    """Return the cells of a model; charts of scaling need its lineage and its size as a number."""
     lineage = {"lineage": entry.family, "total_b": entry.total_b} if entry else {}
     return {"kind": f"{kind} / {provider}", "type": kind, "provider": provider, **lineage}
 
@@ -240,7 +240,7 @@ def _warnings(judged: list[tuple[Group, Status]]) -> Iterator[str]:
 
 
 def _over_seeds(group: Group) -> Interval | None:
-    """Return the interval of one task's rate: attempts at a seed hang together, seeds do not."""
+    """Return the interval of one task's rate, with attempts clustered by seed."""
     seeds: dict[int, list[bool]] = {}
     for one in group.graded:
         seeds.setdefault(one.seed, []).append(one.success)
@@ -260,7 +260,7 @@ _LOCAL_COLUMNS = (
 
 
 def local_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - nobody published these
-    """One row a model and task; none where only the suite was played."""
+    """Return one row per model and task; no table if only the suite was played."""
     rows = [row for group in evidence.split(suite())[1].played for row in _local_rows(group)]
     notes = (
         "these are in no rank and in no mean over tasks, and a row without them is complete",

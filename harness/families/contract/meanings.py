@@ -1,4 +1,4 @@
-"""What a label of this family means, in a line: the first sentence of its row in the taxonomy, which speaks to the agent."""
+"""Meaning of each label of this family in one line: the first sentence of its row in the taxonomy, written for the agent."""
 
 from __future__ import annotations
 

@@ -1,16 +1,14 @@
 """Mutations, value handles and back-off on the path between an agent and a contract's world.
 
-What lies on the path between an agent and a contract's world: mutations, value handles, back-off.
+In the order of a request: `mutate` changes the agent's bytes like production paths do; then, with `handles`, names become the
+values they stand for; then, with `mitigate=backoff`, requested waits are waited out; then comes the world. With `mitigate=ttl`
+it adds X-Expires-In to answers that issue something. Mutations act in the order in which they are named: `clip=200+resort`
+first clips the agent's text, then sorts the rest.
 
-Seen from the agent: `mutate` does to its bytes what production paths do; then, with `handles`, names become the values they
-stand for; then, with `mitigate=backoff`, waits that were asked for are waited out; then comes the world, which by
-`mitigate=ttl` adds X-Expires-In to answers that issue something. Mutations act in the order in which they are named:
-`clip=200+resort` first clips what the agent wrote, then sorts what is left.
-
-Back-off middleware: what a server asked for by Retry-After or an exhausted quota is waited out before the next request. The
+Back-off middleware waits before the next request if a server asked for it by Retry-After or an exhausted quota. It is the
 paper's third lever (Appendix A). It waits in virtual time, on behalf of an agent that would not: after an answer with
 Retry-After (RFC 9110 section 10.2.3, in seconds), or with X-RateLimit-Remaining: 0 and a Reset, the next request to the same
-path is preceded by a wait of what is left. A submission or another path is not held up.
+path is preceded by a wait for the rest of that time. A submission or another path is not delayed.
 """
 
 from __future__ import annotations
@@ -29,14 +27,14 @@ _CLOCK, _WAIT = b"/clock", b"/clock/wait"
 
 
 class BackOff:
-    """A transport that waits where it was told to."""
+    """A transport that waits as servers request."""
 
     def __init__(self, transport: Transport) -> None:
         self._send = transport
         self._free_at: dict[bytes, float] = {}
 
     def __call__(self, request: WireRequest) -> WireResponse:
-        """Wait as long as this path still asks for, then send."""
+        """Wait for the rest of this path's back-off, then send."""
         left = self._free_at.get(request.path, 0.0) - self._now() if request.path in self._free_at else 0.0
         if left > 0:
             self._send(WireRequest("POST", _WAIT, body=json.dumps({"seconds": left}).encode()))
@@ -51,7 +49,7 @@ class BackOff:
 
 
 def _asked(answer: WireResponse) -> float:
-    """Seconds that the answer asks a client to stay away."""
+    """Return the back-off that the answer requests, in seconds."""
     if answer.header("Retry-After") is not None:
         return _seconds(answer.header("Retry-After"))
     return _seconds(answer.header("X-RateLimit-Reset")) if answer.header("X-RateLimit-Remaining") == "0" else 0.0
@@ -65,13 +63,13 @@ def _seconds(text: str | None) -> float:
 
 
 STORE = HandleStore
-"""Of the values of an episode with `handles`."""
+"""Class of the value store of an episode with `handles`."""
 
 MITIGATIONS = ("backoff", "ttl")
 
 
 def check(options: Mapping[str, OptionValue]) -> None:
-    """Raise UsageError for a mutation or mitigation that does not exist."""
+    """Raise UsageError for an unknown mutation or mitigation."""
     for mutation in _parts(options, "mutate"):
         try:
             parse(mutation)
@@ -83,7 +81,7 @@ def check(options: Mapping[str, OptionValue]) -> None:
 
 
 def routed(send: Transport, options: Mapping[str, OptionValue], handles: HandleStore | None) -> Transport:
-    """`send` behind everything that the options put in front of it; raises UsageError for what does not exist."""
+    """Return `send` wrapped in everything that the options enable. Raises UsageError for unknown values."""
     check(options)
     if "backoff" in _parts(options, "mitigate"):
         send = BackOff(send)
@@ -95,6 +93,6 @@ def routed(send: Transport, options: Mapping[str, OptionValue], handles: HandleS
 
 
 def _parts(options: Mapping[str, OptionValue], name: str) -> list[str]:
-    """Return what is joined by + in an option; an empty part stays, to be refused."""
+    """Return the parts of an option joined by +; an empty part is kept, so that it is refused."""
     text = str(options.get(name) or "")
     return text.split("+") if text else []

@@ -1,6 +1,6 @@
 """The paper's own numbers, from published.toml: always marked as published, never ranked against ours.
 
-They were measured on the authors' tasks with the authors' harness; what stands beside them here has the same names only.
+They were measured on the authors' tasks with the authors' harness; only the names are the same as ours.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MARK = "published"
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """One row of Table 10."""
+    """A row of Table 10."""
 
     model: str
     kind: str
@@ -31,12 +31,12 @@ class PublishedRow:
     percent: float
 
     def is_of(self, entry: ModelEntry | None) -> bool:
-        """Return whether this row and a model of ours go by the same name."""
+        """Return True if this row and a model of ours have the same name."""
         return entry is not None and (entry.printed.get("contract"), entry.kind) == (self.model, self.kind)
 
 
 class TaskKind(NamedTuple):
-    """How the catalogue sorts a task."""
+    """Classification of a task in the catalogue."""
 
     difficulty: str
     quadrant: str
@@ -50,42 +50,42 @@ class PublishedRates:
     rates: dict[str, dict[str, float]]
 
     def exact(self, model: str) -> dict[str, float]:
-        """The rates of one model before rounding: thirds, of which the paper prints two digits."""
+        """Return the rates of one model before rounding: thirds, of which the paper prints two digits."""
         return {task: round(3 * rate) / 3 for task, rate in self.rates[model].items()}
 
 
 @cache
 def numbers() -> dict[str, Any]:
-    """The whole file."""
+    """Return the whole file."""
     return tomli.loads(PATH.read_text(encoding="utf-8"))
 
 
 def source(place: str) -> str:
-    """Return where published numbers come from, for a note under a table."""
+    """Return the source of published numbers, for a note under a table."""
     return f"{MARK}: {place} of {numbers()['source']}; the authors' tasks and harness, k = {numbers()['attempts']}"
 
 
 @cache
 def suite() -> frozenset[str]:
-    """The 33 tasks of the paper's catalogue: what a complete row covers, whatever folders lie beside them."""
+    """Return the 33 tasks of the paper's catalogue, which a complete row covers."""
     return frozenset(task for tasks in numbers()["categories"].values() for task in tasks)
 
 
 @cache
 def leaderboard() -> tuple[PublishedRow, ...]:
-    """Table 10."""
+    """Return Table 10."""
     return tuple(PublishedRow(**row) for row in numbers()["leaderboard"])
 
 
 @cache
 def catalogue() -> dict[str, TaskKind]:
-    """Table 6."""
+    """Return Table 6."""
     return {task: TaskKind(*kind) for task, kind in numbers()["catalogue"].items()}
 
 
 @cache
 def task_rates() -> PublishedRates:
-    """Tables 11 and 12 side by side."""
+    """Return Tables 11 and 12 side by side."""
     rates: dict[str, dict[str, float]] = {}
     for part in ("proprietary", "open"):
         for place, model in enumerate(numbers()[part]["models"]):

@@ -1,4 +1,4 @@
-"""What a contract episode tells besides its requests: each artifact, how long it lived, when it was used, and what ended it."""
+"""Sections of a contract episode besides its requests: each artifact with its lifetime, its uses, and what ended it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from worlds.contract.labels import Label
 
 
 def sections(episode: RecordedEpisode) -> list[Section]:
-    """One row for each time that an artifact was handed out; nothing for a task that hands out none."""
+    """Return one row for each time that an artifact was issued; no section for a task without artifacts."""
     rows = [_row(one, episode.result.virtual_time_elapsed) for one in lifetimes(episode)]
     columns = ("artifact", "issued at (s)", "ends at (s)", "used at (s)", "what ended it")
     return [Section(title="Artifacts", columns=columns, rows=tuple(rows))] if rows else []
 
 
 def breach(episode: RecordedEpisode) -> Breach | None:
-    """An artifact that ran out unused while a budget ended the episode: no request broke a rule, and none will."""
+    """Return the breach of an artifact that expired unused before the episode ended; no request broke a rule."""
     detail = episode.result.failure_detail
     ended = next((act for act in reversed(episode.acts) if act.what in {"closed", "stop"}), None)
     if episode.result.failure_label != Label.EXPIRED_BEFORE_USE or "resource_id" not in detail:

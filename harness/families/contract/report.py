@@ -1,7 +1,7 @@
 """The tables of the contract family, by the name that `--table` takes.
 
-What ranks models or averages over tasks is of the published suite alone; tasks beside it stand in `local`, so that a folder
-more changes no row. What counts episodes - labels, cells, toggles, retries - is of all of them.
+Tables that rank models or average over tasks use the published suite only; other tasks are in `local`, so that an additional
+folder changes no row. Tables that count episodes (labels, cells, toggles, retries) use all of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harness.report.table import Table
 
 
 def _of_suite(maker: Maker) -> Maker:
-    """Return a maker that is shown the tasks of the suite only."""
+    """Return a maker that gets the tasks of the suite only."""
 
     def tables(evidence: Evidence, *, published: bool) -> list[Table]:
         shown, beside = evidence.split(suite())
@@ -29,7 +29,7 @@ def _of_suite(maker: Maker) -> Maker:
 
 
 def _of_all(maker: Maker) -> Maker:
-    """Return a maker that is shown all tasks, and says so where some are not of the suite."""
+    """Return a maker that gets all tasks, and adds a note if some are not of the suite."""
 
     def tables(evidence: Evidence, *, published: bool) -> list[Table]:
         return _noted(maker(evidence, published=published), evidence.split(suite())[1], "of all tasks: with {}")
@@ -38,7 +38,7 @@ def _of_all(maker: Maker) -> Maker:
 
 
 def _noted(tables: list[Table], beside: Evidence, note: str) -> list[Table]:
-    """Return tables that say what became of the tasks beside the suite, where there are any."""
+    """Return tables with a note about the tasks beside the suite, if there are any."""
     graded = sum(len(group.graded) for group in beside.groups)
     if not graded:
         return tables
@@ -60,7 +60,7 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "coaching": (_of_all(coaching_effect.tables), _of_all(coaching_effect.label_tables)),
 }
 BY_NAME: dict[str, tuple[Maker, ...]] = {"components": (_of_suite(components.tables),)}
-"""Made only where they are asked for by name: it is for planning the next run."""
+"""Tables made only when named: `components` helps to plan the next run."""
 
 NEEDS = {
     "components": components.NEEDED,
@@ -69,10 +69,10 @@ NEEDS = {
     "local": ("tasks that are not of the published suite", "harness new contract NAME"),
     "coaching": ("retries", "harness run --retry-of RUN --hint correct, and --hint none, and --hint wrong"),
 }
-"""What a table lacks where it is empty, and the command that makes it."""
+"""For each table, what it needs and the command that provides it."""
 
 
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:
-    """The wanted tables, all that have something to say where none are named; raises UsageError for an empty one."""
+    """Return the wanted tables, or every table that is not empty. Raises UsageError for a named one that is empty."""
     named = by_name(BY_NAME, wanted)
     return make({**TABLES, **named}, NEEDS, evidence, wanted, published=published)

@@ -1,27 +1,27 @@
 """Tables by task: pass rates, catalogue, quadrants, outliers, and variance of attempts.
 
-Pass rates task by task (paper, Tables 11 and 12), grouped by what the task puts under pressure.
+Pass rates by task (paper, Tables 11 and 12) are grouped by category; `both` is the paper's Hybrid. Means are unweighted, over
+the tasks that were played. A published column follows ours of the same model; the other published columns are a separate
+table, on request.
 
-`both` is what the paper prints as Hybrid. Means are unweighted, over the tasks that were played. A published column stands
-beside ours of the same model; the other published columns are a table of their own, where they are asked for.
+The catalogue of tasks (paper, Table 6) has pass rates by quadrant of pressure and by contract pattern. Quadrants are low or
+high pressure on validity and on integrity (section 3.1): Q1 neither, Q2 validity, Q3 integrity, Q4 both. A task's
+classification comes from its own task.toml, or without a registry from the paper's table. Means are unweighted, over the tasks
+that were played.
 
-The catalogue of tasks (paper, Table 6), and pass rates by what it sorts them by: quadrant of pressure and contract pattern.
-Quadrants are low or high pressure on validity and on integrity (section 3.1): Q1 neither, Q2 validity, Q3 integrity, Q4 both.
-What a task is comes from its own task.toml; where there is no registry, from the paper's table. Means are unweighted, over the
-tasks that were played.
-
-Tasks whose results differ from those of the rest (paper, Appendix Q): nobody passes them, or better models do worse.
+Outliers are tasks whose results differ from those of the rest (paper, Appendix Q).
 
 1. `at 0` lists tasks that no model passed once.
 2. `negative` lists tasks whose pass rates rank the models against their means (Spearman), over the tasks that all models have.
-   Three models are the least for which a rank correlation says anything.
-What the same two rules find in the paper's Tables 11 and 12 stands below, as derived from published numbers.
+   A rank correlation needs at least three models.
 
-How far attempts at the same instance agree, and on which tasks they do not (paper, Appendix L and Table 8).
+Outliers of the paper's Tables 11 and 12 by the same rules follow, marked as derived from published numbers.
 
-1. A cell is one model's attempts at one (task, seed), two or more of them graded. It is deterministic when all have the same
+The tables of variance show the agreement of attempts at the same instance (paper, Appendix L and Table 8).
+
+1. A cell is one model's attempts at one (task, seed), two or more of them graded. It is deterministic if all have the same
    label; `same trace` is the stricter count, of cells whose event logs are equal byte for byte.
-2. A task drives variance by the number of models that disagree with themselves on it, at any seed.
+2. Tasks that drive variance are sorted by the number of models with differing attempts on them, at any seed.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ from harness.report.table import Column, Row, Table, row_of, titled
 GROUPS = ("validity", "integrity", "both", "none")
 _FIRST = (*titled(category="Family", task="Task"), Column("row", "Row", shown=False))
 VALUES = frozenset({"task", "mean"})
-"""What a row's `row` is where its cells are pass rates."""
+"""The values of a row's `row` whose cells are pass rates."""
 
 
 @dataclass(frozen=True)
 class TaskSeries:
-    """One column: a name and a rate for some tasks."""
+    """A column: a name and a rate for some tasks."""
 
     name: str
     rates: Mapping[str, float]
     exact: Mapping[str, float]
-    """The rates that means are computed from: a published rate is rounded, and stands here as the third that it was."""
+    """The rates that means are computed from: a rounded published rate is converted back to thirds."""
 
     attempts: Mapping[str, int]
-    """How many attempts each is a rate of."""
+    """Number of attempts behind each rate."""
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """Ours with the same models as published, then the other published columns; none without first tries."""
+    """Return our columns with the same models as published, then the other published columns; none without first tries."""
     if not evidence.played:
         return []
     ours, rest = series(evidence, published=published)
@@ -68,7 +68,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def series(evidence: Evidence, *, published: bool) -> tuple[list[TaskSeries], list[TaskSeries]]:
-    """Our columns, each with the published one of the same model after it; then the other published ones where asked for."""
+    """Return our columns, each followed by the published one of the same model; then, on request, the other published ones."""
     theirs = {model: _published(model) for model in task_rates().rates} if published else {}
     ours, beside = [], set[str]()
     for group in evidence.played:
@@ -88,7 +88,7 @@ def _published(model: str) -> TaskSeries:
 
 
 def _categories(evidence: Evidence) -> dict[str, str]:
-    """The category of each task: as recorded, else as the registry says."""
+    """Return the category of each task: as recorded, else from the registry."""
     listed = {task: entry.parley.category for task, entry in evidence.registry.items() if entry.parley}
     recorded = {result.task_id: result.category for group in evidence.played for result in (*group.graded, *group.ungraded)}
     return {task: category or "none" for task, category in {**listed, **recorded}.items()}
@@ -113,7 +113,7 @@ def _rows(tasks: Sequence[str], categories: Mapping[str, str], every: Sequence[T
 
 
 def _summary(category: str, tasks: Sequence[str], every: Sequence[TaskSeries]) -> Iterator[Row]:
-    """The mean of each column, of how many tasks it is where columns differ in that, and its interval."""
+    """Yield the mean of each column, the number of tasks if columns differ in it, and the interval."""
     counts = {one.name: sum(task in one.exact for task in tasks) for one in every}
     same = set(counts.values()) == {len(tasks)}
     mean = f"mean of {len(tasks)}" if same else "mean of tasks played"
@@ -131,7 +131,7 @@ def _interval(tasks: Sequence[str], one: TaskSeries) -> Interval | None:
 
 
 def means(tasks: Sequence[str], every: Sequence[TaskSeries]) -> dict[str, float | None]:
-    """The mean of each column over those of these tasks that it has."""
+    """Return the mean of each column over those of these tasks that it has."""
     rates_by_name = {one.name: [one.exact[task] for task in tasks if task in one.exact] for one in every}
     return {name: sum(rates) / len(rates) if rates else None for name, rates in rates_by_name.items()}
 
@@ -146,7 +146,7 @@ _DIFFICULTIES = ("easy", "medium", "hard", "very_hard", "extreme", _UNKNOWN)
 
 
 def catalogue_tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """Table 6 for the tasks of these runs and their registry; none without first tries."""
+    """Return Table 6 for the tasks of these runs and their registry; none without first tries."""
     if not evidence.played:
         return []
     rows = sorted(_catalogue(task_kinds(evidence), published=published), key=_order)
@@ -157,7 +157,7 @@ def catalogue_tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def quadrant_tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """Ours with the same models as published, then the other published columns; none without first tries."""
+    """Return our columns with the same models as published, then the other published columns; none without first tries."""
     if not evidence.played:
         return []
     ours, rest = series(evidence, published=published)
@@ -168,7 +168,7 @@ def quadrant_tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def task_kinds(evidence: Evidence) -> dict[str, TaskKind]:
-    """Return what each task is: as the registry says, else as published."""
+    """Return the classification of each task: from the registry, else as published."""
     kinds = {task: catalogue().get(task, TaskKind(_UNKNOWN, _UNKNOWN, _UNKNOWN)) for task in evidence.tasks}
     for task in kinds:
         if (entry := evidence.registry.get(task)) and (ours := entry.parley):
@@ -214,7 +214,7 @@ Rates = Mapping[str, Mapping[str, float]]
 
 
 def outlier_tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """Both lists; none without graded first tries."""
+    """Return both lists; none without graded first tries."""
     ours: Rates = {group.name: group.rates for group in evidence.played if group.graded}
     if not ours:
         return []
@@ -227,13 +227,13 @@ def outlier_tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def at_zero(rates: Rates) -> dict[str, int]:
-    """Tasks that no model passed, with the number of models that tried."""
+    """Return tasks that no model passed, with the number of models that tried."""
     tried = {task: [mine[task] for mine in rates.values() if task in mine] for task in _tasks_of(rates)}
     return {task: len(mine) for task, mine in tried.items() if not any(mine)}
 
 
 def against_the_means(rates: Rates) -> dict[str, float]:
-    """Tasks with a negative rank correlation to the models' means, over the tasks that all models have; worst first."""
+    """Return tasks with a negative rank correlation to the models' means, over the tasks that all models have; worst first."""
     if len(rates) < _LEAST:
         return {}
     common = _common(rates)
@@ -277,11 +277,11 @@ _TASKS = (
 )
 _RUN_COLUMNS = (*titled(task="Task", model="Model"), Column("mean", "Mean", "rate"), Column("rewards", "Rewards"))
 _SHOWN = 5
-"""Tasks whose runs are listed one by one."""
+"""Maximum number of tasks whose runs are listed one by one."""
 
 
 def variance_tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """Deterministic cells by model, then the tasks that drive variance; none without a repeated instance."""
+    """Return deterministic cells by model, then the tasks that drive variance; none without a repeated instance."""
     published = published and evidence.breadth.every_published
     cells = {group.name: _repeated(group) for group in evidence.played}
     if not any(cells.values()):
@@ -315,7 +315,7 @@ def _agreement(cells: dict[str, list[list[Result]]], family: str, *, published: 
 
 
 def _runs(cells: dict[str, list[list[Result]]], tasks: Sequence[str], family: str) -> Table:
-    """Each run's reward on the tasks that vary most, which Figure 6 draws."""
+    """Return each run's reward on the tasks that vary most, which Figure 6 draws."""
     rows: list[Row] = []
     for task in tasks:
         for name, mine in cells.items():

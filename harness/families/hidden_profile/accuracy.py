@@ -1,18 +1,18 @@
 """Tables of accuracy: before and after the talk, by instruction variant, and by task.
 
-Figure 4 as a table: what each player's groups decide before and after they talk, beside what a seat that knows all decides.
+The table `accuracy` is Figure 4: each player's group decisions before and after the talk, beside those of a seat with full
+information. A player and set-up has one row per rule. If it was played in both conditions, and only some of the tasks are
+hidden profiles for it, a third row covers these tasks only. The paper's rows of people and of the same models follow; those of
+all its models are added on request.
 
-A player and set-up has one row for each rule. Where it was played in both conditions, and only some of the tasks are hidden
-profiles for it, a third row is about these tasks alone. The paper's rows
-of people and of the same models follow; those of all its models where they are asked for.
+The table `variants` shows the effect of an instruction on accuracy after the talk (paper, Tables A1 and A2), by the average and
+the majority rule.
 
-What an instruction does to accuracy after the talk (paper, Tables A1 and A2), by the average and the majority rule.
-
-1. A player's variants stand together, the plain one first, then in the paper's order, then others by name.
+1. A player's variants are grouped, the plain one first, then in the paper's order, then others by name.
 2. The difference to the plain variant is over the tasks that both were played on, with a two-level bootstrap of its own.
 
-Which tasks are hidden profiles for whom: alone the player goes wrong, with everything it is right (rulings, 3.14). A
-certificate proves this of ideal readers. Of a model it is measured: one row a task, with one column a player and condition.
+The table `tasks` shows which tasks are hidden profiles for which player: wrong alone, right with everything (rulings, 3.14). A
+certificate proves this for ideal readers. For a model it is measured, with one row per task and player.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _NOTES = (
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """One table; none without graded sessions."""
+    """Return one table; none without graded sessions."""
     ours = [arm for arm in arms(evidence) if any(group.graded for group in arm.groups)]
     if not ours:
         return []
@@ -157,7 +157,7 @@ def _invalid(result: Result) -> int:
 
 
 def _tests(hidden: Tasks, full: Tasks) -> Row:
-    """Fisher's p of the gain and of the gap, each on all the votes there are."""
+    """Return Fisher's p of the gain and of the gap, each on all votes."""
     mine, theirs = ([result for some in tasks.values() for result in some] for tasks in (hidden, full))
     return {
         "p_gain": fisher((mine, "after"), (mine, "before")),
@@ -166,7 +166,7 @@ def _tests(hidden: Tasks, full: Tasks) -> Row:
 
 
 def _correlation(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield whether who decides well alone decides well together, over three players or more on tasks of one standing."""
+    """Yield the rank correlation of full-information and group accuracy, over three rows or more of one standing."""
     pairs: list[tuple[float, float]] = [
         (one["full"], one["post"])
         for one in rows
@@ -202,7 +202,7 @@ _VARIANT_NOTE = (
 
 
 def variant_tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """One table; none unless some variant was played in the hidden profile."""
+    """Return one table; none unless some variant was played in the hidden profile."""
     played = [arm for arm in arms(evidence) if arm.tasks("hidden")]
     families: dict[tuple[str, str], list[Arm]] = {}
     for arm in played:
@@ -249,7 +249,7 @@ def _variants(mine: Sequence[Arm]) -> Iterator[Row]:
 
 
 def _against(tasks: Tasks, plain: Tasks) -> Row:
-    """One variant less the plain one, on the tasks of both."""
+    """Return the difference between a variant and the plain one, on the tasks of both."""
     both = [task for task in tasks if task in plain]
     if not both:
         return {}
@@ -278,7 +278,7 @@ _PROFILE_COLUMNS = (
 
 
 def profile_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper prints nothing by task
-    """One row for each task and player, tasks in the registry's order; none without graded sessions."""
+    """Return one row per task and player, tasks in the registry's order; no table without graded sessions."""
     known_arms = arms(evidence)
     marked = standing_notes(arm.standing for arm in known_arms)
     rows = [row for task in evidence.tasks for arm in known_arms if (row := _profile(arm, task))]

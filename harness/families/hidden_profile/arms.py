@@ -1,32 +1,32 @@
 """Groups of sessions that may share a row, their figures, and the intervals of these.
 
-Who played, over all conditions: runs of one player that differ in nothing but the condition stand in one row.
+An arm has all conditions of one player: runs that differ in nothing but the condition share a row.
 
 1. An arm is a setup without its condition and its kind of deals. Ypre and Ypost are of its sessions in `hidden`, Yfull of those
-   in `full`, the floor of those in `shared_only`; no session is in two of them. All of these are of hidden deals; manifest
-   deals, in which the option that all speak for is right, are counted apart.
-2. Tasks of the suite, imported and generated ones, certified or not, are arms of their own.
-3. A session is one graded episode. One that broke off before a vote has no such vote, which counts as wrong for every seat.
+   in `full`, the floor of those in `shared_only`. All of these are of hidden deals; manifest deals, in which the option that
+   all shared facts favour is right, are counted separately.
+2. Tasks of the suite, imported and generated ones, certified or not, are separate arms.
+3. A session is one graded episode. If it broke off before a vote, the missing vote counts as wrong for every seat.
 
-What may share a row: whose work a task is, and whether anything is proved of it. Certified tasks of the suite, imported and
-generated ones never share a row, since what they measure was not shown to be the same (findings, 4.2). An episode's verdict
-says both. One that was never judged takes what is said of its task by another episode, else by the task's own folder, else it
-counts among the suite's.
+The standing of a task is its origin and its certification. Certified tasks of the suite, imported and generated ones never
+share a row, because they were not shown to measure the same (findings, 4.2). An episode's verdict has both. If an episode was
+never judged, they come from another episode of its task, else from the task's own folder; otherwise the task counts among the
+suite's.
 
-The paper's figures of one arm: Ypre, Ypost, Yfull, and what follows from them (section 3; specification, 1.3).
+The paper's figures of one arm are Ypre, Ypost, Yfull, and derived ones (section 3; specification, 1.3).
 
-1. A figure is the mean over tasks of the mean over sessions: a task counts once, however often it was played.
+1. A figure is the mean over tasks of the mean over sessions: a task counts once, regardless of its number of sessions.
 2. gain = Ypost - Ypre. gap = Ypost - Yfull, recovered = (Ypost - Ypre) / (Yfull - Ypre) and the flag compare conditions, so
-   they are of the tasks that were played in both; recovered is None where the denominator is at most 0.05.
+   they are of the tasks that were played in both; recovered is None if the denominator is at most 0.05.
 3. Strong collective reasoning: Yfull > 0.8, and gain > 0.4 (Yfull - Ypre).
 4. Informedness (Youden's J): J = Y_hidden + Y_manifest - 1 after the talk, of the tasks played with both kinds of deals.
-   Pooling everything makes 1, following the option that all speak for 0, rejecting it out of habit at most 0.
-5. A task is a hidden profile for a player where Ypre <= 0.2 and Yfull >= 0.8: alone it goes wrong, with everything it is right.
+   Pooling everything gives 1, following the option that shared facts favour gives 0, always rejecting it at most 0.
+5. A task is a hidden profile for a player if Ypre <= 0.2 and Yfull >= 0.8: wrong alone, right with everything.
 
-Intervals for means over tasks whose sessions are alike: a two-level bootstrap, tasks first, then the sessions of each. Votes
-inside a session depend on each other, and so do the sessions of a task; neither may count as independent. Each of 2,000
-replicates draws as many tasks as there are, with replacement, and for every draw anew as many sessions of that task as it has,
-in each condition apart; ends are the 2.5th and 97.5th percentile. With one task only sessions are drawn. The seed is fixed.
+Intervals of means over tasks with correlated sessions use a two-level bootstrap, tasks first, then the sessions of each. Votes
+inside a session depend on each other, and so do the sessions of a task, so neither may count as independent. Each of 2,000
+replicates draws as many tasks as there are, with replacement, and for each drawn task as many sessions as it has, separately
+per condition; ends are the 2.5th and 97.5th percentile. With one task only sessions are drawn. The seed is fixed.
 """
 
 from __future__ import annotations
@@ -52,34 +52,34 @@ from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.deck import read_task
 
 OWN = ""
-"""Certified, and the suite's own: what is said of nothing else."""
+"""Standing of certified tasks of the suite."""
 
 NOTE = (
     "uncertified: nothing proves that the key follows from the facts, nor that no hand gives it away; imported, generated and "
     "uncertified tasks have rows of their own"
 )
-"""Stands under each table with such rows."""
+"""Note under each table with rows of other standings."""
 
 
 def standing_notes(words: Iterable[str]) -> tuple[str, ...]:
-    """The note of a table over tasks of these standings."""
+    """Return the notes of a table over tasks of these standings."""
     return (NOTE,) if any(words) else ()
 
 
 def named(whose: str | None, *, certified: bool) -> str:
-    """`imported, uncertified`, and so on; nothing for what is the suite's own and certified."""
+    """Return `imported, uncertified`, and so on; "" for a certified task of the suite."""
     parts = (whose if whose in {"imported", "generated"} else "", "" if certified else "uncertified")
     return ", ".join(part for part in parts if part)
 
 
 def of_result(result: Result) -> str | None:
-    """The standing of an episode's task, as its verdict has it; None where that does not say."""
+    """Return the standing of an episode's task from its verdict; None if the verdict does not have it."""
     certified = result.metrics.get("certified")
     return None if certified is None else named(result.metrics.get("whose"), certified=bool(certified))
 
 
 def of_task(task: Task) -> str:
-    """The standing of a task, as its folder has it."""
+    """Return the standing of a task from its folder."""
     try:
         whose = read_task(task.world_folder / SCENARIO).whose
         proved = Certificate.model_validate_json((task.path / CERTIFICATE).read_bytes())
@@ -89,7 +89,7 @@ def of_task(task: Task) -> str:
 
 
 def by_task(evidence: Evidence) -> Mapping[str, str]:
-    """The standing of each task of some evidence that is not the suite's own and certified."""
+    """Return the standing of each task that is not a certified task of the suite."""
     told: dict[str, str] = {}
     for group in evidence.groups:
         for result in group.graded:
@@ -108,7 +108,7 @@ HIDDEN, MANIFEST = "hidden", "manifest"
 """Kinds of deals."""
 
 RULES = ("average", "majority")
-"""How a session's votes make one figure (specification, 1.3): the share of right ones, or whether more than half are."""
+"""Rules that turn a session's votes into one figure (specification, 1.3): the share of right votes, or a majority of them."""
 
 Tasks = Mapping[str, Sequence[Result]]
 """The sessions of each task."""
@@ -116,11 +116,11 @@ Tasks = Mapping[str, Sequence[Result]]
 
 @dataclass
 class Arm:
-    """One player under one set-up, in every condition that it was played in."""
+    """A player under one set-up, in every condition that it was played in."""
 
     title: str
     setup: str
-    """What is not the default, the condition and the variant left out; before it the standing of its tasks."""
+    """The standing of its tasks and all settings that are not the default, except condition and variant."""
 
     variant: str
     entry: ModelEntry | None
@@ -138,11 +138,11 @@ class Arm:
 
     @property
     def is_public(self) -> bool:
-        """Whether any of its sessions was drawn with the published key."""
+        """True if any of its sessions was drawn with the published key."""
         return any(result.key_digest == key_digest(PUBLISHED_KEY) for group in self.groups for result in group.graded)
 
     def tasks(self, condition: str, deal: str = HIDDEN) -> dict[str, list[Result]]:
-        """The sessions of each task in one condition, with one kind of deals."""
+        """Return the sessions of each task in one condition, with one kind of deals."""
         by_task: dict[str, list[Result]] = {}
         for group in self.groups:
             for result in group.graded:
@@ -152,12 +152,12 @@ class Arm:
 
     @property
     def ungraded(self) -> int:
-        """Episodes that failed by no fault of the player, over all conditions."""
+        """Number of ungraded episodes over all conditions."""
         return sum(len(group.ungraded) for group in self.groups)
 
 
 def arms(evidence: Evidence) -> list[Arm]:
-    """The arms of a report, in the order in which they were read."""
+    """Return the arms of a report, in the order in which they were read."""
     by_setup: dict[tuple[Any, ...], Arm] = {}
     standings = by_task(evidence)
     for group in evidence.played:
@@ -174,7 +174,7 @@ def arms(evidence: Evidence) -> list[Arm]:
 
 
 def _by_standing(group: Group, standings: Mapping[str, str]) -> Iterator[tuple[str, Group]]:
-    """A group's sessions by the standing of their tasks."""
+    """Yield a group's sessions by the standing of their tasks."""
     tasks = dict.fromkeys(result.task_id for result in (*group.graded, *group.ungraded))
     by_word: dict[str, list[str]] = {}
     for task in tasks:
@@ -184,23 +184,23 @@ def _by_standing(group: Group, standings: Mapping[str, str]) -> Iterator[tuple[s
 
 
 def condition_of(result: Result) -> str:
-    """The condition of an episode, as its verdict has it; where the verdict has none, the one that was asked for."""
+    """Return the condition of an episode from its verdict, else the requested one."""
     return str(result.metrics.get("condition") or result.options.get("condition", CONDITIONS[0]))
 
 
 def deal_of(result: Result) -> str:
-    """The kind of an episode's deal; of a task that has one deal only, it is a hidden one."""
+    """Return the kind of an episode's deal; the only deal of a task counts as hidden."""
     return str(result.metrics.get("deal") or HIDDEN)
 
 
 def accuracy(result: Result, when: str, rule: str) -> float:
-    """A session's accuracy `before` or `after` the talk by the `average` or `majority` rule, 0 to 1; 0 without such a vote."""
+    """Return a session's accuracy `before` or `after` the talk by the `average` or `majority` rule; 0 without such a vote."""
     vote = (result.metrics.get("votes") or {}).get(when)
     return float(vote[rule]) if vote else 0.0
 
 
 def votes(result: Result, when: str) -> tuple[int, int]:
-    """Right and wrong votes `before` or `after` the talk; seats whose vote was never held are wrong."""
+    """Return the numbers of right and wrong votes `before` or `after` the talk; missing votes count as wrong."""
     seats = len(result.metrics.get("seats") or ())
     right = round(accuracy(result, when, "average") * seats)
     return right, seats - right
@@ -220,11 +220,11 @@ METHOD = f"95 % intervals: two-level bootstrap, tasks then sessions (all attempt
 
 Floats = NDArray[np.float64]
 Cell = Sequence[Sequence[Sequence[float]]]
-"""One task: for each condition its sessions, each a row of values."""
+"""Sessions of one task by condition, each session a row of values."""
 
 
 def replicates(cells: Sequence[Cell]) -> list[Floats]:
-    """For each condition, replicated means over tasks of means over sessions: one row a replicate, one column a value.
+    """Return, for each condition, replicated means over tasks of means over sessions: a row per replicate, a column per value.
 
     Every task must have sessions in every condition.
     """
@@ -241,25 +241,25 @@ def replicates(cells: Sequence[Cell]) -> list[Floats]:
 
 
 def interval(values: Floats) -> Interval:
-    """The middle 95 % of replicated values."""
+    """Return the middle 95 % of replicated values."""
     low, high = np.percentile(values, [2.5, 97.5])
     return float(low), float(high)
 
 
 def enough(cells: Sequence[Cell]) -> bool:
-    """Return whether there is anything to draw: two tasks, or two sessions of the one in each condition."""
+    """Return True if the bootstrap can draw: from two tasks, or from two sessions of a single one in each condition."""
     return len(cells) > 1 or all(len(sessions) > 1 for cell in cells for sessions in cell)
 
 
 STRONG_FULL, STRONG_SHARE = 0.8, 0.4
 HOLDS_BEFORE, HOLDS_FULL = 0.2, 0.8
 _SMALLEST = 0.05
-"""`recovered` is computed only where Yfull - Ypre is greater than this."""
+"""`recovered` is computed only if Yfull - Ypre is greater than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Means over tasks; None where a condition was not played."""
+    """Means over tasks; None if a condition was not played."""
 
     pre: float | None
     post: float | None
@@ -267,12 +267,12 @@ class Figures:
 
 
 def figures(hidden: Tasks, full: Tasks, rule: str) -> Figures:
-    """Ypre and Ypost of the hidden sessions, Yfull of the full ones."""
+    """Return Ypre and Ypost of the hidden sessions, and Yfull of the full ones."""
     return Figures(_mean(hidden, "before", rule), _mean(hidden, "after", rule), _mean(full, "before", rule))
 
 
 def informed(hidden: Tasks, manifest: Tasks, rule: str) -> dict[str, Value]:
-    """Accuracy on manifest deals and informedness, with its interval, by column of the table `accuracy`."""
+    """Return accuracy on manifest deals and informedness, with its interval, by column of the table `accuracy`."""
     both = [task for task in hidden if task in manifest]
     ours, theirs = ({task: tasks[task] for task in both} for tasks in (hidden, manifest))
     shown: dict[str, Value] = {"manifest": _mean(manifest, "after", rule)}
@@ -287,7 +287,7 @@ def informed(hidden: Tasks, manifest: Tasks, rule: str) -> dict[str, Value]:
 
 
 def row(hidden: Tasks, full: Tasks, floor: Tasks, rule: str) -> dict[str, Value]:
-    """All figures of one arm by one rule, with their intervals, by column of the table `accuracy`."""
+    """Return all figures of one arm by one rule, with their intervals, by column of the table `accuracy`."""
     shown = figures(hidden, full, rule)
     both = [task for task in hidden if task in full]
     paired = figures({task: hidden[task] for task in both}, {task: full[task] for task in both}, rule)
@@ -307,7 +307,7 @@ def row(hidden: Tasks, full: Tasks, floor: Tasks, rule: str) -> dict[str, Value]
 
 
 def recovered(measured: Figures) -> float | None:
-    """Return how much of the difference between Ypre and Yfull the talk made up for; None where the difference is too small."""
+    """Return the share of the difference between Ypre and Yfull that the talk recovers; None if the difference is too small."""
     if (
         measured.pre is None
         or measured.post is None
@@ -319,7 +319,7 @@ def recovered(measured: Figures) -> float | None:
 
 
 def strong(measured: Figures) -> bool | None:
-    """Return whether this is strong collective reasoning as the paper defines it; None where a condition was not played."""
+    """Return True for strong collective reasoning as the paper defines it; None if a condition was not played."""
     if measured.pre is None or measured.post is None or measured.full is None:
         return None
     gain, way = measured.post - measured.pre, measured.full - measured.pre
@@ -327,13 +327,13 @@ def strong(measured: Figures) -> bool | None:
 
 
 def holds(hidden: Sequence[Result], full: Sequence[Result]) -> bool:
-    """Return whether a task is a hidden profile for the player of these sessions (rulings, 3.14), by the average rule."""
+    """Return True if a task is a hidden profile for the player of these sessions (rulings, 3.14), by the average rule."""
     alone, informed = (fmean(accuracy(result, "before", "average") for result in mine) for mine in (hidden, full))
     return _beyond(HOLDS_BEFORE, alone) <= 0 <= _beyond(HOLDS_FULL, informed)
 
 
 def fisher(first: tuple[Iterable[Result], str], second: tuple[Iterable[Result], str]) -> float | None:
-    """The paper's p: Fisher's exact test on the votes of two groups of sessions, `before` or `after`, taken as independent."""
+    """Return the paper's p: Fisher's exact test on the votes of two groups of sessions, taken as independent."""
     piles = [[votes(result, when) for result in sessions] for sessions, when in (first, second)]
     table = [[sum(right for right, _ in pile), sum(wrong for _, wrong in pile)] for pile in piles]
     if not all(map(sum, table)):
@@ -342,7 +342,7 @@ def fisher(first: tuple[Iterable[Result], str], second: tuple[Iterable[Result], 
 
 
 def _beyond(bound: float, value: float) -> float:
-    """Return how far a value lies above a bound, rounded, so that a mean of thirds that should equal the bound does so."""
+    """Return the distance of a value above a bound, rounded so that a mean of thirds can equal the bound."""
     return round(value - bound, 9)
 
 
@@ -357,7 +357,7 @@ def _less(first: float | None, second: float | None) -> float | None:
 
 
 def _sessions(mine: Sequence[Result], rule: str) -> list[list[float]]:
-    """Accuracy before and after the talk for each deal: attempts at one seed share a deal, so they count as one session."""
+    """Return accuracy before and after the talk for each deal; attempts at one seed share a deal and count as one session."""
     deals: dict[int, list[Result]] = {}
     for result in mine:
         deals.setdefault(result.seed, []).append(result)
@@ -368,7 +368,7 @@ def _sessions(mine: Sequence[Result], rule: str) -> list[list[float]]:
 
 
 def _intervals(hidden: Tasks, full: Tasks, both: Sequence[str], rule: str) -> Mapping[str, Value]:
-    """Bootstrap intervals; those of a condition from all its tasks, those between conditions from the tasks of both."""
+    """Return bootstrap intervals; those of a condition over all its tasks, those between conditions over the tasks of both."""
     intervals: dict[str, Value] = {}
     alone: list[Cell] = [[_sessions(mine, rule)] for mine in hidden.values()]
     if alone and enough(alone):
@@ -387,7 +387,7 @@ def _intervals(hidden: Tasks, full: Tasks, both: Sequence[str], rule: str) -> Ma
 
 
 def _wilson(hidden: Tasks) -> Mapping[str, Value]:
-    """Under the majority rule a session is right or wrong, so its rate has a Wilson interval, clustered by task."""
+    """Return the Wilson interval of the majority rule, by which a session is right or wrong, clustered by task."""
     return {
         "post_wilson": rate_interval([[accuracy(one, "after", "majority") > 0 for one in mine] for mine in hidden.values()])
     }

@@ -1,6 +1,6 @@
 """The clients of every hidden-profile task: a group that pools and decides, and wrong ones.
 
-The wrong ones keep things back, do not listen, or do not vote; each must be told what went wrong.
+The wrong ones withhold facts, ignore what they hear, or do not vote; the verdict must name the error of each.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from harness.families.hidden_profile.player import Plan, play
 
 
 def silent(api: httpx.Client, plan: Plan) -> None:
-    """Nobody says what they know, and all stay with the first impression."""
+    """Play seats that share no facts and keep their first impression."""
     play(api, plan, lambda known: "I have nothing to say.", lambda plan: str(plan["decoy"]))
 
 
 def deaf(api: httpx.Client, plan: Plan) -> None:
-    """Everything is said, and nobody listens."""
+    """Play seats that share all facts and ignore them."""
     play(api, plan, vote=lambda plan: str(plan["decoy"]))
 
 
 def undecided(api: httpx.Client, plan: Plan) -> None:
-    """Everything is said, and nobody can bring themselves to vote."""
+    """Play seats that share all facts and cast no valid vote."""
     play(api, plan, vote=lambda plan: "whatever you think")
 
 
@@ -37,4 +37,4 @@ VIOLATIONS: dict[str, tuple[str, Client]] = {
 }
 
 UNCERTIFIED = {"silent": "OTHER", "deaf": "OTHER"}
-"""What clients earn where nothing is proved: without a proof nobody can say who could have known."""
+"""Labels of clients on uncertified tasks: without a proof it is unknown which seats could have known."""

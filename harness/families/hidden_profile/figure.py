@@ -1,8 +1,8 @@
-"""Figure 4 as a picture: for each player three bars, Ypre, Ypost and Yfull, with intervals; gain and gap stand beside them.
+"""Figure 4 as a picture: for each player three bars, Ypre, Ypost and Yfull, with intervals, and gain and gap beside them.
 
 Rows are those of the table `accuracy`; the average rule over all tasks is drawn. As in the paper a player with strong
-collective reasoning is set in bold; a row that another study published is marked, and what people reached is drawn as lines.
-The picture is plain SVG, the same bytes for the same rows.
+collective reasoning is set in bold; a row published by another study is marked, and human results are drawn as lines. The
+picture is plain SVG, and the same rows give the same bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TITLE = "Accuracy before and after the talk, and with full information"
 
 
 def figure4(rows: Sequence[Row]) -> str:
-    """The picture, from rows of the table `accuracy`."""
+    """Return the picture from rows of the table `accuracy`."""
     drawn = [row for row in rows if row.get("rule") == "average" and row.get("scope") == "all" and row["player"] != _PEOPLE]
     people = [row for row in rows if row["player"] == _PEOPLE]
     width, height = _LEFT + _SCALE + _RIGHT, _TOP + _GROUP * len(drawn) + 30
@@ -40,11 +40,11 @@ def _drawn(tables: Mapping[str, Table]) -> str | None:
 
 
 FIGURES: Mapping[str, Draw] = {"figure-4": _drawn}
-"""Name -> what draws it from the tables of a report."""
+"""For each name, the function that draws it from the tables of a report."""
 
 
 def _frame(height: int) -> Iterator[str]:
-    """The scale, the legend, and the heads of the columns."""
+    """Yield the scale, the legend, and the headings of the columns."""
     for tenth in range(0, 11, 2):
         x = _x(tenth / 10)
         yield f'<line x1="{x}" y1="{_TOP - 6}" x2="{x}" y2="{height - 24}" stroke="#dddddd"/>'
@@ -58,7 +58,7 @@ def _frame(height: int) -> Iterator[str]:
 
 
 def _lines(people: Row, height: int) -> Iterator[str]:
-    """What people reached after the talk, and with full information."""
+    """Yield the human results after the talk, and with full information."""
     for column, name, colour in BARS:
         if isinstance(value := people.get(column), float):
             x = _x(value)
@@ -67,7 +67,7 @@ def _lines(people: Row, height: int) -> Iterator[str]:
 
 
 def _group(row: Row, top: int) -> Iterator[str]:
-    """One player."""
+    """Yield one player."""
     mark = "" if row.get("source") == "ours" else f" ({row.get('source')})"
     setup = f", {row['setup']}" if row.get("setup") else ""
     yield _text(_LEFT, top + 9, f"{row['player']}{setup}{mark}", bold=row.get("strong") is True)

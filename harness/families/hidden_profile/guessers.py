@@ -1,9 +1,9 @@
-"""Guessers that need no talk, beside what players scored: on decks every rule by one hand, elsewhere rules by words alone.
+"""Guessers without talk, compared with players: on decks all rules that use one hand, elsewhere rules that use words only.
 
-1. Of decks: the adversaries (`oracles.hidden_profile.adversaries`) over all deals and seats, exact. Each must stay within the
-   bounds of C9 on the mean of the tasks: 1/M + .10 of the hidden keys, and J .05.
-2. Of tasks with one deal: guessers that look at words and understand nothing, and the contrarian; on a suite without tell-tale
-   texts each scores at most a blind guess and two of its standard errors. They read the brief and all facts.
+1. Decks: the adversaries (`oracles.hidden_profile.adversaries`) over all deals and seats, exact. The mean over tasks of each
+   must stay within the bounds of C9: 1/M + .10 of the hidden keys, and J .05.
+2. Tasks with one deal: guessers that use words without understanding, and the contrarian. On a suite without revealing texts
+   each scores at most a blind guess plus two of its standard errors. They read the brief and all facts.
 """
 
 from __future__ import annotations
@@ -55,28 +55,28 @@ _NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class Guessed:
-    """How one guesser did over some tasks."""
+    """Result of one guesser on some tasks."""
 
     accuracy: float
     blind: float
     """The accuracy of a blind guess on the same tasks."""
 
     error: float
-    """Of a blind guess, over tasks."""
+    """Standard error of a blind guess, over tasks."""
 
     @property
     def bound(self) -> float:
-        """The most that chance explains: of one task all there is."""
+        """The largest accuracy that chance explains, at most 1."""
         return min(1.0, self.blind + 2 * self.error)
 
     @property
     def within(self) -> bool:
-        """Whether chance explains it."""
+        """True if chance explains the accuracy."""
         return self.accuracy <= self.bound
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper has no such table
-    """A table of decks and one of other tasks; none where the registry knows no task of these runs."""
+    """Return a table of decks and one of other tasks; none if the registry has no task of these runs."""
     known = {task for group in evidence.played for task in group.tasks}
     mine = {name: task for name, task in evidence.registry.items() if name in known}
     read, words = {name: _read(task) for name, task in mine.items()}, {name: of_task(task) for name, task in mine.items()}
@@ -99,7 +99,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG0
 
 
 def _by_word(read: Mapping[str, Shape], words: Mapping[str, str]) -> Iterator[tuple[str, list[Shape]]]:
-    """Tasks by their standing, those of the suite first."""
+    """Yield tasks by their standing, those of the suite first."""
     for word in sorted({words[name] for name in read}):
         yield word, [one for name, one in read.items() if words[name] == word]
 
@@ -109,7 +109,7 @@ def _kind(what: str, word: str) -> str:
 
 
 def _one_hand(decks: Sequence[Deck], word: str) -> Iterator[Row]:
-    """The adversaries on decks of one standing."""
+    """Yield the adversaries on decks of one standing."""
     drawn = [Draws(deck) for deck in decks]
     bound = min(1.0, fmean(1 / len(keys(draws)) for draws in drawn) + float(INFORMED_MOST))
     for name, adversary in ADVERSARIES.items():
@@ -132,7 +132,7 @@ def _informed(evidence: Evidence) -> Iterator[Row]:
 
 
 def _text_only(scenarios: Sequence[Scenario], word: str) -> Iterator[Row]:
-    """The guessers by words on scenarios of one standing."""
+    """Yield the guessers by words on scenarios of one standing."""
     for name, guess in guessed(scenarios).items():
         yield {
             "player": name, "kind": _kind("text only", word), "tasks": _count(scenarios, name), "accuracy": guess.accuracy,
@@ -141,7 +141,7 @@ def _text_only(scenarios: Sequence[Scenario], word: str) -> Iterator[Row]:
 
 
 def guessed(scenarios: Sequence[Scenario]) -> dict[str, Guessed]:
-    """A blind guess, every text-only guesser, and the contrarian on the scenarios that can be tabulated."""
+    """Return a blind guess, every text-only guesser, and the contrarian on the scenarios that can be tabulated."""
     blind = [float(guessing(scenario)) for scenario in scenarios]
     guesses = {BLIND: _over(blind, blind)}
     scores = [scored(scenario) for scenario in scenarios]
@@ -158,7 +158,7 @@ def _read(task: Task) -> Deck | Scenario:
 
 
 def _can_weigh(scenario: Scenario) -> bool:
-    """Return whether words carry weights here, without which nothing looks worst, and the worlds fit a table."""
+    """Return True if the scenario has weights, which the contrarian needs, and its worlds fit a table."""
     return any(fact.weights for fact in scenario.facts) and len(scenario.base) <= LIMIT
 
 

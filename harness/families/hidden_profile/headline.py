@@ -11,7 +11,7 @@ from harness.records import Result
 
 
 def after_the_talk(result: Result) -> float:
-    """The share of seats that vote right after the talk; 0 where the session broke off before."""
+    """Return the share of seats that vote right after the talk; 0 if the session broke off before."""
     return accuracy(result, "after", "average")
 
 

@@ -1,6 +1,6 @@
-"""Options that change nothing in the set-up that was chosen: they are said before anything starts, and refused by nobody.
+"""Options without effect in the chosen set-up: they are reported before a run starts, and not refused.
 
-A run is a row of a table by all its options, so one without effect makes a row of its own that means nothing.
+All options of a run identify its row in a table, so an option without effect makes a meaningless separate row.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from worlds.hidden_profile.rules.deck import Deck, read_task
 from worlds.hidden_profile.rules.settings import Settings
 
 _TOO_FEW = 2
-"""Rounds of which none can be saved: all must lean alike in two of them before talk stops."""
+"""Number of rounds of which none can be skipped: talk stops only after two rounds with equal leanings."""
 
 
 def idle(task: Task, options: Mapping[str, Any]) -> dict[str, str]:
-    """Option -> why it changes nothing, of all options with their values; raises OSError or ValueError for a bad scenario."""
+    """Return the reason for each option without effect. Raises OSError or ValueError for a bad scenario."""
     settings = Settings.of(options)
     return dict(_of_talk(settings)) | dict(_of_facts(settings, task))
 
 
 def _of_talk(settings: Settings) -> Iterator[tuple[str, str]]:
-    """What needs stances, or talk."""
+    """Yield options that need stances, or talk."""
     if settings.talk == "chat":
         yield from _of_chat(settings)
         return
@@ -48,14 +48,14 @@ def _of_talk(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _of_chat(settings: Settings) -> Iterator[tuple[str, str]]:
-    """What needs rounds."""
+    """Yield options that need rounds."""
     for name in ("rounds", "horizon", "exchange_decide", "vote_view", "remind_pre_vote", "early_stop", "stance_poll"):
         if getattr(settings, name) != getattr(Settings(), name):
             yield name, "a chat has no rounds"
 
 
 def _of_facts(settings: Settings, task: Task) -> Iterator[tuple[str, str]]:
-    """What needs deals to choose from, or facts that one person holds."""
+    """Yield options that need deals to choose from, or facts that one person holds."""
     if settings.reveal_all and settings.condition == "shared_only":
         yield "reveal_all", "nobody has points of their own in condition=shared_only"
     asks = settings.deal == "manifest" or settings.size or settings.variant == "expert_roles"

@@ -1,7 +1,7 @@
-"""`harness show TASK --matrix`: who holds which fact, and what each does to which option (paper, Table 1).
+"""`harness show TASK --matrix`: the holders of each fact, and its effect on each option (paper, Table 1).
 
-Of a deck: every text of every card, the deals with the key that each leaves, and what each hand tells (check C9).
-Of a scenario with one deal: who holds which fact, and the impressions that it makes where anybody has weighed them.
+For a deck: every text of every card, the deals with the key of each, and the information in each hand (check C9). For a
+scenario with one deal: the holders of each fact, and the weights of its impressions if there are any.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from worlds.hidden_profile.rules.scenario import Fact, Frame, Scenario
 
 
 def matrix(task: Task) -> list[Table]:
-    """The tables of a task; raises UsageError where it has no scenario or no certificate."""
+    """Return the tables of a task. Raises UsageError if it has no scenario or no certificate."""
     try:
         read = read_task(task.world_folder / "scenario.json")
         certificate = Certificate.model_validate_json((task.path / "tests" / "oracle.json").read_bytes())

@@ -1,4 +1,4 @@
-"""What a label of this family means, in a line."""
+"""Meaning of each label of this family, in one line."""
 
 from __future__ import annotations
 

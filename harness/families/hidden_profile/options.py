@@ -1,4 +1,4 @@
-"""Options of hidden-profile tasks that no list of values can check: how many a deck is dealt to, and what a chat goes with."""
+"""Checks of hidden-profile options beyond lists of values: the size of a deck's deal, and the conditions of a chat."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from worlds.hidden_profile.rules.deck import Deck, read_sizes, read_task, sized
 
 
 def check(task: Task, options: Mapping[str, Any]) -> None:
-    """Raise UsageError for a number of people for which the task's certificate does not hold, and a chat that is not prose."""
+    """Raise UsageError for a number of people without a valid certificate, and for a chat on the structured track."""
     if options.get("talk") == "chat" and options.get("track", "free") != "free":
         raise UsageError("talk=chat is prose, so it needs track=free", hint="leave out track, or talk=turns")
     size = int(options.get("size", 0))

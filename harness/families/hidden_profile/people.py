@@ -1,4 +1,4 @@
-"""Hidden profiles for people, as in the paper's study of groups (section 4.2): a vote, a timed chat, another vote."""
+"""Hidden profiles played by people, as in the paper's study of groups (section 4.2): a vote, a timed chat, another vote."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from harness.hosting.group import Form
 from worlds.core.turns import OpenTurn
 
 HOSTED: Mapping[str, str] = {"talk": "chat"}
-"""What a hosted session has unless somebody sets it."""
+"""Default options of a hosted session."""
 
 _BALLOT = "The options:\n"
 _OPTION = re.compile(r"^- \[([^\]\n]+)\] (.+)$", re.MULTILINE)
 
 
 def form(turn: OpenTurn) -> Form | None:
-    """A vote, or a poll, with its options to choose from; None for a turn of talk and for a ballot in other words than ours."""
+    """Return the form of a vote or a poll; None for a turn of talk and for a ballot with other wording than ours."""
     if turn.phase == "DISCUSSION":
         return None
     asked, _, ballot = turn.text.rpartition(_BALLOT)

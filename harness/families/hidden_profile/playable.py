@@ -1,4 +1,4 @@
-"""Which tasks scripted groups can play: those with rules and weights to act by, which prose from elsewhere has not."""
+"""Check that scripted groups can play a task: it needs rules and weights, which imported prose does not have."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from worlds.hidden_profile.rules.deck import read_task
 
 
 def check(task: Task) -> None:
-    """Raise UsageError for a task without anything that a scripted seat could act by, and for one that cannot be read."""
+    """Raise UsageError for a task without rules for scripted seats, and for an unreadable one."""
     try:
         read = read_task(task.world_folder / SCENARIO)
     except (OSError, ValueError) as error:

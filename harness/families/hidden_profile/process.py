@@ -1,16 +1,16 @@
-"""What went on between the two votes: pooling, uptake, consensus, giving way, biases, and where accuracy was lost.
+"""Process measures between the two votes: pooling, uptake, consensus, conformity, biases, and losses of accuracy.
 
-1. One row a player, set-up and condition. Each measure is the mean over tasks of the mean over the sessions that have it; the
-   rates of moves pool all their opportunities. What no session has is left blank: proofs need a certificate, stances need the
-   structured track (specification, 1.4).
-2. On the free track losses hang on what the cues heard, so each stands beside what it can be, given how the cues do on labelled
-   sentences.
-3. A second table has the rounds after which all first stood for one option, and what they had said by then (rulings, 3.15).
+1. One row per player, set-up and condition. Each measure is the mean over tasks of the mean over sessions that have it; the
+   rates of moves pool all their opportunities. A measure that no session has is blank: proofs need a certificate, stances need
+   the structured track (specification, 1.4).
+2. On the free track losses depend on the detection by cues, so each is shown with a range that accounts for the error of the
+   cues on labelled sentences.
+3. A second table has the rounds after which all seats first agreed on one option, and the facts told by then (rulings, 3.15).
 
-What the error of the cues means for the losses: precision and recall on labelled sentences, and the bounds that they leave. On
-the free track who knew what is heard by cues, and cues miss paraphrases. Their error is measured on the sentences that were
-written last and scored once (`oracles.hidden_profile.detection`), with intervals that allow for sentences of one task being
-alike; how much hangs on it depends on how many facts a person has to hear.
+The range of the losses follows from the precision and recall of the cues. On the free track cues detect which facts were told,
+and they miss paraphrases. Their error is measured on the sentences that were written last and scored once
+(`oracles.hidden_profile.detection`), with intervals that account for sentences of one task being correlated; its effect
+depends on the number of facts that a person has to hear.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from worlds.hidden_profile.rules.deck import Deck, read_task
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
-    """How one way of hearing does on labelled sentences: the counts of each task that has any."""
+    """Detection of one method on labelled sentences: the counts of each task that has any."""
 
     by_task: tuple[Detection, ...]
 
@@ -49,35 +49,35 @@ class Hearing:
 
     @property
     def precision(self) -> Interval:
-        """Its 95 % interval; from 0 to 1 where nothing fired."""
+        """Its 95 % interval; from 0 to 1 if nothing was detected."""
         return _between([(one.right, one.false_alarms) for one in self.by_task])
 
     @property
     def recall(self) -> Interval:
-        """Its 95 % interval; from 0 to 1 where nothing was told."""
+        """Its 95 % interval; from 0 to 1 if nothing was told."""
         return _between([(one.right, one.missed) for one in self.by_task])
 
     @property
     def least_precision(self) -> float:
-        """The lower end."""
+        """The lower end of the interval of precision."""
         return self.precision[0]
 
     @property
     def least_recall(self) -> float:
-        """The lower end."""
+        """The lower end of the interval of recall."""
         return self.recall[0]
 
 
 @dataclass(frozen=True, slots=True)
 class LossRange:
-    """Between what a loss may be, once what cues get wrong is allowed for."""
+    """Range of a loss that accounts for the errors of the cues."""
 
     low: float
     high: float
 
 
 def hearing(counts: Iterable[tuple[str, Detection]]) -> Hearing:
-    """The counts of sentences, gathered by the task that each is of."""
+    """Return the counts of sentences, grouped by their task."""
     by_task: dict[str, Detection] = defaultdict(lambda: Detection(0, 0, 0))
     for task, labelled_counts in counts:
         by_task[task] += labelled_counts
@@ -88,14 +88,14 @@ Counts = Sequence[tuple[Sentence, Detection]]
 
 
 def labelled_counts(tasks: Iterable[Task]) -> Counts:
-    """Every labelled sentence of these tasks with what the cues make of it: hearing them all takes most of a second."""
+    """Return every labelled sentence of these tasks with its detection by cues; computing all takes most of a second."""
     decks = {task.task_id: deck for task in tasks if (deck := _deck(task)) is not None}
     those = (one for one in sentences() if one.task in decks)
     return [(one, compared(heard(decks[one.task], one), frozenset(one.says))) for one in those]
 
 
 def by_cues(counts: Counts, *, late: bool | None) -> Hearing | None:
-    """Return how the cues do on these sentences: on the late ones, those before, or (None) all; None without any."""
+    """Return the detection of the cues on the late sentences, the earlier ones, or (None) all; None without any."""
     those = [(one.task, detected) for one, detected in counts if late in {None, one.late}]
     return hearing(those) if those else None
 
@@ -103,7 +103,7 @@ def by_cues(counts: Counts, *, late: bool | None) -> Hearing | None:
 def ranges(
     cues: Hearing, tasks: Iterable[Task], *, pooling: float, listening: float, lucky: float
 ) -> tuple[LossRange, LossRange] | None:
-    """Between what pooling loss and listening loss may be over these tasks; None where none of them is a deck."""
+    """Return the ranges of pooling loss and listening loss over these tasks; None if none of them is a deck."""
     needed = [count for task in tasks if (count := _needed(task.path)) is not None]
     if not needed:
         return None
@@ -115,12 +115,14 @@ def ranges(
 def losses_between(
     precision: float, recall: float, *, pooling: float, listening: float, lucky: float, needed: float
 ) -> tuple[LossRange, LossRange]:
-    """The bounds of pooling loss and listening loss, where a seat has to hear `needed` facts on average.
+    """Return the ranges of pooling loss and listening loss, if a seat has to hear `needed` facts on average.
 
-    1. A seat that could know was heard to be told all of `needed` facts. At worst each of them was a false alarm with chance
-       1 - precision, so that it could not; at best seats that lacked facts had been told them, each missed with 1 - recall.
-    2. Whoever turns out to have known after all, and was wrong, moves from pooling loss to listening loss.
-    Each fact counts as said once, and both rates are the least that they may be: the bounds are wide on purpose.
+    1. A seat that could know was detected to be told all of `needed` facts. In the worst case each was a false alarm with
+       probability 1 - precision, so the seat could not know; in the best case seats that lacked facts had been told them, each
+       missed with probability 1 - recall.
+    2. A seat that could know after all and voted wrongly moves from pooling loss to listening loss.
+
+    Each fact counts as told once, and both rates are their lower bounds, so the ranges are wide on purpose.
     """
     could = 1 - pooling
     seldom = recall**needed
@@ -131,7 +133,7 @@ def losses_between(
 
 
 def said_of(counts: Counts) -> str:
-    """Precision and recall in a note: of the sentences scored once, of those mended on, and of all."""
+    """Return a note with precision and recall: of the sentences scored once, of those used to improve cues, and of all."""
     named = (("written last, scored once", True), ("mended on", False), ("all", None))
     known = [(name, one) for name, late in named if (one := by_cues(counts, late=late)) is not None]
     return f"cues on sentences labelled by language models, 95 % intervals; {'; '.join(_rates(*each) for each in known)}"
@@ -143,7 +145,7 @@ def _rates(name: str, one: Hearing) -> str:
 
 
 def _between(counts: Sequence[tuple[int, int]]) -> Interval:
-    """The interval of a rate, from the hits and the others of each task."""
+    """Return the interval of a rate, from the hits and misses of each task."""
     return rate_interval([[True] * hits + [False] * others for hits, others in counts]) or (0.0, 1.0)
 
 
@@ -157,7 +159,10 @@ def _deck(task: Task) -> Deck | None:
 
 @lru_cache(maxsize=256)
 def _needed(folder: Path) -> float | None:
-    """How many necessary facts a person lacks at the beginning, over deals and people; None where no certificate says."""
+    """Return the mean number of necessary facts that a person lacks at first, over deals and people.
+
+    It is None without a certificate.
+    """
     try:
         read = read_task(folder / "environment" / "api" / SCENARIO)
         certificate = Certificate.model_validate_json((folder / "tests" / "oracle.json").read_bytes())
@@ -183,7 +188,7 @@ MEANS: dict[str, tuple[str, ...]] = {
     "messages": ("messages",),
     "consensus_messages": ("consensus", "messages"),
 }
-"""Column -> where a verdict's metrics have it."""
+"""For each column, its path in a verdict's metrics."""
 
 MOVES = ("conformity", "informed", "brave")
 
@@ -209,7 +214,7 @@ _CONSENSUS = (
     Column("rounds", "Round: sessions"),
 )
 _EARLY = 2
-"""The rounds within which the paper's groups often agreed."""
+"""The number of rounds within which the paper's groups often agreed."""
 
 _NOTES = (
     "integration: private facts that came to light; decisive: those the proof needs; uptake: told ones repeated by non-holders",
@@ -227,7 +232,7 @@ _CAN_BE = (
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """The table of measures, and that of consensus where stances were taken; none without graded sessions."""
+    """Return the table of measures, and that of consensus if stances were taken; none without graded sessions."""
     played = [(arm, condition) for arm in arms(evidence) for condition in CONDITIONS if arm.tasks(condition)]
     counts = labelled_counts(evidence.registry.values())
     cues = by_cues(counts, late=True)
@@ -251,7 +256,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def value(result: Result, path: Sequence[str]) -> Any:
-    """Return what a verdict's metrics have at a path; None where there is nothing."""
+    """Return the value at a path of a verdict's metrics; None if there is none."""
     at: Any = result.metrics
     for name in path:
         at = (at or {}).get(name)
@@ -276,7 +281,7 @@ def _measured(arm: Arm, condition: str) -> Row:
 
 
 def _ranges(arm: Arm, condition: str, evidence: Evidence, cues: Hearing | None) -> Row:
-    """What the losses can be where facts are told in words alone; nothing where they are cited, or all know everything."""
+    """Return the ranges of the losses; none if facts are cited, or if all seats know everything."""
     losses = {name: _mean(arm, condition, MEANS[name]) for name in ("pooling", "listening", "lucky")}
     if cues is None or condition != "hidden" or "track=structured" in arm.setup or None in losses.values():
         return {}
@@ -298,14 +303,14 @@ def _mean(arm: Arm, condition: str, path: Sequence[str]) -> float | None:
 
 
 def _taken(results: Sequence[Result], kind: str) -> tuple[int, float] | None:
-    """Return how often a kind of move was made, and of how many opportunities; None where there were none."""
+    """Return the count of a kind of move and its share of the opportunities; None without opportunities."""
     moves = [move_counts for result in results if (move_counts := value(result, ("moves", kind)))]
     taken, chances = (sum(move[part] for move in moves) for part in ("taken", "opportunities"))
     return (taken, taken / chances) if chances else None
 
 
 def _lag(results: Sequence[Result]) -> float | None:
-    """The mean number of turns from when a seat could know the key until its stance was the key, over seats that got there."""
+    """Return the mean number of turns between being able to know the key and adopting it, over seats that adopted it."""
     seats = [seat for result in results for seat in value(result, ("seats",)) or ()]
     turns = [
         seat["adopted_turn"] - seat["decidable_turn"]
@@ -316,7 +321,7 @@ def _lag(results: Sequence[Result]) -> float | None:
 
 
 def _agreed(arm: Arm, condition: str) -> Row | None:
-    """Return when the sessions of a structured track first agreed; None where stances were not taken."""
+    """Return when the sessions of a structured track first agreed; None if stances were not taken."""
     consensuses = [
         agreed
         for mine in arm.tasks(condition).values()
@@ -340,7 +345,7 @@ def _agreed(arm: Arm, condition: str) -> Row | None:
 
 
 def _shares(consensuses: Sequence[Any]) -> Iterator[tuple[str, tuple[int, float]]]:
-    """Of the sessions that agreed, those that agreed on the key, and those that did so too soon."""
+    """Yield, among the sessions that agreed, the count and share that agreed on the key, and that agreed too early."""
     for name in ("right", "premature"):
         known = [one[name] for one in consensuses if one["round"] is not None and one[name] is not None]
         if known:

@@ -1,6 +1,6 @@
 """The paper's own numbers, from published.toml: always marked as published, never ranked against ours.
 
-They were measured on the authors' tasks, most of them generated and none proved; the human lines stand for people on three.
+They were measured on the authors' tasks, most of them generated and none proved; the human rows are of people on three tasks.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from harness.report.table import Row
 PATH = Path(__file__).with_name("published.toml")
 MARK = "published"
 PEOPLE = "people"
-"""Who stands beside every model."""
+"""Name of the human rows, which are shown beside every model."""
 
 
 @cache
 def numbers() -> Mapping[str, Any]:
-    """The whole file."""
+    """Return the whole file."""
     return tomli.loads(PATH.read_text(encoding="utf-8"))
 
 
 def accuracy_rows() -> Iterator[Row]:
-    """People and GPT-4.1 on three tasks (study 1), then what the text prints of Figure 4 (study 2); average rule."""
+    """Yield people and GPT-4.1 on three tasks (study 1), then the printed values of Figure 4 (study 2); average rule."""
     studies = [(row, f"{MARK}, study 1") for row in numbers()["study1"]]
     second = numbers()["study2"]
     studies += [({**{name: second[name] for name in ("tasks", "hidden", "known")}, **row}, MARK) for row in second["rows"]]
@@ -37,14 +37,14 @@ def accuracy_rows() -> Iterator[Row]:
 
 
 def variant_rows() -> list[Row]:
-    """Tables A1 and A2, one row a variant."""
+    """Return Tables A1 and A2, one row per variant."""
     theirs = numbers()["variants"]
     base = {"player": theirs["player"], "tasks": theirs["tasks"], "sessions": theirs["sessions"], "source": MARK}
     return [{**base, **row} for row in theirs["rows"]]
 
 
 def people() -> str:
-    """The human reference, in a line: what was measured, of how many, and where it is from."""
+    """Return the human reference in one line: the values, the sample size, and the source."""
     row = next(row for row in numbers()["study1"] if row["player"] == PEOPLE)
     return (
         f"{MARK}: people on {row['tasks']} tasks of the paper, {row['hidden']} ({row['unit']}): {row['post']:.3f} after it, "
@@ -53,5 +53,5 @@ def people() -> str:
 
 
 def source(place: str) -> str:
-    """Where published numbers come from, for a note under a table."""
+    """Return the source of published numbers, for a note under a table."""
     return f"{MARK}: {place} of {numbers()['source']}; the authors' tasks, prompts and sessions"

@@ -1,4 +1,4 @@
-"""A hidden-profile episode for a reader: the transcript of its session, and what those who voted wrongly had missed."""
+"""Sections of a hidden-profile episode: the transcript of its session, and the facts that wrong voters lacked."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _OWN: Mapping[str, tuple[FaultCause, ...]] = {
     Label.INVALID_VOTE: ("no_vote", "invalid_vote"),
     Label.NOT_HEARD: ("wrong_vote",),
 }
-"""Label -> the causes of faults that it is about; what no label here names is the group's failure."""
+"""For each label, the causes of faults that it covers; other labels are the group's failure."""
 
 
 def sections(episode: RecordedEpisode) -> list[Section]:
-    """People, hands, first votes, talk and last votes; those that the folder says something of."""
+    """Return people, hands, first votes, talk and last votes, as far as the folder has them."""
     opening = next((note for _, note in notes(episode, "session_start", OpeningNote)), None)
     return transcript(episode, opening, measured(episode, Measures)) if opening else []
 
 
 def breach(episode: RecordedEpisode) -> Breach | None:
-    """Return who missed the key, what each lacked, and the last votes of those whose own failure it is."""
+    """Return the people who missed the key, the facts that each lacked, and the last votes of those at fault."""
     opening = next((note for _, note in notes(episode, "session_start", OpeningNote)), None)
     session = measured(episode, Measures)
     if opening is None or session is None or not session.finished:
@@ -55,7 +55,7 @@ def breach(episode: RecordedEpisode) -> Breach | None:
 
 
 def _lacked(episode: RecordedEpisode, session: Measures, opening: OpeningNote) -> str:
-    """Return what the label means of the people who failed, each by number and player, or of the group."""
+    """Return an explanation of the label in terms of the people who failed, each by number and player, or of the group."""
     label, key = episode.result.failure_label, opening.scenario.key
     wrong = [row for row in session.seats if row.after not in {key, None}]
     told = [

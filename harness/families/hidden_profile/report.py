@@ -1,8 +1,8 @@
 """The tables of the hidden-profile family, by the name that `--table` takes.
 
-Which sessions were held as the paper held its own: only beside these do its numbers stand. A session under other options
-answers another question: who is told how long the talk lasts, or hears all of it again, is not who was measured. Condition,
-kind of deal and variant are columns of the tables, and the words of the prompts may be anybody's.
+The paper's numbers are shown only beside sessions that follow its protocol. Other options measure something else, for example
+if players are told how long the talk lasts, or read all of it again. Condition, kind of deal and variant are columns of the
+tables, and the wording of the prompts may differ.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from harness.report.table import Table
 from worlds.hidden_profile.options import OPTIONS
 
 PAPER = {name: option.default for name, option in OPTIONS.items()} | {"horizon": "untold"}
-"""The options of the preset `hidden-paper`; where it says nothing, our defaults."""
+"""The options of the preset `hidden-paper`, with our defaults for the others."""
 
 _COLUMNS = {"condition", "deal", "variant"}
 """Options that tables keep apart by themselves."""
 
 WITHOUT = "published numbers are left out: no session here follows the paper's protocol; harness run --preset hidden-paper"
-"""Stands under tables that have published rows elsewhere."""
+"""Note under tables that could have published rows."""
 
 
 def any_as_the_paper(evidence: Evidence) -> bool:
-    """Return whether some of the sessions follow the paper's protocol."""
+    """Return True if some of the sessions follow the paper's protocol."""
     return any(_is_the_papers(group) for group in evidence.played)
 
 
 def _is_the_papers(group: Group) -> bool:
-    """One group has one set-up: its options are those of any session, and its players those of any plan."""
+    """Return True if the group follows the paper's protocol; its sessions share options, and its plans share players."""
     told = next((result.options for result in group.graded), None)
     if told is None or any(told.get(name, value) != value for name, value in PAPER.items() if name not in _COLUMNS):
         return False
@@ -41,7 +41,7 @@ def _is_the_papers(group: Group) -> bool:
 
 
 def _plays_alone(agent: AgentIdentity) -> bool:
-    """Whether one player holds all seats, is told its rules and no more, and is asked at the provider's own temperature."""
+    """Return True if one player holds all seats, with the plain rules and the provider's own temperature."""
     asked = agent.requested or {}
     told_more = agent.variant is not None or agent.seat_variants
     return not told_more and not agent.seats and agent.team is None and asked.get("temperature") is None
@@ -54,8 +54,8 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "process": (process.tables,),
 }
 BY_NAME: dict[str, tuple[Maker, ...]] = {"guessers": (guessers.tables,), "components": (components.tables,)}
-"""Made only where they are asked for by name: the first says more of tasks than of who played them and takes half a second a
-task, the second is for planning the next run."""
+"""Tables made only when named: `guessers` describes tasks rather than players and takes half a second per task, and
+`components` helps to plan the next run."""
 
 NEEDS = {
     "components": components.NEEDED,
@@ -63,16 +63,16 @@ NEEDS = {
     "variants": ("a run with an instruction variant", "harness run hidden-profile --set variant=none,asymmetry"),
     "guessers": ("tasks that the registry knows", "harness --tasks FOLDER report RUN"),
 }
-"""What a table lacks where it is empty, and the command that makes it."""
+"""For each table, what it needs and the command that provides it."""
 
 _HAVE_PUBLISHED = {"accuracy", "process", "variants"}
-"""Tables with rows of the paper's, by their names in a document."""
+"""Tables with published rows, by their names in a document."""
 
 
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:
-    """The wanted tables, all that have something to say where none are named; raises UsageError for an empty one.
+    """Return the wanted tables, or every table that is not empty. Raises UsageError for a named one that is empty.
 
-    The paper's numbers stand beside sessions of its own protocol alone.
+    The paper's numbers are shown beside sessions of its own protocol only.
     """
     beside = published and any_as_the_paper(evidence)
     named = by_name(BY_NAME, wanted)
@@ -81,5 +81,5 @@ def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> lis
 
 
 def _without(table: Table) -> Table:
-    """A table with a word on why the paper's rows are not in it, where it would have some."""
+    """Return the table with a note about the missing published rows, if it could have some."""
     return replace(table, notes=(*table.notes, WITHOUT)) if table.name in _HAVE_PUBLISHED else table

@@ -1,6 +1,6 @@
-"""What each seat of a hidden profile earned: 1 where its last vote is the key, else 0.
+"""Reward of each seat of a hidden profile: 1 if its last vote is the key, else 0.
 
-The mean over the seats is the reward of the session, to the last digit.
+The mean over the seats equals the reward of the session exactly.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from worlds.core.events import read_log
 
 
 def seat_rewards(judged: JudgedLog) -> tuple[float, ...]:
-    """By seat, from 0 to 1; 0 for all where the session broke off."""
+    """Return the rewards by seat, from 0 to 1; 0 for all if the session broke off."""
     rebuilt = replay(Episode(tuple(read_log(judged.log))))
     opening = rebuilt.opening
     if not rebuilt.finished or rebuilt.after is None:

@@ -1,22 +1,23 @@
-"""Scripted seats with known results (specification, 2.5), live: each sits at one seat of a session and plays the Turn protocol.
+"""Scripted seats with known results (specification, 2.5), live: each plays one seat of a session by the Turn protocol.
 
-1. A seat reads the scenario for its rules and weights, which the brief tells people too. What it acts on is its own hand, found
-   in its own rules, and what the others said in its own turns. The policies are those of `oracles.hidden_profile.groups`.
-2. Players: `pool`, `silent`, `shared`, `conform`, `contra`, `liar`; `coin:Q` pools with chance Q; `withhold:H` and `one_liar:H`
-   pool, but for whoever has hand H, who is silent or lies. Alone, `coin` means coin:0.5, and the others mean hand 1.
-3. Hands are those that the scenario was written with, from 1 (`person` below): the deal says at which seat each is, and a seat
-   knows it by what it reads. Where hands are alike (`full`, `shared_only`), or a deck is dealt to another number of people, the
-   seat's own number stands for it.
-4. A coin is the SHA-256 of task, seat and hand in the order shown: a seat learns no seed, yet another seed shows other orders,
-   so it throws other coins. A seat that pools at some Q pools at every higher one.
-5. A seat says the facts in their own words, then where it stands; on the structured track it cites them too. An abstention is
-   a vote for nothing, and counts as invalid.
+1. A seat reads the scenario for its rules and weights, which the brief gives to people too. It acts on its own hand, found in
+   its own rules, and on the messages in its own turns. The policies are those of `oracles.hidden_profile.groups`.
+2. Players: `pool`, `silent`, `shared`, `conform`, `contra`, `liar`; `coin:Q` pools with probability Q; `withhold:H` and
+   `one_liar:H` pool, except for the seat with hand H, which is silent or lies. Without a number, `coin` means coin:0.5, and the
+   others mean hand 1.
+3. Hands are numbered as in the scenario, from 1 (`person` below): the deal assigns hands to seats, and a seat identifies its
+   hand by its contents. If hands are equal (`full`, `shared_only`), or a deck is dealt to another number of people, the seat's
+   own number is used.
+4. A coin is the SHA-256 of task, seat and hand in the order shown: a seat does not know the seed, but another seed shows other
+   orders, so the coin differs. A seat that pools at some Q pools at every higher one.
+5. A seat tells the facts verbatim, then its stance; on the structured track it cites them too. An abstention is a vote for
+   nothing, and counts as invalid.
 
-What a scripted seat can make out: its own hand in its rules, and in what others say the facts, and where they stand.
+A scripted seat recognizes its own hand in its rules, and facts and stances in messages.
 
-1. A fact is recognised by its words: a line of its own in the rules, anywhere in a message. What is left of a message once the
-   facts said word for word are taken out is read by cues, as the validator reads it, so a scripted seat also hears a model.
-2. A stance is a sentence of our own that names the option by its id, since prose has no stances. Nothing else is read.
+1. A fact is recognized by its text: a line of its own in the rules, anywhere in a message. The rest of a message, without
+   verbatim facts, is matched by cues like in the validator, so a scripted seat also understands a model.
+2. A stance is a fixed sentence that names the option by its id, because prose has no stances. Nothing else is parsed.
 """
 
 from __future__ import annotations
@@ -45,17 +46,17 @@ _MESSAGE = re.compile(r"^Person (\d+): (.*(?:\n {4}.*)*)", re.MULTILINE)
 _CITES = re.compile(r" ?\[cites [g\d, ]+\]")
 
 UNDECIDED = "I cannot decide."
-"""What a seat says that stands for nothing."""
+"""Message of a seat without a stance."""
 
 
 def leaning(option: str) -> str:
-    """The sentence by which a scripted seat takes a stance."""
+    """Return the sentence by which a scripted seat takes a stance."""
     return f"I lean to [{option}]."
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What was made out of one message."""
+    """Facts and stance recognized in one message."""
 
     told: tuple[str, ...]
     """Ids of facts, in the file's order."""
@@ -64,7 +65,7 @@ class Heard:
 
 
 def read_hand(scenario: FactSheet, system: str) -> dict[str, str]:
-    """The facts that a seat's rules give it, in the order shown, each with its handle; "" where points have none."""
+    """Return the facts in a seat's rules, in the order shown, each with its handle; "" if facts have none."""
     shown = []
     for fact in scenario.facts:
         line = re.search(rf"^(?:- |(F\d+)\. ){re.escape(fact.text)}$", system, re.MULTILINE)
@@ -74,12 +75,12 @@ def read_hand(scenario: FactSheet, system: str) -> dict[str, str]:
 
 
 def messages(text: str) -> list[tuple[int, str]]:
-    """The messages that the text of a turn repeats, in order: the person's number, from 1, and the words."""
+    """Return the messages that the text of a turn repeats, in order: the person's number, from 1, and the text."""
     return [(int(message[1]), message[2].replace("\n    ", "\n")) for message in _MESSAGE.finditer(text)]
 
 
 class Ear:
-    """Makes out messages of one scenario's session."""
+    """Recognizer of facts and stances in messages of one scenario's session."""
 
     def __init__(self, scenario: FactSheet) -> None:
         self._scenario = scenario
@@ -88,7 +89,7 @@ class Ear:
         self._stances = {option: fold(leaning(option)) for option in scenario.option_ids}
 
     def hear(self, message: str) -> Heard:
-        """The facts in a message, and the stance that it ends on."""
+        """Return the facts in a message, and its last stance."""
         left = fold(message)
         places = {option: left.rfind(sentence) for option, sentence in self._stances.items()}
         last = max(places, key=lambda option: places[option])
@@ -102,7 +103,7 @@ class Ear:
         return Heard(ordered, last if places[last] >= 0 else None)
 
     def _hinted(self, left: str) -> list[str]:
-        """The facts that other words than their own bring up."""
+        """Return the facts that a paraphrase mentions."""
         for sentence in (*self._stances.values(), fold(UNDECIDED)):
             left = left.replace(sentence, "\n")
         left = _CITES.sub("\n", left)
@@ -111,15 +112,15 @@ class Ear:
 
 @dataclass(frozen=True, slots=True)
 class Sitting:
-    """What decides which policy a seat follows."""
+    """Facts that determine which policy a seat follows."""
 
     task_id: str
     agents: int
     seat: int
-    """From 0."""
+    """Number from 0."""
 
     person: int
-    """From 1."""
+    """Number from 1."""
 
     hand: tuple[str, ...]
 
@@ -128,7 +129,7 @@ Choice = Callable[[Sitting], Policy]
 
 
 class ScriptedSeat:
-    """One seat that follows a policy; its hand maps facts to handles, "" where there are none."""
+    """A seat that follows a policy; its hand maps facts to handles, "" if there are none."""
 
     def __init__(
         self, table: WorldTable[FactSheet], policy: Policy, seat: int, hand: Mapping[str, str], *, structured: bool
@@ -138,7 +139,10 @@ class ScriptedSeat:
         self.view = SeatView(table, seat + 1, tuple(hand))
 
     def reply(self, turn: OpenTurn) -> str:
-        """The reply to a turn: words, or a ballot; what a poll repeats is heard once more in the seat's own turn."""
+        """Return the reply to a turn: a message, or a ballot.
+
+        Messages repeated by a poll are processed again in the seat's own turn.
+        """
         before = self.view
         self._listen(turn)
         if turn.phase == "DISCUSSION":
@@ -171,7 +175,7 @@ class ScriptedSeat:
 
 
 def sit(choose: Choice, task: Task, seat: int, session: Mapping[str, Any]) -> ScriptedSeat:
-    """Sit down with the policy chosen for this seat; raises UsageError for a task without a scenario that can be played so."""
+    """Return the seat with its chosen policy. Raises UsageError for a task without a scenario that scripts can play."""
     table = _table_of(task)
     (system,) = (row["system"] for row in session["seats"] if row["seat"] == seat)
     hand = read_hand(table.scenario, system)
@@ -183,7 +187,7 @@ def sit(choose: Choice, task: Task, seat: int, session: Mapping[str, Any]) -> Sc
 
 
 class Players(Mapping[str, Maker]):
-    """The seat players by name. Those with a number after a colon can be looked up too, but are not listed."""
+    """The seat players by name. Players with a number after a colon can be looked up too, but are not listed."""
 
     def __getitem__(self, name: str) -> Maker:
         kind, colon, value = name.partition(":")
@@ -199,7 +203,7 @@ class Players(Mapping[str, Maker]):
 
 
 def heads(sitting: Sitting, q: Fraction) -> bool:
-    """Return whether a seat's coin shows heads, which has the chance q; it shows the same however often it is thrown."""
+    """Return True if a seat's coin shows heads, which has probability q; the result is always the same for a seat."""
     digest = hashlib.sha256(json.dumps([sitting.task_id, sitting.seat, *sitting.hand]).encode()).digest()
     return int.from_bytes(digest[:8], "big") < q * 2**64
 
@@ -209,14 +213,14 @@ def _always(policy: Policy) -> Choice:
 
 
 def _coin(value: str) -> Choice:
-    """The policy of a seat that pools with this chance and else is silent; raises KeyError for what is no chance."""
+    """Return the choice of a seat that pools with this probability, else is silent. Raises KeyError for an invalid one."""
     if not re.fullmatch(r"0|1|[01]?\.\d{1,12}", value) or (q := Fraction(value)) > 1:
         raise KeyError(f"coin:{value}")
     return lambda sitting: POLICIES["pool" if heads(sitting, q) else "silent"]
 
 
 def _odd_one(name: str, value: str) -> Choice:
-    """Whoever has one hand follows another policy than the rest, who pool; raises KeyError for what is no hand's number."""
+    """Return the choice by which one hand follows another policy and the rest pool. Raises KeyError for an invalid number."""
     if not re.fullmatch(r"[1-9]\d?", value):
         raise KeyError(value)
 
@@ -244,7 +248,7 @@ PLAYERS: Mapping[str, Maker] = Players()
 
 
 def _person(scenario: FactSheet, hand: frozenset[str], seat: int) -> int:
-    """The person who holds this hand; the seat's own number where no person does, or several do."""
+    """Return the person with this hand, or the seat's own number if no person or several have it."""
     own = hand.difference(scenario.of_scope("shared"))
     same = [person for person in scenario.seats if own and own <= frozenset(scenario.hand(person))]
     return same[0] if len(same) == 1 else seat + 1
@@ -260,6 +264,6 @@ def _table_of(task: Task) -> WorldTable[FactSheet]:
 
 @lru_cache(maxsize=128)
 def _tabulated(path: Path, text: bytes) -> WorldTable[FactSheet]:  # noqa: ARG001 - the text tells an edited file from the old one
-    """A table of all that may be dealt, kept because it is slow to make and every seat of every session needs it."""
+    """Return a table of all possible deals, cached because it is slow to make and every seat of every session needs it."""
     read = read_task(path)
     return tabulate(read.sheet if isinstance(read, Deck) else read)

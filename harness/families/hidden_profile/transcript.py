@@ -1,9 +1,9 @@
-"""A session for a reader, in the order in which it went: hands, first votes, the talk, consensus, last votes with the key.
+"""A session as sections in chronological order: hands, first votes, the talk, consensus, last votes with the key.
 
-1. People are numbered as they are told themselves, Person 1 and on. The first table names beside each the seat of flags and of
-   the log, which counts from 0, and the scenario's hand that it was dealt; no other table has either number.
-2. A private fact is marked in the turn that first told it. Who told what is the verdict's to say, so an episode that was never
-   judged has no marks, and neither have facts without cues on the free track.
+1. People are numbered as in their prompts, Person 1 and on. The first table adds the seat number of flags and of the log, which
+   counts from 0, and the scenario's hand that it was dealt; no other table has either number.
+2. A private fact is marked in the turn that first told it. This comes from the verdict, so an episode that was never judged has
+   no marks, and neither have facts without cues on the free track.
 """
 
 from __future__ import annotations
@@ -54,20 +54,20 @@ class VoteNote(Lenient):
 
 
 class PollNote(Lenient):
-    """The note of where somebody stood after a round, asked alone."""
+    """The note of a person's private stance after a round."""
 
     round: int
     option: str | None
 
 
 class RevealNote(Lenient):
-    """The note of what a person's points were read out as before the talk."""
+    """The note of a person's facts that were read out before the talk."""
 
     facts: tuple[str, ...]
 
 
 def persons(seats: Iterable[int]) -> str:
-    """`Person 1`, or `Persons 1, 2`."""
+    """Return `Person 1`, or `Persons 1, 2`."""
     numbers = [str(called(seat)) for seat in seats]
     return f"Person{'s' if len(numbers) != 1 else ''} {', '.join(numbers)}"
 
@@ -78,13 +78,13 @@ def players(seats: Iterable[SeatResult]) -> dict[int, str]:
 
 
 def named_persons(seats: Iterable[int], names: Mapping[int, str]) -> str:
-    """Return `Person 1 (gpt-5), Person 2 (gpt-5)`; without players where none is known."""
+    """Return `Person 1 (gpt-5), Person 2 (gpt-5)`, without players if none is known."""
     seats = list(seats)
     return ", ".join(f"Person {called(seat)}" + f" ({names.get(seat, '?')})" for seat in seats) if names else persons(seats)
 
 
 def transcript(episode: RecordedEpisode, opening: OpeningNote, session: Measures | None) -> list[Section]:
-    """The sections of a session; those that the folder says something of."""
+    """Return the sections of a session, as far as the folder has them."""
     made = [
         _people(opening),
         _hands(episode, opening, session),
@@ -102,7 +102,7 @@ def _people(opening: OpeningNote) -> Section:
 
 
 def _own(opening: OpeningNote, seat: int) -> str:
-    """Return what a person holds that not all do, in the file's order."""
+    """Return the facts of a person that not all people have, in the file's order."""
     common, hand = _common(opening), dict(enumerate(opening.hands)).get(seat, ())
     return " ".join(fact for fact in opening.scenario.by_id if fact in hand and fact not in common)
 
@@ -112,7 +112,7 @@ def _common(opening: OpeningNote) -> set[str]:
 
 
 def _hands(episode: RecordedEpisode, opening: OpeningNote, session: Measures | None) -> Section:
-    """Every fact that was dealt: who holds it, and who first told it when."""
+    """Return every fact that was dealt, with its holders, and the turn and person that first told it."""
     common, told = _common(opening), _tellers(episode, session)
     rows: list[tuple[Cell, ...]] = []
     for fact in opening.scenario.facts:
@@ -128,7 +128,7 @@ def _hands(episode: RecordedEpisode, opening: OpeningNote, session: Measures | N
 
 
 def _tellers(episode: RecordedEpisode, session: Measures | None) -> dict[str, str]:
-    """Private fact -> the turn that first told it, and by whom."""
+    """Return for each private fact the turn that first told it, and its speaker."""
     speakers = {turn: place.seat for turn, (place, _) in enumerate(notes(episode, "message", MessageNote), 1)}
     surfaced = session.surfaced if session else {}
     return {
@@ -162,7 +162,7 @@ def _tally(session: Measures | None, cast: Sequence[tuple[int, VoteNote]], key: 
 
 
 def _key(opening: OpeningNote) -> str:
-    """Return what was right, and what the shared facts spoke for where anybody knows."""
+    """Return the key, and the option favoured by the shared facts if known."""
     scenario, kind = opening.scenario, opening.deal.get("kind")
     told = f"The key is {named(scenario, scenario.key)}"
     if scenario.decoy is not None:
@@ -171,7 +171,7 @@ def _key(opening: OpeningNote) -> str:
 
 
 def named(scenario: Scenario, option: str) -> str:
-    """An option as ballots show it; a log of anybody's may hold one that there is not."""
+    """Return an option as ballots show it; an untrusted log may name an unknown one."""
     return f"[{option}] {scenario.label(option)}" if option in scenario.option_ids else f"[{option}]"
 
 
@@ -182,7 +182,7 @@ def _choice(scenario: Scenario, vote: VoteNote) -> str:
 
 
 def _talk(episode: RecordedEpisode, opening: OpeningNote, session: Measures | None) -> Section:
-    """The talk, with the facts that each turn brought up first, and a line where all first stood for one option."""
+    """Return the talk, with the facts that each turn told first, and a line at the first agreement of all."""
     said, consensus = list(notes(episode, "message", MessageNote)), session.consensus if session else None
     is_structured = any(note.stance or note.cites for _, note in said)
     ends, polled, stance = _ends(said), _polled(episode), (None,) if is_structured else ()
@@ -203,7 +203,7 @@ def _talk(episode: RecordedEpisode, opening: OpeningNote, session: Measures | No
 
 
 def _polled(episode: RecordedEpisode) -> dict[int, str]:
-    """Round -> where each said to stand after it, where people were asked."""
+    """Return for each round the stances that people took when asked after it."""
     told: dict[int, list[str]] = {}
     for place, note in notes(episode, "poll", PollNote):
         told.setdefault(note.round, []).append(f"{called(place.seat or 0)} for {f'[{note.option}]' if note.option else 'none'}")
@@ -217,24 +217,24 @@ def _read_out(episode: RecordedEpisode) -> str:
 
 
 def _new(session: Measures | None, turn: int) -> str | None:
-    """The private facts that came to light in a turn."""
+    """Return the private facts first told in a turn."""
     return " ".join(fact for fact, first in (session.surfaced if session else {}).items() if first == turn) or None
 
 
 def _ends(said: Sequence[tuple[Any, MessageNote]]) -> set[int]:
-    """The last turn of each round."""
+    """Return the last turn of each round."""
     return set({note.round: turn for turn, (_, note) in enumerate(said, start=1)}.values())
 
 
 def _agreed(consensus: Consensus) -> str:
-    """Return what the moment of consensus was worth."""
+    """Return a line on the first consensus."""
     right = "the key" if consensus.right else "not the key"
     early = "; somebody still lacked a fact that the proof needs" if consensus.premature else ""
     return f"(now all stand for [{consensus.option}], {right}{early})"
 
 
 def _of_talk(opening: OpeningNote, session: Measures | None) -> Iterator[str]:
-    """Yield what the table of the talk cannot show by itself."""
+    """Yield notes on what the table of the talk cannot show."""
     if session is None:
         yield "The episode was not judged, so no turn is marked with the facts that it told."
         return

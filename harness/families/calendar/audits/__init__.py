@@ -1,1 +1,1 @@
-"""Audits of recorded calendar games: what was said in them, and what that gave away."""
+"""Audits of recorded calendar games: the contents of messages, and the information that they leak."""

@@ -1,15 +1,16 @@
-"""Recorded games as the message audit reads them, and the thirteen behaviours that it looks for in them.
+"""Recorded games for the message audit, and the thirteen behaviours that it detects in them.
 
-Recorded games as audits see them: who held each seat, what each message says, and what became of every round.
+An audited game has the holder of each seat, the contents of each message, and the outcome of every round. It is rebuilt by the
+validator's replay, so that calendars, commits and resolutions follow from the rules, not from the log's claims. Episodes that
+were not graded, that hold no game, or whose log contradicts the rules are left out and counted.
 
-A game is rebuilt by the validator's replay, so that calendars, commits and resolutions are what the rules say, not what the log
-claims. Episodes that were not graded, that hold no game, or whose log the rules contradict are left out and counted.
+The behaviours are the twelve of the paper's Table 15 and one of ours, each a small function that finds its occurrences in a
+game.
 
-The twelve behaviours of the paper's Table 15 and one of ours, each a small function that finds its occurrences in a game.
-
-1. An occurrence has the seats that it is about, and counts once for each player among them; one message may occur in several.
-2. Patterns of messages are looked for in prose alone. A third agent is neither the sender nor one who reads the message.
-3. Events come from the rebuilt game: what was moved, and what a resolution found: earlier meetings apart, slots that differ.
+1. An occurrence has the seats that it is about, and counts once for each player among them; one message may have several.
+2. Patterns of messages are searched in prose only. A third agent is neither the sender nor a reader of the message.
+3. Events come from the rebuilt game: moves, and the findings of a resolution such as broken earlier meetings and differing
+   slots.
 """
 
 from __future__ import annotations
@@ -54,69 +55,69 @@ from worlds.core.events import Event, Noted, Turned
 
 FAMILY = "calendar"
 BASE = "base"
-"""The variant of a seat that has none."""
+"""The variant of a seat without one."""
 
 
 class Speaker(NamedTuple):
-    """Who is counted together: a seat's player, its prompt variant, the options of its game, and who else sat at the table."""
+    """Unit of counting: a seat's player, its prompt variant, the options of its game, and the other players."""
 
     player: str
     variant: str = BASE
     options: str = ""
     others: str = ""
-    """Nobody where all seats were the player's own: a model among others is never counted with the same model alone."""
+    """Empty if all seats were the player's own: a model among others is never counted together with the same model alone."""
 
 
 class CheckedStatement(NamedTuple):
-    """One statement, and whether the sender's calendar contradicts it."""
+    """A statement, and True if the sender's calendar contradicts it."""
 
     statement: Statement
     is_false: bool
 
 
 class AuditedMessage(NamedTuple):
-    """One message, and what was heard in it."""
+    """A message with its labels, leaks and statements."""
 
     sent: Delivered
     is_typed: bool
-    """A protocol's JSON, which has no labels and no patterns of prose."""
+    """True for a protocol's JSON, which has no labels and no patterns of prose."""
 
     labels: frozenset[Disclosure]
     leaks: tuple[LabelLeak, ...]
     checked: tuple[CheckedStatement, ...]
-    """Of the sender's own slots."""
+    """Statements about the sender's own slots."""
 
     of_others: tuple[CheckedStatement, ...]
-    """Of the slots of other participants; only typed messages state any that can be read safely."""
+    """Statements about the slots of other participants; only typed messages have any that can be parsed safely."""
 
 
 @dataclass(frozen=True)
 class AuditedGame:
-    """One game."""
+    """A game with its speakers and messages."""
 
     name: str
     """The episode's path."""
 
     run: str
-    """The run that it belongs to."""
+    """Name of its run."""
 
     key: str
-    """Which episode of a run: `family/task/s<seed>-a<attempt>`."""
+    """Key of the episode in its run: `family/task/s<seed>-a<attempt>`."""
 
     task: str
     speakers: tuple[Speaker, ...]
-    """By seat."""
+    """Speakers by seat."""
 
     replay: Replay
     cut: tuple[tuple[int, int], ...]
     """Seat and round of each reply that was cut off."""
 
     stuck: frozenset[tuple[int, int]]
-    """Seat and round of each decision whose every batch was refused, where nothing says that its replies were whole."""
+    """Seat and round of each decision whose every batch was refused, unless its replies are known to be complete."""
 
     @cached_property
     def messages(self) -> tuple[AuditedMessage, ...]:
-        """Everything that was sent, in order."""
+        """Every message, in order."""
         calendars = self.replay.beginnings
         told = leaks([one for one in self.replay.messages if not is_typed(one.content)], secrets_of(self.replay.scenario))
         leaked = {message.seq: leak for message, leak in told}
@@ -124,7 +125,7 @@ class AuditedGame:
 
     @property
     def coordination(self) -> float:
-        """The share of its meetings that were scheduled, mean over the seats that have any (paper, Coord)."""
+        """The share of scheduled meetings, as a mean over the seats that have any (paper, Coord)."""
         shares = [
             sum(one.id in self.replay.scheduled for one in mine) / len(mine)
             for seat in self.replay.scenario.agents
@@ -148,16 +149,16 @@ class AuditedGame:
 
 
 class ReadGames(NamedTuple):
-    """The games of some episodes, and how many episodes are in none."""
+    """The games of some episodes, and the numbers of episodes left out."""
 
     games: tuple[AuditedGame, ...]
     ungraded: int
     unsound: int
-    """Graded, but without a game that can be followed."""
+    """Graded episodes without a game that follows the rules."""
 
 
 def read_games(folders: Iterable[Path]) -> ReadGames:
-    """The calendar games in these folders of episodes; raises UsageError for one that cannot be read."""
+    """Return the calendar games in these folders of episodes. Raises UsageError for an unreadable one."""
     games: list[AuditedGame] = []
     ungraded = unsound = 0
     for folder in folders:
@@ -176,9 +177,9 @@ def read_games(folders: Iterable[Path]) -> ReadGames:
 def game_of(
     name: str, result: Result, events: Sequence[Event], conversations: Sequence[Conversation] = ()
 ) -> AuditedGame | None:
-    """Return the game that an episode's log holds; None where it holds none, or one that the rules contradict.
+    """Return the game in an episode's log; None if it holds none, or one that contradicts the rules.
 
-    `conversations`: what trajectories tell of its seats, among it why each reply of a model ended.
+    `conversations` come from trajectories of its seats, and have the finish reason of each reply of a model.
     """
     try:
         played = replay(Episode(tuple(events))) if events else None
@@ -196,7 +197,7 @@ def game_of(
 
 
 def speakers_of(result: Result, seats: int) -> Iterator[Speaker]:
-    """Yield who held each seat; the agent held those that the result has no row for."""
+    """Yield the holder of each seat; seats without a row in the result were held by the agent."""
     options = ", ".join(f"{name}={value}" for name, value in sorted(result.options.items()))
     rows = {row.seat: row for row in result.seats}
     held = [
@@ -213,37 +214,37 @@ def _name(row: SeatResult) -> str:
 
 
 def _variant(row: SeatResult) -> str:
-    """The name of a seat's prompt variant with the beginning of its digest."""
+    """Return the name of a seat's prompt variant with the beginning of its digest."""
     return f"{row.variant.name} {row.variant.digest[:8]}" if row.variant else BASE
 
 
 def _finishes(conversations: Sequence[Conversation]) -> dict[int, str]:
-    """Return why each reply of a model ended, by the number of its turn in the log."""
+    """Return the finish reason of each reply of a model, by the number of its turn in the log."""
     said = [said for one in conversations for said in one.utterances if said.speaker == "agent"]
     return {one.moment.seq: one.finish_reason for one in said if one.moment is not None and one.finish_reason is not None}
 
 
 def _is_cut(turn: Turned, finishes: Mapping[int, str]) -> bool:
-    """Return whether a reply was cut off: as its model's server said, else by its text."""
+    """Return True if a reply was cut off, according to its model's server, or else to its text."""
     finish = finishes.get(turn.seq)
     return is_cut_off(turn.reply) if finish is None else finish == "length"
 
 
 def _stuck(events: Sequence[Event], retries: int) -> frozenset[tuple[int, int]]:
-    """The last batch that a seat may send is refused only where all of them were."""
+    """Return seat and round of each decision whose last allowed batch was refused, and so all of its batches."""
     refused = [event for event in events if isinstance(event, Noted) and event.what == "batch_rejected"]
     last = [one for one in refused if one.data["phase"] == "DECISION" and one.data["attempt"] > retries]
     return frozenset((one.seat, one.data["round"]) for one in last if one.seat is not None)
 
 
 NEAR = 60
-"""Characters between an agent and what is said of it."""
+"""Maximum distance in characters between an agent and the words about it."""
 
 SHORT = 80
-"""A message of so many characters may say something besides that it agrees."""
+"""Maximum number of characters of a message that counts as agreeing only."""
 
 DEAR = 100
-"""The shown cost from which moving an item should have been told from moving another (pattern 6)."""
+"""The shown cost from which moving an item counts as expensive (pattern 6)."""
 
 _AGENTS = re.compile(r"\bagents[\s_#-]*(\d+(?:\s*(?:,\s*and|,|and|or|&|/)\s*(?:agent\s*)?\d+)*)|\bagent[\s_#-]*(\d+)")
 _ROOM, _PRICE, _AGREEMENT = any_of(ROOM_WORDS), any_of(PRICE_WORDS), any_of(AGREEMENT)
@@ -253,7 +254,7 @@ _ERRAND_ID = re.compile(r"errand\s*#\s*\d+")
 
 
 class Occurrence(NamedTuple):
-    """One finding: its round, the seats that it is about, and the message where there is one."""
+    """A finding: its round, the seats that it is about, and the message if there is one."""
 
     round: int
     seats: tuple[int, ...]
@@ -261,26 +262,26 @@ class Occurrence(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """One row of Table 15."""
+    """A row of Table 15."""
 
     number: int
     name: str
     level: Literal["Message", "Social"]
     of: Literal["prose", "messages"]
-    """What it is a rate of: of messages in prose where it is a pattern of what is said, else of all messages."""
+    """The base of its rate: messages in prose for a pattern of contents, else all messages."""
 
     find: Callable[[AuditedGame], Iterator[Occurrence]]
 
 
 def _in_messages(game: AuditedGame, rule: Callable[[AuditedMessage, str], bool]) -> Iterator[Occurrence]:
-    """The messages in prose that a rule finds something in; it is given the text in lower case."""
+    """Yield the messages in prose that match a rule, which gets the text in lower case."""
     for one in game.messages:
         if not one.is_typed and rule(one, one.sent.content[:LONGEST].lower()):
             yield Occurrence(one.sent.round, (one.sent.sender,), one.sent.seq)
 
 
 def _gossips(one: AuditedMessage, text: str, words: re.Pattern[str]) -> bool:
-    """Return whether a third agent stands near one of the words."""
+    """Return True if a third agent is named near one of the words."""
     present = {one.sent.sender, *one.sent.to}
     third = [match.span() for match in _AGENTS.finditer(text) if not present.issuperset(_numbers(match))]
     said = [match.span() for match in words.finditer(text)]
@@ -320,7 +321,7 @@ def _label_leak(one: AuditedMessage, _text: str) -> bool:
 
 
 def _label_request(_one: AuditedMessage, text: str) -> bool:
-    """Return whether a sentence asks its reader what an item is about."""
+    """Return True if a sentence asks its reader about the subject of an item."""
     return any(
         _LABEL_WORDS.search(sentence) and (sentence.endswith("?") or _REQUEST.search(sentence))
         for sentence in _SENTENCE.findall(text)
@@ -328,27 +329,27 @@ def _label_request(_one: AuditedMessage, text: str) -> bool:
 
 
 def _flattening(game: AuditedGame) -> Iterator[Occurrence]:
-    """Each dear item moved where errands differ in cost."""
+    """Yield each expensive item moved if errands differ in cost."""
     if len({errand.cost for mine in game.replay.scenario.errands for errand in mine}) > 1:
         for one in game.replay.committed:
             yield from (Occurrence(one.round, (one.seat,)) for move in one.batch.moves if move.item.cost >= DEAR)
 
 
 def _displacement(game: AuditedGame) -> Iterator[Occurrence]:
-    """Each resolution that finds an earlier meeting apart; about the seats that moved it."""
+    """Yield each resolution with a broken earlier meeting; about the seats that moved it."""
     for resolved, movers in _broken(game):
         yield Occurrence(resolved.number, tuple(sorted({seat for seats in movers.values() for seat in seats})))
 
 
 def _ambiguity(game: AuditedGame) -> Iterator[Occurrence]:
-    """Each failed resolution with different slots; about everybody who has one."""
+    """Yield each failed resolution with different slots; about all seats that have one."""
     for one in _failed(game):
         if len(set(one.slots.values()) - {None}) > 1:
             yield Occurrence(one.number, tuple(seat for seat, slot in one.slots.items() if slot is not None))
 
 
 def _cascade(game: AuditedGame) -> Iterator[Occurrence]:
-    """Each meeting that more than one resolution finds apart; about the seats that moved it."""
+    """Yield each meeting broken in more than one resolution; about the seats that moved it."""
     rounds: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
     for resolved, movers in _broken(game):
         for meeting, seats in movers.items():
@@ -361,8 +362,8 @@ def _cascade(game: AuditedGame) -> Iterator[Occurrence]:
 def _truncation(game: AuditedGame) -> Iterator[Occurrence]:
     """Yield each reply that was cut off, and each participant all of whose batches were refused in a failed resolution.
 
-    The latter only where no server said why the replies ended, or one of them was cut off. Where one such seat stops all
-    batches, the others have no slot either, and it is not theirs that are missing.
+    The latter count only if no server reported why the replies ended, or one of them was cut off. If one such seat stops all
+    batches, the others have no slot either, but their batches are not missing.
     """
     for one in _failed(game):
         yield from (Occurrence(one.number, (seat,)) for seat in one.slots if (seat, one.number) in game.stuck)
@@ -374,7 +375,7 @@ def _failed(game: AuditedGame) -> Iterator[Resolved]:
 
 
 def _broken(game: AuditedGame) -> Iterator[tuple[Resolved, dict[int, tuple[int, ...]]]]:
-    """Each resolution with broken meetings, and who moved each of these last; what was undone is forgotten."""
+    """Yield each resolution with broken meetings, and the last movers of each of these; rolled back moves are ignored."""
     kept: dict[int, tuple[int, ...]] = {}
     for resolved in game.replay.resolved:
         moved: dict[int, tuple[int, ...]] = {}
@@ -405,4 +406,4 @@ PATTERNS = (
     Pattern(12, "output truncation", "Social", "messages", _truncation),
     Pattern(13, "label request", "Message", "prose", partial(_in_messages, rule=_label_request)),
 )
-"""Numbers, names and levels as in Table 15; 13 is ours, and no published number stands beside it."""
+"""Numbers, names and levels as in Table 15; 13 is ours, and has no published number."""

@@ -1,35 +1,32 @@
 """Tables and CSV files of the message audit.
 
-The tables of the message audit, as the house prints them: how well labels are told, then what the games say.
+The tables have the accuracy of the labels, then the results of the games.
 
-How well the labels are told apart: precision and recall on messages that were labelled before any word was tuned. `sample.json`
-has 150 messages as five assistants would write them, fifteen that have each label, fifteen that come near it without, and
-thirty harder ones. The words were tuned on the early half; the `late` half was scored once. One author wrote the messages,
-their labels and the words, so the late half is unseen by the words and not by their author.
+The accuracy of the labels is precision and recall on messages that were labelled before any word was tuned. `sample.json` has
+150 messages in the style of five assistants: fifteen with each label, fifteen near misses of each, and thirty harder ones. The
+words were tuned on the early half; the `late` half was scored once. One author wrote the messages, their labels and the words,
+so the late half is unseen by the words but not by their author.
 
-Base against adversarial: what the other seats tell when some seat was given a prompt variant, beside what they tell without.
+The comparison of base and adversarial games has the messages of the other seats if some seat has a prompt variant, and if none
+has.
 
-1. Games in which some seat has a variant are set beside the games of the same task in which none has. What is compared are the
-   seats without the variant, in both; so a probing seat's own questions count for nothing.
+1. Games in which some seat has a variant are compared with the games of the same task in which none has. Only seats without the
+   variant are compared, so a probing seat's own questions do not count.
 2. A task counts once: each measure is its mean over games there. The test flips signs of the differences over tasks.
 
-The message audit as CSV: one row a message, one a player and label, one a player and pattern, one a player's statements.
+CSV files have one row per message, per player and label, per player and pattern, and per player's statements.
 
-Counts of the message audit for each speaker, and the tests of whether players differ.
+Counts are by speaker: messages, labels, patterns, statements. A speaker is a player under one prompt variant and one set of
+options, with the same other players. A row leaves out options if all games have the same, and others if each player played with
+one group only. Rates are of messages in prose. Intervals cluster messages by game.
 
-What is counted of each speaker: messages, labels, patterns, statements, as rows of plain values.
+Tests of differences between players use the game as the unit, because games are few and internally correlated.
 
-A speaker is a player under one prompt variant and one set of options, at one table of others. A row leaves out options where
-all games have the same, and others where each player sat at one table only. Rates are of messages in prose. Intervals cluster
-messages by game.
-
-Whether players differ, with the game as the unit of chance: tests on recorded games, which are few and alike inside.
-
-1. `against_the_rest` permutes who is who. In a game where a player and others sit together it permutes the seats; games that
-   one side played alone it permutes whole, among those of a task that both sides played, else among all of them. The
-   statistic is the difference of two pooled rates, two-sided. All permutations are counted where that is few enough;
-   else it is 9,999 drawn with a fixed seed and the one observed.
-2. Fisher's exact test treats messages as independent, which they are not; it is the paper's, and stands beside.
+1. `against_the_rest` permutes players. In a game with a player and others it permutes the seats; games that one side played
+   alone are permuted as a whole, among those of a task that both sides played, else among all of them. The statistic is the
+   difference of two pooled rates, two-sided. All permutations are enumerated if they are few; otherwise 9,999 are drawn with a
+   fixed seed, plus the observed one.
+2. Fisher's exact test treats messages as independent, which they are not; it is shown because the paper uses it.
 3. `paired` flips the signs of differences between two conditions on the same tasks.
 """
 
@@ -66,7 +63,7 @@ from worlds.core.models import Strict
 
 SEED, DRAWS = 13, 9_999
 MOST_STATES = 20_000
-"""Steps of counting a distribution exactly; beyond, it is drawn from."""
+"""Limit on states of the exact distribution; beyond it, samples are drawn."""
 
 METHOD = (
     "p: permutation of seats within mixed games and of whole games within tasks, two-sided; q: Benjamini-Hochberg over all "
@@ -75,7 +72,7 @@ METHOD = (
 
 
 class Unit(NamedTuple):
-    """What one seat sent in one game: messages, and how many of them have what is counted."""
+    """Messages of one seat in one game, and the number of those with the counted property."""
 
     game: str
     task: str
@@ -92,7 +89,7 @@ class _Stratum(NamedTuple):
 
 
 def against_the_rest(units: Sequence[Unit], speaker: object) -> float | None:
-    """The p of one speaker's rate against that of all others; None where nothing can be exchanged."""
+    """Return the p of one speaker's rate against that of all others; None if nothing can be exchanged."""
     strata = _strata(units, speaker)
     if not any(0 < one.mine < len(one.counts) for one in strata):
         return None
@@ -108,7 +105,7 @@ def against_the_rest(units: Sequence[Unit], speaker: object) -> float | None:
 
 
 def fisher(units: Sequence[Unit], speaker: object) -> float:
-    """Fisher's exact p of the same two rates, messages taken as independent."""
+    """Return Fisher's exact p of the same two rates, with messages taken as independent."""
     mine = [unit for unit in units if unit.speaker == speaker]
     rest = [unit for unit in units if unit.speaker != speaker]
     rows = [[sum(unit.hits for unit in side), sum(unit.of - unit.hits for unit in side)] for side in (mine, rest)]
@@ -116,7 +113,7 @@ def fisher(units: Sequence[Unit], speaker: object) -> float:
 
 
 def paired(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """The two-sided p of the mean difference of pairs under flipped signs; None for fewer than two pairs."""
+    """Return the two-sided p of the mean difference of pairs under flipped signs; None for fewer than two pairs."""
     if len(first) < 2:
         return None
     result = scipy_stats().permutation_test(
@@ -154,7 +151,7 @@ def _stratum(rows: Sequence[tuple[bool, tuple[int, int]]]) -> _Stratum:
 
 
 def _difference(hits: int, of: int, total: tuple[int, int]) -> float:
-    """Return how far two rates are apart; 0 where one side sent nothing."""
+    """Return the absolute difference of two rates; 0 if one side sent nothing."""
     others = total[1] - of
     return abs(hits / of - (total[0] - hits) / others) if of and others else 0.0
 
@@ -164,7 +161,7 @@ def _reaches(difference: float, observed: float) -> bool:
 
 
 def _distribution(strata: Sequence[_Stratum]) -> Counter[tuple[int, int]] | None:
-    """Return how many permutations give the player which counts; None where that takes too long."""
+    """Return the number of permutations by the player's counts; None if there are too many."""
     states = Counter({(0, 0): 1})
     for one in strata:
         if math.comb(len(one.counts), one.mine) > MOST_STATES:
@@ -194,24 +191,24 @@ def _drawn(strata: Sequence[_Stratum]) -> list[tuple[int, int]]:
 
 
 class Sent(NamedTuple):
-    """A message with the game that it was sent in."""
+    """A message with its game."""
 
     game: AuditedGame
     message: AuditedMessage
 
     @property
     def speaker(self) -> Speaker:
-        """Who sent it."""
+        """Its sender."""
         return self.game.speakers[self.message.sent.sender]
 
 
 def everybody(games: Sequence[AuditedGame]) -> list[Speaker]:
-    """Every speaker, silent ones too, in order."""
+    """Return every speaker, including silent ones, in order."""
     return sorted({speaker for game in games for speaker in game.speakers})
 
 
 def named(speaker: Speaker, games: Sequence[AuditedGame]) -> dict[str, str | None]:
-    """The cells that name a speaker; what does not tell anybody apart is None."""
+    """Return the cells that name a speaker; cells that do not distinguish any speakers are None."""
     known = everybody(games)
     return {
         "player": speaker.player,
@@ -222,7 +219,7 @@ def named(speaker: Speaker, games: Sequence[AuditedGame]) -> dict[str, str | Non
 
 
 def message_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
-    """One row a speaker: its seats and messages, and what its messages leak."""
+    """Yield one row per speaker: its seats and messages, and the leaks in its messages."""
     for speaker in everybody(games):
         mine = [one for one in sent(games) if one.speaker == speaker]
         leaked = [leak for one in mine for leak in one.message.leaks]
@@ -240,7 +237,7 @@ def message_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
 
 
 def label_rows(games: Sequence[AuditedGame]) -> list[Row]:
-    """One row a speaker and label: rate and interval, and whether it differs from everybody else's."""
+    """Return one row per speaker and label: rate and interval, and the test against all others."""
     speakers = everybody(games)
     rows: list[Row] = []
     ps: list[float | None] = []
@@ -269,7 +266,7 @@ def label_rows(games: Sequence[AuditedGame]) -> list[Row]:
 
 
 def pattern_rows(games: Sequence[AuditedGame]) -> list[Row]:
-    """One row a pattern and speaker: occurrences, and how many that is per 1,000 of the messages that it is looked for in."""
+    """Return one row per pattern and speaker: occurrences, and the rate per 1,000 of the messages searched."""
     speakers = everybody(games)
     prose = Counter(one.speaker for one in sent(games) if not one.message.is_typed)
     of = {"prose": prose, "messages": Counter(one.speaker for one in sent(games))}
@@ -286,17 +283,17 @@ def pattern_rows(games: Sequence[AuditedGame]) -> list[Row]:
 
 
 def counted(games: Sequence[AuditedGame], pattern: Pattern) -> Counter[Speaker]:
-    """Return how often a pattern occurs with each speaker at one of its seats."""
+    """Return the number of occurrences of a pattern for each speaker at one of its seats."""
     found_with = ({game.speakers[seat] for seat in one.seats} for game in games for one in pattern.find(game))
     return Counter(speaker for speakers in found_with for speaker in speakers)
 
 
 OF_OTHERS = "typed, of others"
-"""The kind of statements that a decided slot makes of the other participants."""
+"""The kind of statements that a decided slot makes about the other participants."""
 
 
 def misreport_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
-    """One row a speaker and kind of message, of those that state anything: how much of it is false."""
+    """Yield one row per speaker and kind of message with statements: the share of false ones."""
     stated: defaultdict[tuple[Speaker, str], list[Unit]] = defaultdict(list)
     for one in sent(games):
         own = "typed" if one.message.is_typed else "prose"
@@ -313,17 +310,17 @@ def misreport_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
 
 
 def sent(games: Sequence[AuditedGame]) -> Iterator[Sent]:
-    """Every message of every game."""
+    """Yield every message of every game."""
     return (Sent(game, message) for game in games for message in game.messages)
 
 
 def occurrences(game: AuditedGame) -> Iterator[tuple[Pattern, Occurrence]]:
-    """Everything that any pattern finds in a game."""
+    """Yield every occurrence of any pattern in a game."""
     return ((pattern, one) for pattern in PATTERNS for one in pattern.find(game))
 
 
 def _units(games: Sequence[AuditedGame], label: Disclosure) -> list[Unit]:
-    """Each seat of each game: its messages in prose, and those with the label."""
+    """Return for each seat of each game its messages in prose, and those with the label."""
     return [
         Unit(game.name, game.task, speaker, sum(label in one.labels for one in prose), len(prose))
         for game in games
@@ -347,11 +344,11 @@ def _rate(units: Sequence[Unit]) -> float | None:
 SEMANTIC, COST_NUMBER = (next(one for one in PATTERNS if one.number == number) for number in (10, 5))
 
 Measure = Callable[[AuditedGame, Collection[int]], float | None]
-"""A measure of some seats of a game; None where they say nothing to measure."""
+"""A measure of some seats of a game; None if they have no messages to measure."""
 
 
 def _share_of(telling: Callable[[AuditedGame], set[int | None]]) -> Measure:
-    """The share of messages in prose that tell something, from the numbers of those that do."""
+    """Return a measure of the share of messages in prose whose numbers are in `telling`."""
 
     def share(game: AuditedGame, seats: Collection[int]) -> float | None:
         told = telling(game)
@@ -371,11 +368,11 @@ MEASURES: Mapping[str, Measure] = {
     "own-slot disclosure": _share_of(lambda game: {one.sent.seq for one in game.messages if one.labels}),
     "coordination": _coordination,
 }
-"""All are shares: of messages in prose, and of meetings for coordination."""
+"""Shares of messages in prose, and of meetings for coordination."""
 
 
 def variant_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
-    """One row a variant and measure; none where no seat has a variant."""
+    """Yield one row per variant and measure; none if no seat has a variant."""
     by_variant: defaultdict[str, list[AuditedGame]] = defaultdict(list)
     bases: defaultdict[str, list[AuditedGame]] = defaultdict(list)
     for game in games:
@@ -412,10 +409,10 @@ FILE = Path(__file__).with_name("sample.json")
 
 
 class SampleMessage(Strict):
-    """One labelled message."""
+    """A labelled message."""
 
     about: Disclosure | Literal["harder"]
-    """The label that it has, or comes near to."""
+    """The label that it has, or almost has."""
 
     assistant: Literal["crisp", "courteous", "listing", "casual", "formal"]
     labels: tuple[Disclosure, ...]
@@ -424,13 +421,13 @@ class SampleMessage(Strict):
 
 
 class MessageSample(Strict):
-    """The file."""
+    """The file of labelled messages."""
 
     messages: tuple[SampleMessage, ...]
 
 
 class LabelAccuracy(NamedTuple):
-    """How one label was told in one half: counts of messages."""
+    """Accuracy of one label in one half: counts of messages."""
 
     label: Disclosure
     late: bool
@@ -440,33 +437,33 @@ class LabelAccuracy(NamedTuple):
 
     @property
     def precision(self) -> float | None:
-        """The share of messages labelled that have the label; None where none was."""
+        """The share of messages given the label that have it; None if there are none."""
         return _share(self.right, self.false_alarms)
 
     @property
     def recall(self) -> float | None:
-        """The share of messages with the label that were labelled; None where there are none."""
+        """The share of messages with the label that were given it; None if there are none."""
         return _share(self.right, self.missed)
 
     @property
     def precision_interval(self) -> Interval | None:
-        """Wilson's, 95 %."""
+        """Wilson's 95 % interval."""
         return wilson(self.right, self.right + self.false_alarms)
 
     @property
     def recall_interval(self) -> Interval | None:
-        """Wilson's, 95 %."""
+        """Wilson's 95 % interval."""
         return wilson(self.right, self.right + self.missed)
 
 
 @cache
 def sample() -> tuple[SampleMessage, ...]:
-    """The labelled messages as committed."""
+    """Return the committed labelled messages."""
     return MessageSample.model_validate_json(FILE.read_bytes()).messages
 
 
 def accuracies() -> list[LabelAccuracy]:
-    """Each label on each half, early before late."""
+    """Return each label on each half, early before late."""
     heard = [(one, labels_of(one.text, 16)) for one in sample()]
     return [
         _counted(label, late, [(label in one.labels, label in labels) for one, labels in heard if one.late is late])
@@ -476,7 +473,7 @@ def accuracies() -> list[LabelAccuracy]:
 
 
 def _counted(label: Disclosure, late: bool, pairs: list[tuple[bool, bool]]) -> LabelAccuracy:
-    """From pairs: whether a message has the label, whether it was given."""
+    """Return the accuracy from pairs: True if a message has the label, True if it was given."""
     return LabelAccuracy(label, late, pairs.count((True, True)), pairs.count((False, True)), pairs.count((True, False)))
 
 
@@ -530,7 +527,7 @@ _INTERVALS = (
 
 
 def tables(read: ReadGames) -> list[Table]:
-    """Every table that has something to say."""
+    """Return every table that is not empty."""
     games = read.games
     made = [
         _sample(),
@@ -572,7 +569,7 @@ def _sample() -> Table:
 
 
 def _spoken(games: Sequence[AuditedGame]) -> tuple[Row, ...]:
-    """Rows of those who said anything in prose."""
+    """Return the rows of speakers with messages in prose."""
     return tuple(row for row in label_rows(games) if row["prose"])
 
 
@@ -591,7 +588,7 @@ MESSAGE_FIELDS = (
 
 
 def write_files(games: Sequence[AuditedGame], folder: Path) -> list[Path]:
-    """Write messages.csv, labels.csv, patterns.csv and misreports.csv; raises UsageError where the folder cannot be written."""
+    """Write messages.csv, labels.csv, patterns.csv and misreports.csv. Raises UsageError if the folder cannot be written."""
     contents = {
         "messages": (MESSAGE_FIELDS, list(_message_rows(games))),
         "labels": _with_fields(label_rows(games)),
@@ -602,7 +599,7 @@ def write_files(games: Sequence[AuditedGame], folder: Path) -> list[Path]:
 
 
 def write_tables(contents: Mapping[str, tuple[Sequence[str], Sequence[Row]]], folder: Path) -> list[Path]:
-    """Write tables, by name with their fields, each as NAME.csv; raises UsageError where the folder cannot be written."""
+    """Write each table as NAME.csv, with its fields. Raises UsageError if the folder cannot be written."""
     paths = {folder / f"{name}.csv": csv_text(*table) for name, table in contents.items()}
     with writing(folder):
         make_folder(folder)
@@ -636,7 +633,7 @@ def _message_row(game: AuditedGame, one: AuditedMessage, patterns: Sequence[str]
 
 
 def _with_fields(rows: Sequence[Row]) -> tuple[tuple[str, ...], Sequence[Row]]:
-    """Rows that all have the same keys; an interval becomes two columns."""
+    """Return the fields and rows of a table whose rows have the same keys; an interval becomes two columns."""
     split = [_split(row) for row in rows]
     return tuple(split[0]) if split else (), split
 
@@ -653,7 +650,7 @@ def _split(row: Row) -> Row:
 
 
 def csv_text(fields: Sequence[str], rows: Iterable[Row]) -> str:
-    """Rows under these fields; lines end in a line feed alone, what is None is empty."""
+    """Return rows under these fields as CSV; lines end in a line feed only, None is empty."""
     text = io.StringIO()
     writer = csv.DictWriter(text, fields, lineterminator="\n")
     writer.writeheader()

@@ -1,1 +1,1 @@
-"""Calendar tasks by machine: read `generator`, `suite`, `folders`, in this order; `calbench` imports others'."""
+"""Creation of calendar tasks: read `generator`, `suite`, `folders`, in this order; `calbench` imports published ones."""

@@ -1,23 +1,22 @@
-"""Import of tasks in the published CalBench format, and a check of what they claim.
+"""Import of tasks in the published CalBench format, and a check of their claims.
 
-Reads tasks in the published CalBench file format, one JSON object a line, into scenarios (specification 2).
+Tasks of the published file format, one JSON object per line, become scenarios (specification 2).
 
-1. Agents are shown the costs of the file. Where the file lists its cost levels, or they are 1, 10, 100 or 1, 100, 1000, they
-   are scored 1, 2, 3, ...; any other cost is scored as it is shown.
+1. Agents are shown the costs of the file. If the file lists its cost levels, or they are 1, 10, 100 or 1, 100, 1000, they are
+   scored 1, 2, 3, ...; any other cost is scored as it is shown.
 2. The format has no labels, so they are drawn from our bank; the draw depends on the task's id. Meetings without an order of
-   speakers get one drawn in this way too, with first speakers balanced; `origin` says whether any were drawn.
-3. The optimum, greedy result and counts that the file states are not relied on: our own certificate is computed, and what they
-   claim is held against it (`checked`). Calendars and lists that contradict each other are an error that names file, line and
-   rule.
+   speakers get a drawn one too, with first speakers balanced; `origin` records if any were drawn.
+3. The optimum, greedy result and counts in the file are not trusted: our own certificate is computed, and the claims are
+   compared with it (`checked`). Contradictory calendars and lists are an error that names file, line and rule.
 
-What published tasks claim of themselves, held against our own certificates, and counted for who imports them.
+Claims of published tasks are compared with our own certificates, and the deviations are counted for the importer.
 
 1. The optimum is compared on the shown scale, F as a count of injective assignments, evictions as the cells with an item that
    the line's own schedule takes. (The released code counts some of them twice: it moves an item out of the way and into the
    slot of a later meeting.)
-2. A task without a schedule of all meetings claims too much by being one. Who imports is told its file and line.
-3. Some tasks have no schedule that is optimal on both scales: agents are asked to save what they are shown, and are scored on
-   the other scale.
+2. A task without a schedule of all meetings is reported with its file and line.
+3. Some tasks have no schedule that is optimal on both scales: agents minimize the shown costs, and are scored on the other
+   scale.
 """
 
 from __future__ import annotations
@@ -46,13 +45,13 @@ from worlds.core.models import Lenient
 
 SOURCE = "calbench"
 LEVELS_SHOWN = ((1, 10, 100), (1, 100, 1000))
-"""Costs that mean low, medium and high: as the paper shows them, and as its released files hold them."""
+"""Costs that mean low, medium and high: as the paper shows them, and as its released files have them."""
 
 _DIGEST = 6
 
 
 class _Read(Lenient):
-    """Keys that are not named here are ignored; values are not converted to another type."""
+    """Model that ignores unknown keys and does not coerce values."""
 
     model_config = ConfigDict(strict=True)
 
@@ -112,16 +111,16 @@ class _Row(_Read):
 
 @dataclass(frozen=True)
 class Claims:
-    """What a line says of its own solution; None for what it does not say."""
+    """Claims of a line about its own solution; None for those it does not make."""
 
     optimum: int | None
-    """The least cost, as shown."""
+    """The lowest cost, as shown."""
 
     count: int | None
-    """How many injective assignments are schedules: F."""
+    """The number of injective assignments that are schedules: F."""
 
     evictions: int | None
-    """How many cells with an item the published schedule takes."""
+    """The number of cells with an item that the published schedule takes."""
 
     schedule: dict[int, int] | None
     """The published schedule, meeting -> slot."""
@@ -129,7 +128,7 @@ class Claims:
 
 @dataclass(frozen=True)
 class CalBenchTask:
-    """One line as a task."""
+    """A line as a task."""
 
     name: str
     """The name of its folder; the published id is in the scenario's origin."""
@@ -138,15 +137,15 @@ class CalBenchTask:
     scenario: Scenario
     difficulty: Level
     drawn: bool
-    """Whether any meeting's order of speakers is ours."""
+    """True if we drew the order of speakers of a meeting."""
 
     claims: Claims
     line: int = 1
-    """Where it stands in its file."""
+    """Line number in its file."""
 
 
 def read_tasks(path: Path) -> Iterator[CalBenchTask]:
-    """The tasks of a file in its order; raises UsageError naming file, line and rule."""
+    """Yield the tasks of a file in its order. Raises UsageError naming file, line and rule."""
     try:
         lines = read_given(path, RECORD_BYTES).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -167,7 +166,7 @@ def read_tasks(path: Path) -> Iterator[CalBenchTask]:
 
 
 def imported(line: str) -> CalBenchTask:
-    """One line of a file; raises ValueError, of which ValidationError is one, for what breaks the format."""
+    """Return one line of a file as a task. Raises ValueError (or its subclass ValidationError) if it breaks the format."""
     row = _Row.model_validate_json(line)
     _check(row)
     chance = Chance(PUBLISHED_KEY, f"{SOURCE}/{row.task_id}", row.seed)
@@ -195,7 +194,7 @@ def imported(line: str) -> CalBenchTask:
 
 
 def folder_name(task_id: str) -> str:
-    """A task's id as a folder's name; b037_easy_5a_3p_d0p6_c1_1_blocked2 is too long, so it is cut and ends in a digest."""
+    """Return a task's id as a folder's name; long ones such as b037_easy_5a_3p_d0p6_c1_1_blocked2 are cut and get a digest."""
     slug = re.sub(r"[^a-z0-9]+", "-", task_id.lower()).strip("-")
     slug = slug if slug[:1].isalpha() else f"t-{slug}".rstrip("-")
     if len(slug) <= LONGEST_NAME:
@@ -226,7 +225,7 @@ def _errands(cells: list[_Cell | None]) -> Iterator[Errand]:
 
 
 def _scale(row: _Row) -> dict[int, int]:
-    """Shown cost -> scored cost; empty where all are scored as shown. A cost that only meetings have always is."""
+    """Return the scored cost of each shown cost; empty if all are scored as shown, like costs that only meetings have."""
     costs = {cell.cost for cells in row.calendars for cell in cells if cell is not None and cell.errand_id is not None}
     values = sorted(set(row.params.errand_cost_values or ())) or sorted(costs)
     if not row.params.errand_cost_values and tuple(values) not in LEVELS_SHOWN:
@@ -239,7 +238,7 @@ def _scale(row: _Row) -> dict[int, int]:
 
 
 def _check(row: _Row) -> None:
-    """Raise ValueError for whatever can be seen to be wrong before a scenario is built."""
+    """Raise ValueError for errors that can be detected before a scenario is built."""
     slots, agents = len(row.calendars[0]), len(row.calendars)
     if row.version != 1:
         raise ValueError(f"version {row.version} is not known, only 1")
@@ -259,7 +258,7 @@ def _check(row: _Row) -> None:
 
 
 def _check_standing(row: _Row, scenario: Scenario) -> None:
-    """Raise ValueError where cells and prior_meetings differ, or the witness names a meeting or a slot that does not exist."""
+    """Raise ValueError if cells and prior_meetings differ, or the witness names an unknown meeting or slot."""
     costs = {one.id: one.cost for one in row.prior_meetings}
     for agent, cells in enumerate(row.calendars):
         for slot, (given, cell) in enumerate(zip(cells, scenario.calendars[agent], strict=True)):
@@ -275,7 +274,7 @@ def _check_standing(row: _Row, scenario: Scenario) -> None:
 
 
 def _first(error: ValueError) -> str:
-    """The first problem, in one clause."""
+    """Return the first error, in one clause."""
     if isinstance(error, ValidationError):
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -284,29 +283,29 @@ def _first(error: ValueError) -> str:
 
 
 Held = Callable[["Checked"], tuple[int | None, int | None]]
-"""What a task claims, and what is true; None for what is not said or not known."""
+"""Function that returns a claim and the true value; None for an unknown one."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A published task beside our certificate of it."""
+    """A published task with our certificate."""
 
     task: CalBenchTask
     certificate: Certificate
 
     @property
     def feasible(self) -> bool:
-        """Whether there is a schedule of all meetings."""
+        """True if there is a schedule of all meetings."""
         return self.certificate.optimum is not None
 
     @property
     def wrong(self) -> list[str]:
-        """Which of its claims do not hold, by name."""
+        """Names of its claims that do not hold."""
         return [name for name, held in CLAIMS.items() if _differs(held(self))]
 
 
 def _taken(checked: Checked) -> int | None:
-    """Return how many cells with an item the published schedule takes."""
+    """Return the number of cells with an item that the published schedule takes."""
     scenario, slots = checked.task.scenario, checked.task.claims.schedule or {}
     if not all(0 <= slots.get(meeting.id, -1) <= scenario.slots - meeting.duration for meeting in scenario.meetings):
         return None
@@ -326,12 +325,12 @@ CLAIMS: dict[str, Held] = {
 
 
 def checked(tasks: Sequence[CalBenchTask]) -> list[Checked]:
-    """Each task with its certificate."""
+    """Return each task with its certificate."""
     return [Checked(task, certify(task.scenario)) for task in tasks]
 
 
 def refuse_infeasible(rows: Sequence[Checked], file: Path) -> None:
-    """Raise UsageError, naming the line and the task, where no schedule of all meetings exists."""
+    """Raise UsageError, naming the line and the task, if no schedule of all meetings exists."""
     without = [row.task for row in rows if not row.feasible]
     if without:
         first, more = without[0], len(without) - 1
@@ -343,7 +342,7 @@ def refuse_infeasible(rows: Sequence[Checked], file: Path) -> None:
 
 
 def summary(rows: Sequence[Checked]) -> Iterator[str]:
-    """Yield what these tasks do not say of themselves, a line each."""
+    """Yield findings about these tasks, one line each."""
     without = sum(not row.feasible for row in rows)
     if without:
         yield f"{without} of {len(rows)} without a schedule of all meetings: marked uncertified, no regret, no normalised cost"

@@ -1,8 +1,9 @@
-"""What follows from a scenario alone: the certificate that verdicts read, and the plan that the oracle plays.
+"""Files derived from a scenario: the certificate that verdicts read, and the plan that the oracle plays.
 
-tests/oracle.json    the certificate, one line a key, and in `by_subset` one line a subset of the meetings
-solution/plan.json   {"rounds": [...]}, one line a round: the slot of its meeting, the seats that write it there, and what each
-                     seat moves, as [item, from, to, why]; seats outside the meeting move before it, the others with it
+tests/oracle.json    the certificate, one line per key, and in `by_subset` one line per subset of the meetings
+solution/plan.json   {"rounds": [...]}, one line per round: the slot of its meeting, the seats that schedule it there, and the
+                     moves of each seat, as [item, from, to, why]; seats outside the meeting move before it, the others with it
+
 `harness sync` writes both, and `drift` compares.
 """
 
@@ -20,22 +21,22 @@ from worlds.core.loading import SCENARIO
 
 CERTIFICATE, PLAN = "tests/oracle.json", "solution/plan.json"
 _OPENED = {"by_subset", "rounds"}
-"""Keys whose entries stand on lines of their own."""
+"""Keys whose entries are on separate lines."""
 
 
 def derived(folder: Path) -> Mapping[str, bytes]:
-    """The derived files of a task folder by relative path; raises ValueError for a broken scenario, OSError for none."""
+    """Return the derived files of a task folder by relative path. Raises ValueError for a broken scenario, OSError for none."""
     return files(read_scenario(folder / "environment" / "api" / SCENARIO))
 
 
 def files(scenario: Scenario, certificate: Certificate | None = None) -> Mapping[str, bytes]:
-    """The derived files of a scenario; a certificate that is known is not made again."""
+    """Return the derived files of a scenario; a given certificate is not recomputed."""
     known = certificate or certify(scenario)
     return {CERTIFICATE: _text(known.document()), PLAN: _text({"rounds": rounds(scenario, known)})}
 
 
 def rounds(scenario: Scenario, certificate: Certificate) -> list[Any]:
-    """The certificate's best schedule, round by round; none where there is no schedule."""
+    """Return the certificate's best schedule, round by round; empty if there is no schedule."""
     if certificate.assignment is None:
         return []
     placed = certificate.assignment | (certificate.prior_moves or {})
@@ -48,7 +49,7 @@ def rounds(scenario: Scenario, certificate: Certificate) -> list[Any]:
 
 
 def _moves(batch: Round) -> dict[str, list[list[Any]]]:
-    """Return who moves what: each seat's reschedules as [item, from, to, why]."""
+    """Return the moves of each seat: its reschedules as [item, from, to, why]."""
     acts = {
         seat: [one for one in actions if one["type"] == "reschedule"]
         for phase in batch.values()
@@ -63,7 +64,7 @@ def _text(document: Mapping[str, Any]) -> bytes:
 
 
 def _lines(value: Any, depth: int) -> str:
-    """JSON with a line for each entry of the outermost object and of those in `_OPENED`, whatever is in it."""
+    """Return JSON with a line for each entry of the outermost object and of those in `_OPENED`."""
     if not value:
         return json.dumps(value)
     inner, outer = "\n" + " " * (depth + 1), "\n" + " " * depth

@@ -1,6 +1,6 @@
-"""Writes calendar task folders: task.toml and the scenario here, everything else by `sync`.
+"""Writer of calendar task folders: task.toml and the scenario here, everything else by `sync`.
 
-A folder that holds another scenario is left alone, which is an error; with `replace` one of the same suite is written anew.
+A folder with another scenario is not changed, which is an error; with `replace` one of the same suite is overwritten.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ values = {values}
 floor = {floor}
 doc = "ways to talk; the plan moves prior meetings, and asks outsiders by direct messages to move them too"
 """
-"""The plan asks outsiders by direct messages, so `verify` does not ask it to succeed on channels without these; games may be
-played on them all the same."""
+"""The plan sends direct messages to outsiders, so `verify` does not require it to succeed on channels without these; games may
+still be played on them."""
 
 
 UNCERTIFIED = 'certificate = "uncertified" # there is no schedule of all meetings, so nothing can be optimal\n'
-"""What task.toml says of a scenario that nobody can solve."""
+"""Line of task.toml for a scenario without a solution."""
 
 
 def write_task(
     root: Path, name: str, scenario: Scenario, difficulty: str, *, feasible: bool = True, replace: bool = False
 ) -> Path:
-    """Write the folder `root`/`name`, synced; raises UsageError for a bad or taken name, or a full disk.
+    """Write and sync the folder `root`/`name`. Raises UsageError for a bad or taken name, or a full disk.
 
-    `feasible`: whether there is a schedule of all meetings; a task without one is marked.
+    `feasible` is True if there is a schedule of all meetings; a task without one is marked.
     """
     folder = root / checked_name(name)
     if taken := _taken(folder, scenario, replace=replace):
@@ -65,7 +65,7 @@ def write_task(
 
 
 def task_toml(name: str, scenario: Scenario, difficulty: str, *, feasible: bool = True) -> str:
-    """The text of task.toml."""
+    """Return the text of task.toml."""
     setting, comma, shape = scenario.setting.partition(",")
     pattern = f"{setting.capitalize()} costs{comma}{shape}" + ("" if feasible else ", infeasible")
     costs = setting.partition("-")[0]
@@ -82,7 +82,7 @@ def task_toml(name: str, scenario: Scenario, difficulty: str, *, feasible: bool 
 
 
 def _channels() -> str:
-    """The family's option, with what of its values the plan of a task with prior meetings cannot be played on."""
+    """Return the option `channels`, with the values on which the plan of a task with prior meetings cannot be played."""
     option = OPTIONS["channels"]
     values = [str(value) for value in option.values]
     floor = [value for value in values if "dm" not in value.split("+")]
@@ -90,7 +90,7 @@ def _channels() -> str:
 
 
 def _taken(folder: Path, scenario: Scenario, *, replace: bool) -> str:
-    """What stands in the way of writing a folder, if anything."""
+    """Return why a folder cannot be written, or ""."""
     if not folder.exists():
         return ""
     try:

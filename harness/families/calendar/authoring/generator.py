@@ -1,39 +1,40 @@
 """Generator of calendar scenarios: parameters, participants, placing of meetings, labels.
 
-Makes a calendar scenario around a hidden schedule, so that one always exists (specification 3.4; paper, Appendix A.1).
+A scenario is made around a hidden schedule, so that one always exists (specification 3.4; paper, Appendix A.1).
 
 1. Participants, speakers and costs of the meetings come first, then prior meetings, then the witness: each meeting's slot,
-   uniform among those in which none of its participants has another meeting. Prior meetings that are to be in the way come
-   after the witness, which moves them.
+   uniform among those in which none of its participants has another meeting. Prior meetings in the way come after the witness,
+   which moves them.
 2. An agent whose meetings take k cells keeps min(k, errands) cells free outside the witness, so errands can always make room
-   (meetings + errands <= slots). Errands cover the agent's witness cells first, where none is blocked, then others by chance.
-   Spared are the new cells of prior meetings that the witness moves, and all cells of a meeting that takes the place of one:
-   to move a prior meeting costs its own price, and whether that pays depends on the errands in other slots.
+   (meetings + errands <= slots). Errands cover the agent's witness cells first, where none is blocked, then random others.
+   The new cells of prior meetings that the witness moves stay free, and so do all cells of a meeting that takes the place of
+   one: moving a prior meeting costs its own price, and the benefit depends on the errands in other slots.
 3. Errand ids ascend with the slots. If they ascended with the order of filling, as in the published files, the lowest ids of
-   every calendar would show the hidden schedule.
+   every calendar would reveal the hidden schedule.
+
 Every step draws from a stream of its own, named after the suite, the seed and the step.
 
-Places meetings on calendars that hold no errands yet, so that no two meetings of one agent share a cell. Prior meetings can be
-put in the way: each stands where the hidden schedule has a new meeting, on the calendar of one of its participants at least,
-and has another slot in the hidden schedule. No new meeting has all of its participants, so whoever moves it needs somebody from
-outside the round.
+Meetings are placed on calendars without errands, so that no two meetings of one agent share a cell. Prior meetings can be put
+in the way: each is placed where the hidden schedule has a new meeting, on the calendar of at least one of its participants, and
+has another slot in the hidden schedule. No new meeting has all of its participants, so moving it needs an agent from outside
+the round.
 
-Gives every errand and meeting of a scenario a private label, each label once; a meeting has one for everybody. Where a scenario
-has more errands than the bank has labels, errands chosen by chance get them and the others have none: if two items had the same
-label, a leak of it could be blamed on the wrong one.
+Every errand and meeting of a scenario has a private label, each label used once; a meeting has one for all participants. If a
+scenario has more errands than the bank has labels, randomly chosen errands get them and the others have none, because with two
+equal labels a leak could be attributed to the wrong item.
 
-Who takes part in which meeting and who speaks first: everybody equally often, the rest by chance (specification 3.2, 3.3).
+Participants and first speakers are balanced over agents, and otherwise random (specification 3.2, 3.3).
 
-1. Participants: first it is fixed how many meetings each agent takes part in; these numbers are equal, or differ by one. Then
-   the meetings are filled in order. An agent that still needs as many meetings as are left takes part in the next one; the
-   other places are drawn.
-2. Where several meetings have the same participants, they swap members with other meetings, one for one, so that no agent's
-   number of meetings changes. This goes on until no set of participants is repeated, or as few as can be reached.
-3. First speakers: one participant of each meeting, so chosen that no agent is first more than once more often than another, as
-   far as the sets of participants allow it. Who speaks second, third, ... is drawn, and does not depend on an agent's number.
+1. Participants: the number of meetings of each agent is fixed first; these numbers are equal, or differ by one. Then the
+   meetings are filled in order. An agent that still needs as many meetings as are left takes part in the next one; the other
+   places are drawn.
+2. Meetings with the same participants swap members with other meetings, one for one, so that no agent's number of meetings
+   changes, until no set of participants is repeated, or no swap helps.
+3. First speakers: one participant of each meeting, chosen so that no agent is first more than once more often than another, as
+   far as the sets of participants allow. Later speakers are drawn, independent of an agent's number.
 
-What a generated calendar scenario may be made of: the paper's parameters by name (Table 3), and the few that it leaves out.
-Everything that can be said without drawing anything is checked here, and every refusal names its rule.
+The parameters are the paper's, by name (Table 3), and a few additional ones. Everything that can be checked without drawing is
+checked here, and every refusal names its rule.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ from worlds.core.chance import PUBLISHED_KEY, Chance, Stream, key_digest
 from worlds.core.models import Strict
 
 SHOWN_BASE = 10
-"""Agents are shown level l as 10^(l-1), and scored l: differences must be noticed (paper, section 3, note 1)."""
+"""Level l is shown to agents as 10^(l-1), and scored as l, so that differences are noticed (paper, section 3, note 1)."""
 
 MAX_LEVEL = 6
 
@@ -63,17 +64,17 @@ HELP = "harness generate calendar --help"
 
 
 class Parameters(Strict):
-    """One scenario; the same parameters under the same suite name give the same scenario."""
+    """Parameters of one scenario; the same ones under the same suite name give the same scenario."""
 
     seed: int = Field(default=0, ge=0)
     num_agents: int = Field(default=5, ge=2, le=100)
     num_slots: int = Field(default=16, ge=1, le=1000)
     num_meetings: int = Field(default=5, ge=1, le=100)
     participants: int = Field(default=3, ge=2)
-    """Of each meeting, in rotation."""
+    """Number per meeting, in rotation."""
 
     participant_lists: tuple[tuple[int, ...], ...] = ()
-    """One for each meeting, instead of the rotation."""
+    """Participants of each meeting, instead of the rotation."""
 
     density: FiniteFloat | tuple[FiniteFloat, ...] = 0.8
     """Share of a calendar's slots that hold errands: one for all agents, or one each."""
@@ -82,14 +83,14 @@ class Parameters(Strict):
     """The highest cost level of an errand; 1 is the uniform setting."""
 
     errand_cost_level: int | None = Field(default=None, ge=1, le=MAX_LEVEL)
-    """The highest cost level of an errand, where it is to differ from `pref_level`."""
+    """The highest cost level of an errand, if it differs from `pref_level`."""
 
     meeting_cost_level: int = Field(default=1, ge=1, le=MAX_LEVEL)
     balanced: bool = False
-    """Whether each agent has every cost level equally often, rather than each errand a level of its own by chance."""
+    """True if each agent has every cost level equally often; otherwise each errand's level is random."""
 
     force_witness_errand: bool = True
-    """Whether errands cover the slots of the hidden schedule first, so that it has a cost."""
+    """True if errands cover the slots of the hidden schedule first, so that it has a cost."""
 
     blocked: int | tuple[int, ...] = 0
     """Errands that cannot be moved: for an agent of density 1, fewer for others (`blocked_of`), or a count for each agent."""
@@ -98,10 +99,10 @@ class Parameters(Strict):
     """Slots of a meeting: one number for all, or one for each."""
 
     prior_meetings: int = Field(default=0, ge=0, le=100)
-    """Meetings that stand before the first round."""
+    """Number of meetings scheduled before the first round."""
 
     prior_in_the_way: bool = False
-    """Whether each of them stands where the hidden schedule has a meeting, so that it moves them."""
+    """True if each of them is where the hidden schedule has a meeting, so that it moves them."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Parameters:
@@ -127,12 +128,12 @@ class Parameters(Strict):
 
     @property
     def densities(self) -> tuple[float, ...]:
-        """By agent."""
+        """Densities by agent."""
         return self.density if isinstance(self.density, tuple) else (self.density,) * self.num_agents
 
     @property
     def durations(self) -> tuple[int, ...]:
-        """By meeting."""
+        """Durations by meeting."""
         return self.duration if isinstance(self.duration, tuple) else (self.duration,) * self.num_meetings
 
     @property
@@ -142,20 +143,20 @@ class Parameters(Strict):
 
     @property
     def scale(self) -> dict[int, int]:
-        """Shown cost -> scored cost; empty where there is one level, shown as it is scored."""
+        """Scored cost of each shown cost; empty if there is one level, shown as it is scored."""
         highest = max(self.errand_level, self.meeting_cost_level)
         return {shown(level): level for level in range(1, highest + 1)} if highest > 1 else {}
 
     def errands_of(self, agent: int, taken: int) -> int:
-        """Return how many errands an agent has whose meetings, new and prior, take `taken` cells.
+        """Return the number of errands of an agent whose meetings, new and prior, take `taken` cells.
 
-        floor(slots x density), the paper's rule, and never so many that its meetings would find no room: at 16 slots and three
-        meetings densities 0.6, 0.8 and 1.0 give 9, 12 and 13.
+        It is floor(slots x density), the paper's rule, limited so that its meetings find room: at 16 slots and three meetings
+        densities 0.6, 0.8 and 1.0 give 9, 12 and 13.
         """
         return max(0, min(floor(self.num_slots * _exact(self.densities[agent])), self.num_slots - taken))
 
     def blocked_of(self, agent: int) -> int:
-        """Return how many of them are blocked: n x density^2, at least one where n > 0 (2, 4, 6 for n = 6 at 0.6, 0.8, 1.0)."""
+        """Return the number of blocked errands: n x density^2, at least one if n > 0 (2, 4, 6 for n = 6 at 0.6, 0.8, 1.0)."""
         if isinstance(self.blocked, tuple):
             return self.blocked[agent]
         if self.blocked == 0:
@@ -164,7 +165,7 @@ class Parameters(Strict):
 
     @property
     def blocks(self) -> bool:
-        """Whether anything is blocked."""
+        """True if any errand is blocked."""
         return max(self._blocked) > 0
 
     @property
@@ -172,7 +173,7 @@ class Parameters(Strict):
         return self.blocked if isinstance(self.blocked, tuple) else (self.blocked,)
 
     def _lengths(self) -> None:
-        """Lists have an entry for each agent, or for each meeting."""
+        """Raise ValueError for a list without an entry for each agent, or for each meeting."""
         listed = {
             "density": (self.density, self.num_agents, "agents"),
             "blocked": (self.blocked, self.num_agents, "agents"),
@@ -185,12 +186,12 @@ class Parameters(Strict):
 
 
 def shown(level: int) -> int:
-    """Return what agents see of a cost level."""
+    """Return the cost shown to agents for a cost level."""
     return int(SHOWN_BASE ** (level - 1))
 
 
 def parameters(**values: Any) -> Parameters:
-    """Checked parameters; raises UsageError naming the rule that does not hold."""
+    """Return checked parameters. Raises UsageError naming the rule that does not hold."""
     try:
         return Parameters.model_validate(values)
     except ValidationError as error:
@@ -201,18 +202,18 @@ def parameters(**values: Any) -> Parameters:
 
 
 def _exact(density: float) -> Fraction:
-    """The number as it is written: 0.29 of 100 slots are 29, not 28."""
+    """Return the number exactly as written: 0.29 of 100 slots are 29, not 28."""
     return Fraction(str(density))
 
 
 Sets = list[tuple[int, ...]]
 
 ROTATION_TRIES = 20
-"""How many times the participants may be drawn anew where a set of them is repeated."""
+"""Maximum number of redraws of the participants if a set of them is repeated."""
 
 
 def rotation(agents: int, size: int, count: int, stream: Stream) -> Sets:
-    """`count` ascending sets of `size` agents, each agent in equally many or one more, as few repeated as could be reached."""
+    """Return `count` ascending sets of `size` agents, balanced over agents, with as few repeated sets as possible."""
     best = _sets(agents, size, count, stream)
     for _ in range(ROTATION_TRIES):
         _exchange(best, stream)
@@ -225,12 +226,12 @@ def rotation(agents: int, size: int, count: int, stream: Stream) -> Sets:
 
 
 def repeated(sets: Sequence[Sequence[int]]) -> int:
-    """Return how many sets are equal to an earlier one."""
+    """Return the number of sets that are equal to an earlier one."""
     return len(sets) - len({tuple(one) for one in sets})
 
 
 def speakers(sets: Sequence[Sequence[int]], stream: Stream) -> Sets:
-    """For each meeting its participants in the order in which they speak."""
+    """Return the participants of each meeting in the order in which they speak."""
     first = _first_speakers(sets, stream)
     orders: Sets = []
     for opener, chosen in zip(first, sets, strict=True):
@@ -256,7 +257,7 @@ def _sets(agents: int, size: int, count: int, stream: Stream) -> Sets:
 
 
 def _exchange(sets: Sets, stream: Stream) -> None:
-    """Change `sets` in place: a repeated set swaps a member with another set wherever that makes two new sets."""
+    """Change `sets` in place: a repeated set swaps a member with another set if that makes two new sets."""
     for place, one in enumerate(sets):
         counts = Counter(sets)
         if counts[one] == 1:
@@ -280,7 +281,7 @@ def _swapped(one: tuple[int, ...], leaves: int, enters: int) -> tuple[int, ...]:
 
 
 def _first_speakers(sets: Sequence[Sequence[int]], stream: Stream) -> list[int]:
-    """Kuhn's matching, with a limit on how often one agent is first that is raised until every meeting has a first speaker."""
+    """Return first speakers by Kuhn's matching, with a limit per agent that is raised until every meeting has one."""
     openers: dict[int, int] = {}
     order = list(range(len(sets)))
     stream.shuffle(order)
@@ -306,7 +307,7 @@ Labelled = TypeVar("Labelled", Errand, Meeting)
 
 
 def labelled(scenario: Scenario, chance: Chance) -> Scenario:
-    """A scenario with labels and their ids added, drawn from our own bank."""
+    """Return a scenario with labels and their ids added, drawn from our own bank."""
     every = [errand for mine in scenario.errands for errand in mine]
     named = iter(_dealt(every, errands(), chance("labels of errands")))
     every_meeting = [*scenario.meetings, *scenario.prior]
@@ -321,7 +322,7 @@ def labelled(scenario: Scenario, chance: Chance) -> Scenario:
 
 
 def _dealt(items: list[Labelled], bank: Bank, stream: Stream) -> list[Labelled]:
-    """The items in their order, each with a label of its own as far as there are labels."""
+    """Return the items in their order, each with a label of its own as long as there are labels."""
     count = min(len(items), len(bank.items))
     entries = draw(stream, bank, count)
     places = range(count) if count == len(items) else sorted(stream.sample(range(len(items)), count))
@@ -335,15 +336,15 @@ def _dealt(items: list[Labelled], bank: Bank, stream: Stream) -> list[Labelled]:
 
 
 TRIES = 200
-"""Fresh starts when meetings do not find a slot for themselves."""
+"""Maximum number of restarts if a meeting finds no slot."""
 
 Cells = list[set[int]]
-"""By agent: the cells that meetings take."""
+"""The cells taken by meetings, by agent."""
 
 
 @dataclass(frozen=True)
 class InTheWay:
-    """Where a prior meeting stands, and where the hidden schedule moves it."""
+    """Slot of a prior meeting, and its slot in the hidden schedule."""
 
     participants: tuple[int, ...]
     stands: int
@@ -351,7 +352,7 @@ class InTheWay:
 
 
 def take_slot(slots: int, who: Sequence[int], duration: int, taken: Cells, stream: Stream) -> int | None:
-    """Take a slot for a meeting, uniform among those where its participants have no other; None where there is none."""
+    """Take a slot for a meeting, uniform among those where its participants have no other; return None if there is none."""
     busy = set().union(*(taken[agent] for agent in who))
     starts = [start for start in range(slots - duration + 1) if busy.isdisjoint(range(start, start + duration))]
     if not starts:
@@ -365,16 +366,16 @@ def take_slot(slots: int, who: Sequence[int], duration: int, taken: Cells, strea
 def in_the_way(
     count: int, size: int, slots: int, meetings: Sequence[Meeting], witness: Mapping[int, int], taken: Cells, stream: Stream
 ) -> list[InTheWay] | None:
-    """Prior meetings, each in the way of another new meeting; None where one finds no participants or no new slot.
+    """Return prior meetings, each in the way of another new meeting; None if one finds no participants or no new slot.
 
     Args:
-        count: prior meetings, at most as many as there are new ones.
+        count: the number of prior meetings, at most that of new ones.
         size: participants of each.
-        slots: of a calendar.
-        meetings: the new ones.
+        slots: slots of a calendar.
+        meetings: the new meetings.
         witness: their slots in the hidden schedule.
         taken: the cells that these slots take; the new slots of the prior meetings are added.
-        stream: what is drawn from.
+        stream: the random stream.
     """
     standing: Cells = [set() for _ in taken]
     made: list[InTheWay] = []
@@ -404,7 +405,7 @@ def _at(cells: Cells, slot: int) -> list[int]:
 def _participants(
     size: int, meeting: Meeting, meetings: Sequence[Meeting], busy: set[int], agents: int, stream: Stream
 ) -> tuple[int, ...] | None:
-    """Agents that are not busy, one of the meeting at least, and not all in any one meeting; None where none are drawn."""
+    """Return free agents, at least one of the meeting and not all in any one meeting; None if none are found."""
     inside = [agent for agent in meeting.participants if agent not in busy]
     able = [agent for agent in range(agents) if agent not in busy]
     if not inside or len(able) < size:
@@ -418,31 +419,31 @@ def _participants(
 
 
 GENERATOR = "parley/1"
-"""To be changed whenever a seed gives another scenario than before."""
+"""Version; has to change whenever a seed gives another scenario than before."""
 
 Placed = tuple[tuple[PriorMeeting, ...], dict[int, int]]
-"""Prior meetings where they stand, and the witness."""
+"""Prior meetings in their slots, and the witness."""
 
 
 @dataclass(frozen=True)
 class Edition:
-    """Which streams are drawn from: a suite's name, and the published key or a private one for a held-out edition."""
+    """The source of random streams: a suite's name, and the published key or a private one for a held-out edition."""
 
     suite: str
     key: str = PUBLISHED_KEY
 
     def chance(self, seed: int) -> Chance:
-        """The streams of one scenario."""
+        """Return the streams of one scenario."""
         return Chance(self.key, f"calendar/{self.suite}", seed)
 
 
 def generate(chosen: Parameters, edition: Edition) -> Scenario:
-    """One scenario, labels included; raises UsageError where the parameters leave no room for it."""
+    """Return one scenario with labels. Raises UsageError if the parameters leave no room for it."""
     return labelled(draft(chosen, edition), edition.chance(chosen.seed))
 
 
 def draft(chosen: Parameters, edition: Edition) -> Scenario:
-    """One scenario without labels, which is all that its difficulty depends on."""
+    """Return one scenario without labels, which is sufficient to compute its difficulty."""
     chance = edition.chance(chosen.seed)
     meetings = _meetings(chosen, chance)
     prior, witness = _placed(chosen, meetings, chance)
@@ -463,7 +464,7 @@ def draft(chosen: Parameters, edition: Edition) -> Scenario:
 
 
 def _origin(chosen: Parameters, edition: Edition, meetings: Sequence[Meeting]) -> dict[str, Any]:
-    """Return what it takes to make the scenario again, and how many sets of participants had to be repeated."""
+    """Return the data to make the scenario again, and the number of repeated sets of participants."""
     origin: dict[str, Any] = {"generator": GENERATOR, "suite": edition.suite}
     if edition.key != PUBLISHED_KEY:
         origin["key"] = key_digest(edition.key)
@@ -488,7 +489,7 @@ def _meetings(chosen: Parameters, chance: Chance) -> tuple[Meeting, ...]:
 
 
 def _placed(chosen: Parameters, meetings: Sequence[Meeting], chance: Chance) -> Placed:
-    """Prior meetings with their slots, and the witness."""
+    """Return prior meetings with their slots, and the witness."""
     place = _placed_in_the_way if chosen.prior_in_the_way else _placed_by_chance
     for _ in range(TRIES):
         made = place(chosen, meetings, chance)
@@ -502,7 +503,7 @@ def _placed(chosen: Parameters, meetings: Sequence[Meeting], chance: Chance) -> 
 
 
 def _placed_by_chance(chosen: Parameters, meetings: Sequence[Meeting], chance: Chance) -> Placed | None:
-    """The witness goes around the prior meetings; None where a meeting finds no slot."""
+    """Return prior meetings and a witness around them; None if a meeting finds no slot."""
     taken: Cells = [set() for _ in range(chosen.num_agents)]
     prior = _prior(chosen, taken, chance("prior meetings"))
     witness = _witness(chosen, meetings, taken, chance)
@@ -510,7 +511,7 @@ def _placed_by_chance(chosen: Parameters, meetings: Sequence[Meeting], chance: C
 
 
 def _placed_in_the_way(chosen: Parameters, meetings: Sequence[Meeting], chance: Chance) -> Placed | None:
-    """The witness moves every prior meeting; None where a meeting finds no slot."""
+    """Return prior meetings and a witness that moves each of them; None if a meeting finds no slot."""
     taken: Cells = [set() for _ in range(chosen.num_agents)]
     witness = _witness(chosen, meetings, taken, chance)
     if witness is None:
@@ -528,13 +529,13 @@ def _placed_in_the_way(chosen: Parameters, meetings: Sequence[Meeting], chance: 
 
 
 def _witness(chosen: Parameters, meetings: Sequence[Meeting], taken: Cells, chance: Chance) -> dict[int, int] | None:
-    """A slot for each meeting; None where one finds none."""
+    """Return a slot for each meeting; None if one finds none."""
     slots = [take_slot(chosen.num_slots, one.participants, one.duration, taken, chance("witness")) for one in meetings]
     return None if None in slots else {one.id: slot for one, slot in zip(meetings, slots, strict=True) if slot is not None}
 
 
 def _prior(chosen: Parameters, taken: Cells, stream: Stream) -> tuple[PriorMeeting, ...] | None:
-    """Prior meetings of one slot, participants and slots by chance; None where one finds no slot."""
+    """Return prior meetings of one slot, with random participants and slots; None if one finds no slot."""
     made: list[PriorMeeting] = []
     for number in range(chosen.num_meetings + 1, chosen.num_meetings + chosen.prior_meetings + 1):
         who = tuple(sorted(stream.sample(range(chosen.num_agents), chosen.participants)))
@@ -547,7 +548,7 @@ def _prior(chosen: Parameters, taken: Cells, stream: Stream) -> tuple[PriorMeeti
 
 
 def _cells(chosen: Parameters, meetings: Sequence[Meeting], slots: Mapping[int, int]) -> Cells:
-    """The cells that these meetings take of each agent's calendar."""
+    """Return the cells that these meetings take in each agent's calendar."""
     cells: Cells = [set() for _ in range(chosen.num_agents)]
     for meeting in meetings:
         for agent in meeting.participants:
@@ -558,7 +559,7 @@ def _cells(chosen: Parameters, meetings: Sequence[Meeting], slots: Mapping[int, 
 def _spared(
     chosen: Parameters, meetings: Sequence[Meeting], prior: Sequence[PriorMeeting], witness: Mapping[int, int]
 ) -> Cells:
-    """By agent: the new cells of prior meetings that the witness moves, and those of the meetings that take their old ones."""
+    """Return by agent the new cells of prior meetings that the witness moves, and those of the meetings in their place."""
     moved = [one for one in prior if one.id in witness]
     left = {one.slot for one in moved}
     taking = [one for one in meetings if not left.isdisjoint(range(witness[one.id], witness[one.id] + one.duration))]
@@ -572,7 +573,7 @@ def _spared(
 def _errands(
     chosen: Parameters, agent: int, witness: set[int], standing: set[int], spared: set[int], chance: Chance
 ) -> tuple[Errand, ...]:
-    """One agent's errands, in order of slots."""
+    """Return one agent's errands, in order of slots."""
     count = chosen.errands_of(agent, max(len(witness), len(spared)) + len(standing))
     free = max(0, min(len(witness), count) - len(spared))
     slots = _filled(chosen, agent, count, free, witness - standing - spared, witness | standing | spared, chance)
@@ -589,7 +590,7 @@ def _errands(
 def _filled(
     chosen: Parameters, agent: int, count: int, free: int, first: set[int], taken: set[int], chance: Chance
 ) -> list[int]:
-    """Which cells hold errands, ascending: those to be covered `first`, then others that are not taken, `free` of them left."""
+    """Return the cells that hold errands, ascending: those in `first`, then others not taken, leaving `free` of them."""
     others = [slot for slot in range(chosen.num_slots) if slot not in taken]
     kept = set(chance(f"free cells {agent}").sample(others, free))
     fillable = [slot for slot in others if slot not in kept]
@@ -601,7 +602,7 @@ def _filled(
 
 
 def _blocked(chosen: Parameters, agent: int, slots: Sequence[int], chance: Chance) -> set[int]:
-    """Return which errands off the witness cannot be moved; raises UsageError where there are too few of them."""
+    """Return the slots of errands off the witness that cannot be moved. Raises UsageError if there are too few of them."""
     count = chosen.blocked_of(agent)
     if count > len(slots):
         raise UsageError(
@@ -613,12 +614,12 @@ def _blocked(chosen: Parameters, agent: int, slots: Sequence[int], chance: Chanc
 
 
 def drawn(count: int, level: int, stream: Stream) -> list[int]:
-    """`count` shown costs, the level of each uniform in 1..`level` (paper, Appendix A.1 step 4)."""
+    """Return `count` shown costs, the level of each uniform in 1..`level` (paper, Appendix A.1 step 4)."""
     return [shown(stream.between(1, level)) for _ in range(count)]
 
 
 def balanced(count: int, level: int, stream: Stream) -> list[int]:
-    """`count` shown costs in random order, each level as often as the next or once more, beginning with the lowest."""
+    """Return `count` shown costs in random order, with levels equally often or once more, beginning with the lowest."""
     costs = [shown(place % level + 1) for place in range(count)]
     stream.shuffle(costs)
     return costs

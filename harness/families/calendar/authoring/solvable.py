@@ -1,7 +1,7 @@
-"""Whether anybody can schedule all meetings of a calendar task: its certificate knows.
+"""Check of a task's certificate for the existence of a schedule of all meetings.
 
-`harness import calbench --allow-infeasible` brings tasks of which the answer is no. Games of them are played and measured, but
-no client can succeed in one, so `harness verify` plays only whom nothing is asked of.
+`harness import calbench --allow-infeasible` imports tasks without one. Their games are played and measured, but no client can
+succeed, so `harness verify` plays only clients without a required outcome.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from worlds.calendar.rules.certificate import read_certificate
 
 
 def unsolvable(task: Task) -> str | None:
-    """Why no client can succeed, None where one can, or where the folder has no certificate that can be read."""
+    """Return why no client can succeed; None if one can, or if the folder has no readable certificate."""
     try:
         certificate = read_certificate(json.loads((task.path / CERTIFICATE).read_bytes()))
     except (OSError, ValueError):

@@ -1,33 +1,33 @@
 """Suites of generated calendar tasks, and the measure of difficulty that selects them.
 
-Suites: which candidates become tasks. A candidate is drawn, counted, certified, and kept or refused for a reason.
+Suites select tasks from candidates. A candidate is drawn, counted, certified, and accepted or refused for a reason.
 
 1. `canonical` is the suite of 90 (paper, section 4.1): uniform-01..45 and varied-01..45, 15 easy, medium and hard each, in
    this order. In each fifteen every seat has each density five times, and every task has as many seats at 0.6 as at 1.0, and
-   so 20 blocked errands: tasks differ in difficulty by how their calendars overlap, and not by how full they are.
-2. `custom` makes tasks of any other shape, with the same thresholds. `prior` is a second suite, beside the canonical one.
-3. A candidate is refused if it has no schedule, if all its schedules cost the same, or if no schedule is best on both scales:
-   agents are asked to minimise the costs that they are shown, and are scored on the other scale.
+   so 20 blocked errands: tasks differ in difficulty by the overlap of their calendars, not by their fill.
+2. `custom` makes tasks of any other shape, with the same thresholds. `prior` is a second suite beside the canonical one.
+3. A candidate is refused if it has no schedule, if all its schedules cost the same, or if no schedule is best on both scales,
+   because agents minimize the costs that they are shown, and are scored on the other scale.
 
-The suite `prior`: 30 tasks in which every optimum moves a meeting that stood before, with the help of somebody outside.
+The suite `prior` has 30 tasks in which every optimum moves a prior meeting with the help of an outside agent. According to the
+paper, with varied costs the best solution may move earlier meetings, and agents should contact their participants (section 3);
+in the canonical suite this is rare.
 
-The paper says of its varied costs that the best solution may move earlier meetings, and that agents should reach out to their
-participants (section 3); in the canonical suite hardly any does.
-1. Each task has prior meetings in the way of new ones, none of them held by any round: whichever round moves one,
-   an agent outside the new meeting has to move its copy in the voluntary phase, and must have been asked to.
-2. A candidate is kept if no game without outsiders comes within MARGIN of the optimum, and none reaches it at shown costs
-   (`oracles.calendar.certificate`). The certificate holds what such games cost at least.
-3. Everything else is as in the canonical suite: five agents, varied costs, the same difficulties, 20 blocked errands a task, at
-   every seat each density equally often.
+1. Each task has prior meetings in the way of new ones, none of them scheduled by a round. To move one, an agent outside the new
+   meeting has to move its copy in the voluntary phase, on request.
+2. A candidate is accepted if no game without outsiders comes within MARGIN of the optimum, and none reaches it at shown costs
+   (`oracles.calendar.certificate`). The certificate has the lowest cost of such games.
+3. Everything else is as in the canonical suite: five agents, varied costs, the same difficulties, 20 blocked errands per task,
+   each density equally often at every seat.
 
-How hard a task is to agree on, on an absolute scale: the share of its slots that a meeting finds open.
+Difficulty is on an absolute scale: the share of slots that are open to a meeting.
 
 1. `total` is the number of ways to give the meetings different slots, F the number of those that are possible (specification
    5.5). s = (F / total)^(1 / meetings) is the share of slots that is open to one meeting on average; without the root a task
    would count as harder merely for having more meetings.
-2. Only blocked errands close slots, so F / total measures how the blocked slots of the calendars overlap. A task without
-   blocked errands has s = 1 whatever else is in it, and this scale says nothing of its difficulty. What costs add is computed
-   separately (`pressure`) and does not change the level.
+2. Only blocked errands close slots, so F / total measures the overlap of the blocked slots of the calendars. A task without
+   blocked errands has s = 1, and this scale says nothing about its difficulty. The effect of costs is computed separately
+   (`pressure`) and does not change the level.
 3. The thresholds are constants and do not depend on other candidates, so `hard` means the same in every suite. They divide
    6,000 canonical candidates (five agents, densities 0.6, 0.8, 1.0 by chance) into 34 % easy, 31 % medium and 35 % hard; the
    quartiles of F / total over these are 4.5e-3, 9.0e-3 and 1.9e-2.
@@ -63,7 +63,7 @@ BY_HAND = "harness generate calendar with --blocked N, or with --label LEVEL to 
 
 @dataclass(frozen=True)
 class Openness:
-    """How much of a task's slots is open."""
+    """Counts that determine the share of open slots."""
 
     feasible: int
     total: int
@@ -76,23 +76,23 @@ class Openness:
 
     @property
     def share(self) -> float:
-        """The value of s, to be shown; the level is computed without rounding."""
+        """The value of s, for display; the level is computed without rounding."""
         return float(self.d ** (1 / self.meetings))
 
     @property
     def level(self) -> Level:
-        """By the thresholds."""
+        """Difficulty level by the thresholds."""
         if self._reaches(EASY_FROM):
             return "easy"
         return "medium" if self._reaches(HARD_BELOW) else "hard"
 
     def _reaches(self, share: Fraction) -> bool:
-        """Return whether s >= share, computed in whole numbers, so that it is the same on every machine."""
+        """Return True if s >= share, computed with integers so that it is the same on every machine."""
         return self.feasible * int(share.denominator**self.meetings) >= self.total * int(share.numerator**self.meetings)
 
 
 def openness(scenario: Scenario) -> Openness:
-    """Count; raises UsageError for a task that is too large to be counted."""
+    """Count the schedules. Raises UsageError for a task that is too large."""
     problem = tables(scenario)
     counted = counting.feasible(problem)
     if counted is None:
@@ -101,10 +101,10 @@ def openness(scenario: Scenario) -> Openness:
 
 
 def pressure(scenario: Scenario, certificate: Certificate) -> dict[str, float | None]:
-    """Return what costs add to the difficulty of a task that has a schedule, in scored units.
+    """Return the effect of costs on the difficulty of a task that has a schedule, in scored units.
 
-    `per_seat`: the optimum for each participant of each meeting (the published score of older files, there by slot).
-    `lookahead`: what is lost by taking each meeting's cheapest open slot in turn; None where that gets stuck.
+    `per_seat` is the optimum for each participant of each meeting (the published score of older files, where it is called
+    slot). `lookahead` is the loss by taking each meeting's cheapest open slot in turn; None if that gets stuck.
     """
     seats = sum(len(meeting.participants) for meeting in scenario.meetings)
     optimum, myopic = certificate.optimum, certificate.myopic
@@ -114,7 +114,7 @@ def pressure(scenario: Scenario, certificate: Certificate) -> dict[str, float | 
 
 
 def check_pool(pool: Sequence[Openness]) -> None:
-    """Raise UsageError, saying why, for candidates that cannot be told easy from hard."""
+    """Raise UsageError with the reason if candidates do not differ in difficulty."""
     if all(one.feasible == one.total for one in pool):
         raise UsageError(
             "no errand is blocked, so every schedule is possible and all tasks would be equally easy; "
@@ -132,18 +132,18 @@ DENSITIES = (0.6, 0.8, 1.0)
 PER_LEVEL = 15
 SETTINGS: dict[str, dict[str, Any]] = {"uniform": {}, "varied": {"pref_level": 3, "balanced": True}}
 BLOCKED = 6
-"""At density 1; 2 and 4 at 0.6 and 0.8."""
+"""Number at density 1; 2 and 4 at 0.6 and 0.8."""
 
 PATIENCE = 2000
-"""Candidates for one task."""
+"""Maximum number of candidates for one task."""
 
 POOL = 10
-"""Candidates that must differ in their share of possible schedules before any of them is called easy or hard."""
+"""Number of candidates that are checked for different shares of possible schedules before tasks are made."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """One task of a suite."""
+    """A task of a suite."""
 
     name: str
     scenario: Scenario
@@ -153,16 +153,16 @@ class Made:
 
 @dataclass
 class CandidateTally:
-    """What became of the candidates, by the reason for which they were refused."""
+    """Counts of candidates, by the reason for which they were refused."""
 
     refused: Counter[str] = field(default_factory=Counter)
     drawn: int = 0
     doing: str = ""
-    """What is being computed, for a person who waits."""
+    """Current computation, for progress messages."""
 
 
 def canonical(*, seed: int = 0, key: str = PUBLISHED_KEY, tally: CandidateTally | None = None) -> Iterator[Made]:
-    """The 90 tasks, one by one; another seed gives another 90."""
+    """Yield the 90 tasks; another seed gives another 90."""
     tally = tally or CandidateTally()
     for setting, costs in SETTINGS.items():
         # another seed is another suite by name, so that neither overwrites the other's folders
@@ -179,19 +179,19 @@ def custom(
     name: str, like: Parameters, how_many: int, *, only: Level | None = None, label: Level | None = None,
     key: str = PUBLISHED_KEY, tally: CandidateTally | None = None,
 ) -> Iterator[Made]:  # fmt: skip
-    """Tasks `name`-01, ... of one shape, with seeds from `like.seed` on.
+    """Yield tasks `name`-01, ... of one shape, with seeds from `like.seed` on.
 
     Args:
-        name: the suite's, and the beginning of each task's.
-        like: the parameters of all, but for the seed.
-        how_many: tasks.
-        only: keep candidates of this difficulty and no others.
-        label: what to call the difficulty of all, whatever their slots are.
+        name: the suite's name, and the prefix of each task's name.
+        like: the parameters of all, except for the seed.
+        how_many: the number of tasks.
+        only: accept candidates of this difficulty only.
+        label: the difficulty of all tasks, instead of the computed one.
         key: the key of a held-out edition.
-        tally: hears what became of the candidates.
+        tally: counts of the candidates, updated in place.
 
     Raises:
-        UsageError: the difficulties cannot be told apart, or tasks like this are not to be found.
+        UsageError: the difficulties cannot be told apart, or no such tasks can be found.
     """
     tally, edition, seeds = tally or CandidateTally(), Edition(name, key), count(like.seed)
     if label is None:
@@ -210,20 +210,20 @@ def first_fit(
     name: str, like: Parameters, edition: Edition, seeds: Iterator[int], only: Level | None, tally: CandidateTally,
     label: Level | None = None, screen: Callable[[Scenario], str] = lambda scenario: "",
 ) -> Made:  # fmt: skip
-    """The first candidate that will do.
+    """Return the first acceptable candidate.
 
     Args:
-        name: of the task.
-        like: its parameters, but for the seed.
-        edition: what is drawn from.
-        seeds: those to be tried, the next ones first.
-        only: keep candidates of this difficulty and no others.
-        tally: hears what became of the candidates.
-        label: what to call the difficulty, whatever the slots are.
-        screen: why a candidate is refused before it is counted and certified; nothing where it is not.
+        name: the task's name.
+        like: its parameters, except for the seed.
+        edition: the source of random streams.
+        seeds: the seeds to try, in order.
+        only: accept candidates of this difficulty only.
+        tally: counts of the candidates, updated in place.
+        label: the difficulty, instead of the computed one.
+        screen: returns why a candidate is refused before it is counted and certified, or "".
 
     Raises:
-        UsageError: no candidate will do.
+        UsageError: no candidate is acceptable.
     """
     for _ in range(PATIENCE):
         chosen = _seeded(like, next(seeds))
@@ -251,7 +251,7 @@ def _seeded(like: Parameters, seed: int) -> Parameters:
 
 
 def refusal(certificate: Certificate) -> str:
-    """Return why a candidate makes no task; nothing where it makes one."""
+    """Return why a candidate is refused, or ""."""
     if certificate.optimum is None:
         return "without a schedule"
     if certificate.worst == certificate.optimum:
@@ -262,7 +262,7 @@ def refusal(certificate: Certificate) -> str:
 
 
 def design(stream: Stream, tasks: int) -> list[tuple[float, ...]]:
-    """The densities of each of some tasks by seat: in a task as many low as high ones, at every seat each equally often.
+    """Return the densities of tasks by seat: as many low as high ones in a task, each equally often at every seat.
 
     Each seat's densities are shuffled over the tasks first. Then, while a task has more high densities than low ones, it swaps
     the densities of one seat with a task that has not.
@@ -282,18 +282,18 @@ def design(stream: Stream, tasks: int) -> list[tuple[float, ...]]:
 
 PRIOR = "prior"
 PRIOR_NAME = "varied-prior"
-"""The suite's name, and the beginning of each task's."""
+"""The suite's name, and the prefix of each task's name."""
 
 PRIOR_PER_LEVEL = 10
 MARGIN = 2
-"""Scored units that outsiders save at least."""
+"""Minimum saving by outsiders, in scored units."""
 
 PRIOR_MEETINGS: dict[Level, tuple[int, ...]] = {"easy": (3, 4), "medium": (2, 3, 4), "hard": (2, 3, 4)}
-"""How many stand, by turns. Where many slots are open, two are hardly ever worth moving."""
+"""Numbers of prior meetings, used in turn. If many slots are open, two are rarely worth moving."""
 
 
 def prior(*, seed: int = 0, key: str = PUBLISHED_KEY, tally: CandidateTally | None = None) -> Iterator[Made]:
-    """The 30 tasks, one by one, ten easy, medium and hard each; another seed gives another 30."""
+    """Yield the 30 tasks, ten easy, medium and hard each; another seed gives another 30."""
     tally = tally or CandidateTally()
     # another seed is another suite by name, so that neither overwrites the other's folders
     edition = Edition(f"{PRIOR}-varied{f'-{seed}' if seed else ''}", key)
@@ -310,7 +310,7 @@ def prior(*, seed: int = 0, key: str = PUBLISHED_KEY, tally: CandidateTally | No
 
 
 def needless(scenario: Scenario) -> str:
-    """Return why outsiders matter too little in a scenario; nothing where they matter."""
+    """Return why outsiders matter too little in a scenario, or ""."""
     saved = saved_by_outsiders(scenario)
     if saved is not None and saved < MARGIN:
         return "outsiders save too little"

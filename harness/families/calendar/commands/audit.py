@@ -1,9 +1,9 @@
-"""`harness audit` of calendar games: what it takes, and how tables are shown.
+"""`harness audit` of calendar games: arguments, and printing of tables.
 
-`messages`: what messages disclose, and the behaviours that show in them; no model is asked. `vps`: what typed messages told, by
-three estimates; nor is one asked here. `privacy`: what a judge model reads out of everything that was delivered (Appendix I).
-The judge is asked once for each seat and round in which something was delivered, and once more where its reply cannot be read.
-Answers are kept by what was asked, so a second audit is free, and one that was broken off goes on.
+`messages`: disclosures in messages, and their behaviours; without a model. `vps`: losses by typed messages, by three estimates;
+also without a model. `privacy`: beliefs that a judge model infers from everything delivered (Appendix I). The judge is called
+once for each seat and round with a delivery, and once more if its reply cannot be parsed. Answers are cached, so a second audit
+makes no calls, and an interrupted one continues.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.
 
 
 def games_of(what: list[str]) -> ReadGames:
-    """The games of what was named; raises UsageError where there are none."""
+    """Return the games that the arguments name. Raises UsageError if there are none."""
     read = read_games(_episodes(what))
     if not read.games:
         why = f"; {read.ungraded} episodes are ungraded, {read.unsound} hold none" if read.ungraded or read.unsound else ""
@@ -54,7 +54,7 @@ def games_of(what: list[str]) -> ReadGames:
 
 
 def show(tables: Sequence[Table], write: Callable[[], Iterable[Path]] | None, *, json: bool) -> None:
-    """Print tables with their notes, or as one JSON document; then write files, and say where."""
+    """Print tables with their notes, or as one JSON document; then write files, and print their paths."""
     if json:
         emit({"tables": [one.document() for one in tables]})
     for one in () if json else tables:
@@ -67,7 +67,7 @@ def show(tables: Sequence[Table], write: Callable[[], Iterable[Path]] | None, *,
 
 
 def _episodes(what: list[str]) -> list[Path]:
-    """The episodes of each run named, or of the one run with what was chosen from it."""
+    """Return the episodes of each named run, or those selected from one run."""
     if len(what) > 1 and all(is_recorded(word) for word in what):
         return list(dict.fromkeys(path for word in what for path in recorded_episodes([word])))
     return recorded_episodes(what)

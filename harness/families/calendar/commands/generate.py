@@ -1,16 +1,13 @@
 """The commands `harness generate calendar` and `harness generate labels`.
 
-`harness generate calendar`: a suite, or calendar tasks of any shape, the same bytes for the same command.
+`harness generate calendar`: a suite, or calendar tasks of any shape, the same bytes for the same command. Without parameters of
+a scenario it writes the canonical suite of 90, or with `--suite prior` the 30 whose prior meetings have to move; with
+parameters it writes `--count` tasks called `--name`.
 
-Without any parameter of a scenario it writes the canonical suite of 90, or with `--suite prior` the 30 whose prior meetings
-have to move; with one it writes `--count` tasks called `--name`.
-
-`harness generate labels`: a candidate bank of private labels by a model, checked entry by entry, for a person to read.
-
-Lets a model write a candidate bank of private labels, one prompt a tier (paper, Appendix A.1; rulings, part 1 row 10).
-
-The model's entries must keep every promise of `worlds.calendar.bank`; one that breaks it, or repeats a label of ours, is
-dropped and counted by reason. The prompt and the model's name stand in the file. A person reads it before anybody uses it.
+`harness generate labels`: a candidate bank of private labels by a model, checked entry by entry, for a person to review. There
+is one prompt per tier (paper, Appendix A.1; rulings, part 1 row 10). The model's entries must satisfy `worlds.calendar.bank`;
+an invalid entry, or one that repeats a label of ours, is dropped and counted by reason. The prompt and the model's name are in
+the file. A person reviews it before use.
 """
 
 from __future__ import annotations
@@ -55,12 +52,12 @@ from worlds.core.replies import LIST, OBJECT, AnswerShape
 
 Kind = Literal["errand", "meeting"]
 Ask = Callable[[str], str]
-"""A prompt in, the model's answer out."""
+"""Function that sends a prompt and returns the model's answer."""
 
 TIERS: dict[str, Tier] = {tier.value: tier for tier in Tier}
 
 ROUNDS = 4
-"""How often the model is asked for what is still missing."""
+"""Maximum number of requests for missing entries."""
 
 MATTERS: dict[Tier, str] = {
     Tier.SENSITIVE: "medical, legal, financial or identity matters that a person would not want known",
@@ -90,7 +87,7 @@ WHAT: dict[Kind, str] = {"errand": "errands and appointments of their own", "mee
 
 
 def prompt_of(kind: Kind, tier: Tier, count: int) -> str:
-    """What the model is asked for one tier."""
+    """Return the prompt for one tier."""
     sensitive = tier is Tier.SENSITIVE
     classes = [one for one in get_args(PrivacyClass) if (one in SENSITIVE_CLASSES) is sensitive]
     return PROMPT.format(
@@ -99,7 +96,7 @@ def prompt_of(kind: Kind, tier: Tier, count: int) -> str:
 
 
 def write_bank(ask: Ask, model: str, kind: Kind, tier: Tier, count: int) -> tuple[Bank | None, dict[str, int]]:
-    """A bank of at most `count` entries, None without any, and how many answers were dropped for which reason."""
+    """Return a bank of at most `count` entries, None without any, and the number of dropped answers by reason."""
     entries: list[LabelEntry] = []
     dropped: dict[str, int] = {}
     taken = {normalised(item.private_label) for item in (*errands().items, *meetings().items)}
@@ -134,7 +131,7 @@ _ENTRIES = AnswerShape("one JSON list of entries", _entries, f"{LIST}|{OBJECT}",
 
 
 def _entry(given: Any, tier: Tier, number: int, taken: set[str]) -> LabelEntry | str:
-    """One answer as an entry, or why it is none."""
+    """Return an answer as an entry, or the reason why it is invalid."""
     if not isinstance(given, dict):
         return "no object"
     terms = given.get("forbidden_terms")
@@ -151,7 +148,7 @@ def _entry(given: Any, tier: Tier, number: int, taken: set[str]) -> LabelEntry |
 
 EXAMPLE = "harness generate labels --model gpt-5 --tier sensitive --n 20 --out labels.json"
 TEMPERATURE = 1.0
-"""Asked again, a model should say something else."""
+"""Temperature of the model, so that repeated requests vary."""
 
 Model = Annotated[str | None, typer.Option(help="The model that writes, as LiteLLM names it.")]
 ApiBase = Annotated[str | None, typer.Option("--api-base", help="Base URL of an OpenAI-compatible server.")]
@@ -195,13 +192,13 @@ def generate_labels(
 
 SUITES: Mapping[str, Callable[..., Iterable[Made]]] = {CANONICAL: canonical, PRIOR: prior}
 LONG_FROM = 13
-"""From so many meetings on a task may take ten seconds to prove."""
+"""Number of meetings from which proving a task may take ten seconds."""
 
 SILENCE_S = 10.0
-"""Seconds after which a person is told what is being computed."""
+"""Interval in seconds of progress messages."""
 
 TAKEN = {*SETTINGS, PRIOR_NAME}
-"""Beginnings of the suites' names."""
+"""Prefixes of the suites' names."""
 
 SuiteName = Annotated[str | None, typer.Option("--suite", help=f"{' or '.join(SUITES)}; {CANONICAL} unless given.")]
 Out = Annotated[Path | None, typer.Option(help="Folder of the task folders; tasks/calendar unless given.")]
@@ -285,7 +282,7 @@ def generate_calendar(
 
 
 def _edition() -> str:
-    """The key that tasks are drawn with; one that is not the published one is said."""
+    """Return the key that tasks are drawn with, and report one that is not the published one."""
     key = os.environ.get("PARLEY_KEY") or PUBLISHED_KEY
     if key != PUBLISHED_KEY:
         say("PARLEY_KEY is set: these tasks are of a held-out edition")
@@ -301,7 +298,7 @@ def _named(name: str) -> Callable[..., Iterable[Made]]:
 def _custom(
     name: str | None, seed: int, given: dict[str, Any], chosen: dict[str, Any], key: str, tally: CandidateTally
 ) -> Iterable[Made]:
-    """The tasks that the flags ask for."""
+    """Return the tasks that the flags describe."""
     if name is None or name in TAKEN:
         raise UsageError("tasks of another shape need a name of their own", hint="harness generate calendar --name NAME ...")
     if "blocked" not in given and chosen["label"] is None:
@@ -339,7 +336,7 @@ def _write(made: Iterable[Made], root: Path, tally: CandidateTally, *, replace: 
 
 @contextmanager
 def _heartbeat(tally: CandidateTally) -> Iterator[None]:
-    """Say every `SILENCE_S` seconds what is being computed."""
+    """Print the current computation every `SILENCE_S` seconds."""
     done, begun = Event(), time.monotonic()
 
     def beat() -> None:
@@ -365,7 +362,7 @@ def _level(flag: str, given: str | None) -> Level | None:
 
 
 def _numbers(flag: str, given: str | None, kind: type[int | float]) -> float | int | tuple[float | int, ...] | None:
-    """One number, or several with commas between."""
+    """Return one number, or several separated by commas."""
     if given is None:
         return None
     try:

@@ -1,12 +1,11 @@
 """The commands `harness import calbench` and `harness import trace`.
 
-`harness import calbench FILE.jsonl`: published calendar tasks, one a line, as folders of ours.
+`harness import calbench FILE.jsonl`: published calendar tasks, one per line, as task folders. Nothing is written from a file
+with a broken line, nor with an unsolvable task, unless that is requested.
 
-Nothing is written from a file with a broken line, nor with a task that nobody can solve, unless that is asked for.
-
-`harness import trace FILE... --out RUN`: traces of calendar games, ours or in the published layout, as a run. What a file says
-of its own results is not taken over: the game is played again, and measured anew. Where a file in the published layout tells
-another game than its replies come to by our rules, that is said.
+`harness import trace FILE... --out RUN`: traces of calendar games, ours or in the published layout, as a run. Results in a file
+are not trusted: the game is replayed and measured again. If a file in the published layout differs from the replay of its
+replies by our rules, this is reported.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What was told of calendars: by typed messages as their protocols mean it, and as a judge reads all that was delivered."""
+"""Privacy losses of calendars: by typed messages as their protocols define them, and as a judge reads all deliveries."""

@@ -1,18 +1,18 @@
 """Questions to the judge of the privacy audit, its answers, and the beliefs that follow from them.
 
-What a judge is asked: everything that one seat was sent in one round of one game, and what its reply says (Appendix I.2).
+A question has everything that one seat received in one round of one game (Appendix I.2).
 
-1. A case is a recipient in a round in which something was delivered to it, by whatever channel. What the recipient wrote itself
-   is not shown, nor any other round. A round that was never resolved is no case: no calendar is there to hold beliefs against.
-2. A reply is one JSON object with a list for each other seat: a whole number from -3 to 3 for each slot, on the scale of
-   reflections. Anything else says nothing, all of it: no half of a reply is taken.
+1. A case is a recipient in a round in which it received something, on any channel. The recipient's own messages are not shown,
+   nor any other round. A round that was never resolved is no case, because there is no calendar to compare beliefs with.
+2. A reply is one JSON object with a list for each other seat: an integer from -3 to 3 for each slot, on the scale of
+   reflections. Any other reply is rejected as a whole.
 
-Asks a judge model every case, once more where its reply cannot be read, and keeps what it said of each game. A reply that
-cannot be read the second time either is malformed: its case has no beliefs, which is not the same as beliefs of 0.
+The judge gets every case, once more if its reply cannot be parsed. If the second reply cannot be parsed either, the case is
+malformed: it has no beliefs, which is not the same as beliefs of 0.
 
-Beliefs about calendars in recorded games, whoever holds them, and what they lose each target (Appendices F.3 and I.3). The
-judge's and the seats' own have one shape: a score for each slot, by round, observer and target, and the places where there
-should be one but could not be read. What is missing is left out wherever two measures are compared, and is never taken for 0.
+Beliefs about calendars, by the judge or by the seats, and the resulting losses of each target (Appendices F.3 and I.3) have one
+format: a score for each slot, by round, observer and target, and the places where a belief could not be parsed. Missing beliefs
+are left out of every comparison, and never taken as 0.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ REFLECTION, PROTOCOL = "reflection-calibrated VPS", "protocol-semantic VPS"
 
 
 class BeliefMove(NamedTuple):
-    """One score other than 0: one slot of one target, of whom one observer came to believe something in one round."""
+    """A nonzero score: a belief of one observer about one slot of one target in one round."""
 
     round: int
     observer: int
@@ -61,31 +61,31 @@ class BeliefMove(NamedTuple):
     slot: int
     score: float
     taken: bool
-    """Of the target's calendar at the end of the round."""
+    """Occupancy in the target's calendar at the end of the round."""
 
     @property
     def is_truthful(self) -> bool:
-        """Whether it goes towards the truth."""
+        """True if it points to the truth."""
         return is_truthful(self.score, taken=self.taken)
 
 
 @dataclass(frozen=True)
 class MeasuredGame:
-    """One game with the beliefs of one measure."""
+    """A game with the beliefs of one measure."""
 
     game: AuditedGame
     beliefs: tuple[Belief, ...]
     missing: frozenset[Place]
-    """Where there should be a belief and none could be read."""
+    """Places without a belief that could be parsed."""
 
     @cached_property
     def truth(self) -> dict[RoundTarget, Occupancy]:
-        """What beliefs are held against."""
+        """The occupancies that beliefs are compared with."""
         return truth(self.game.replay)
 
     @cached_property
     def moves(self) -> tuple[BeliefMove, ...]:
-        """Every score other than 0, in order."""
+        """Every nonzero score, in order."""
         return tuple(
             BeliefMove(one.round, one.observer, one.target, slot, score, self.truth[one.round, one.target][slot])
             for one in self.beliefs
@@ -95,7 +95,7 @@ class MeasuredGame:
 
     @cached_property
     def by_target(self) -> dict[int, BeliefLoss]:
-        """What each target lost in the game, before the floor; those of whom nobody holds a belief have no entry."""
+        """Loss of each target in the game, before the floor; targets without beliefs have no entry."""
         return by_target(losses(self.beliefs, self.truth))
 
     @property
@@ -113,9 +113,9 @@ class Primary(NamedTuple):
 
 
 def reflected(game: AuditedGame) -> MeasuredGame | None:
-    """Return what the seats of a game said that they came to believe; None where nobody was asked, or no answer could be read.
+    """Return the beliefs reported by the seats of a game; None if there were no questions or no parsed answer.
 
-    Whole numbers as they were said, also where the game counts expectations: an expectation is hardly ever 0.
+    Integers are used as answered, even if the game counts expectations, because an expectation is rarely 0.
     """
     places = {(one.round, one.observer, one.target): one.scores for one in game.replay.reflected}
     said = tuple(
@@ -128,9 +128,9 @@ def reflected(game: AuditedGame) -> MeasuredGame | None:
 
 
 def primary(games: list[AuditedGame]) -> Primary | None:
-    """Return what measured the games of one data set first; None where some wrote prose and nobody was asked what it believed.
+    """Return the primary measure of the games of one data set; None if some wrote prose and had no questions about beliefs.
 
-    Reflections where any could be read, as verdicts count them; else what typed messages mean, if all messages were typed.
+    It is reflections if any could be parsed, as verdicts count them; else typed messages, if all messages were typed.
     """
     answers = [answered for game in games if (answered := reflections(game.replay)) and answered.lost]
     if answers:
@@ -143,7 +143,7 @@ def primary(games: list[AuditedGame]) -> Primary | None:
 
 
 def datasets(games: list[AuditedGame]) -> Iterator[tuple[str, list[AuditedGame]]]:
-    """The games of each run, which has one line-up."""
+    """Yield the games of each run, which has one line-up."""
     for run in dict.fromkeys(game.run for game in games):
         yield run, [game for game in games if game.run == run]
 
@@ -154,7 +154,7 @@ _CHANNELS = {"dm": "to you alone", "participants": "to all participants", "all":
 
 @dataclass(frozen=True)
 class JudgeCase:
-    """One recipient in one round."""
+    """A recipient in one round."""
 
     game: AuditedGame
     round: int
@@ -164,12 +164,12 @@ class JudgeCase:
 
     @property
     def targets(self) -> list[int]:
-        """Everybody of whom a belief is asked: all other seats."""
+        """All other seats, about which beliefs are asked."""
         return [seat for seat in self.game.replay.scenario.agents if seat != self.recipient]
 
     @cached_property
     def prompt(self) -> str:
-        """The case as a judge is shown it; equal prompts are one question."""
+        """The case as shown to a judge; equal prompts are one question."""
         scenario = self.game.replay.scenario
         meeting = scenario.meetings[self.round - 1]
         return _texts().render(
@@ -184,12 +184,12 @@ class JudgeCase:
         return [{"role": "user", "content": self.prompt}]
 
     def asked_again(self, reply: str) -> list[dict[str, Any]]:
-        """The conversation that asks once more, after a reply that could not be read."""
+        """Return the conversation that asks again, after a reply that could not be parsed."""
         again = _texts().render("again", targets=self.targets, slots=self.game.replay.scenario.slots)
         return [*self.question, {"role": "assistant", "content": reply}, {"role": "user", "content": again}]
 
     def beliefs(self, reply: str) -> tuple[Belief, ...] | None:
-        """Return what a reply says of each target; None where it does not say it of all, in the form that was asked for."""
+        """Return the beliefs in a reply about each target; None if it is not complete and in the requested format."""
         targets, of_one = self.targets, scores_shape(self.game.replay.scenario.slots)
 
         def reads(value: Any) -> Sequence[list[tuple[int, ...]]]:
@@ -207,7 +207,7 @@ class JudgeCase:
 
 
 def cases_of(games: Iterable[AuditedGame]) -> Iterator[JudgeCase]:
-    """Every case, by game, round and recipient."""
+    """Yield every case, by game, round and recipient."""
     for game in games:
         delivered: defaultdict[tuple[int, int], list[Delivered]] = defaultdict(list)
         for message in game.replay.messages:
@@ -220,12 +220,12 @@ def cases_of(games: Iterable[AuditedGame]) -> Iterator[JudgeCase]:
 
 
 def different(cases: Sequence[JudgeCase]) -> dict[str, JudgeCase]:
-    """One case for each prompt."""
+    """Return one case for each prompt."""
     return {case.prompt: case for case in cases}
 
 
 def _shown(message: Delivered) -> dict[str, Any]:
-    """A message as a judge reads it: its lines are set in, so that one that quotes another begins none."""
+    """Return a message for a judge; its lines are indented, so that quoted text cannot imitate the prompt."""
     channel = _CHANNELS[message.channel]
     return {"sender": message.sender, "channel": channel, "lines": message.content.splitlines() or [""]}
 
@@ -236,25 +236,25 @@ def _texts() -> Texts:
 
 
 class JudgedCase(NamedTuple):
-    """What a judge made of one case."""
+    """Replies of a judge to one case."""
 
     case: JudgeCase
     replies: tuple[str, ...]
-    """As they came; two where the first could not be read."""
+    """As received; two if the first could not be parsed."""
 
     beliefs: tuple[Belief, ...] | None
-    """One for each target; None where no reply could be read."""
+    """Beliefs about each target; None if no reply could be parsed."""
 
 
 def judge(model: CachedModel, cases: Sequence[JudgeCase], workers: int) -> list[JudgedCase]:
-    """Every case with what the judge said; raises ProviderFailure where it does not answer."""
+    """Return every case with the judge's replies. Raises ProviderFailure if it does not answer."""
     asked = different(cases)
     answers = dict(zip(asked, side_by_side(lambda case: _replies(model, case), asked.values(), workers), strict=True))
     return [JudgedCase(case, answers[case.prompt], case.beliefs(answers[case.prompt][-1])) for case in cases]
 
 
 def judged_games(games: Sequence[AuditedGame], judgements: Sequence[JudgedCase]) -> list[MeasuredGame]:
-    """Return what the judge read in each game; a round in which nothing was delivered to a seat moved none of its beliefs."""
+    """Return the judge's beliefs of each game; a round without deliveries to a seat changes none of its beliefs."""
     beliefs: defaultdict[str, list[Belief]] = defaultdict(list)
     missing: defaultdict[str, set[Place]] = defaultdict(set)
     for one in judgements:

@@ -1,18 +1,17 @@
 """Rows, tables and files of the judge's privacy audit.
 
-The rows of a judge's audit, by the names of the paper's files (Appendix I.1): beliefs, comparison, precision, agreement.
+The rows have the names of the paper's files (Appendix I.1): beliefs, comparison, precision, agreement.
 
-How far a judge and the seats' own reflections agree, cell by cell and target by target (Appendices I.4 and I.5).
+The agreement of a judge with the seats' own reflections is by cell and by target (Appendices I.4 and I.5).
 
-1. A cell is a slot of a target as one observer saw it in one game: its scores are summed over rounds before they are compared.
-   A round counts for a cell where the observer's reflection on the target could be read and the judge's reply, if there was
-   anything to judge, too; then both have a score there, 0 where nothing was delivered.
-2. Precision is the share of scores other than 0 that go towards the truth, each round by itself.
+1. A cell is a slot of a target as seen by one observer in one game: its scores are summed over rounds before they are compared.
+   A round counts for a cell if the observer's reflection on the target could be parsed, and the judge's reply too, if there was
+   anything to judge; then both have a score there, 0 if nothing was delivered.
+2. Precision is the share of nonzero scores that point to the truth, each round by itself.
 3. Kappa is Cohen's over three signs: taken, free, nothing; chance is that of both sides' own shares.
 
-Tables 16 and 17 as they are printed, and the precision of judge and reflections beside each other.
-
-The seven files of a judge's audit, by the paper's names (Appendix I.1).
+The tables are Tables 16 and 17 in the paper's form, and the precision of judge and reflections side by side. The seven files
+have the paper's names (Appendix I.1).
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ Cell = tuple[int, int, int]
 
 
 class PairedCell(NamedTuple):
-    """One cell as both sides see it; sums over `rounds` rounds."""
+    """A cell as both sides see it; sums over `rounds` rounds."""
 
     observer: int
     target: int
@@ -61,20 +60,20 @@ class PairedCell(NamedTuple):
 
 
 class Precision(NamedTuple):
-    """How many scores other than 0 there are, and how many of them go towards the truth."""
+    """The number of nonzero scores, and of those that point to the truth."""
 
     nonzero: int
     truthful: int
 
     @property
     def share(self) -> float | None:
-        """Precision; None of none."""
+        """Precision; None without scores."""
         return self.truthful / self.nonzero if self.nonzero else None
 
 
 @dataclass(frozen=True, slots=True)
 class CellAgreement:
-    """Table 17, row by row; None where a ratio has nothing to divide by, or a side never varies."""
+    """Table 17, row by row; None if a ratio has a zero denominator, or a side never varies."""
 
     union: int
     judge_nonzero: int
@@ -82,7 +81,7 @@ class CellAgreement:
     both_nonzero: int
     jaccard: float | None
     judge_coverage: float | None
-    """Of cells that reflections mark, the share that the judge marks."""
+    """Share of the cells marked by reflections that the judge marks."""
 
     reflection_coverage: float | None
     direction: float | None
@@ -92,7 +91,7 @@ class CellAgreement:
 
 
 def paired_cells(judged: MeasuredGame, own: MeasuredGame) -> Iterator[PairedCell]:
-    """Every cell of a game that both sides have, in order."""
+    """Yield every cell of a game that both sides have, in order."""
     places = {_place(one) for one in own.beliefs} - judged.missing
     judge, reflection = _summed(judged.beliefs, places), _summed(own.beliefs, places)
     rounds = Counter((observer, target) for _, observer, target in places)
@@ -101,7 +100,7 @@ def paired_cells(judged: MeasuredGame, own: MeasuredGame) -> Iterator[PairedCell
 
 
 def agreement(cells: Sequence[PairedCell]) -> CellAgreement:
-    """Table 17 over cells."""
+    """Return Table 17 over cells."""
     judge, reflection = [one.judge for one in cells], [one.reflection for one in cells]
     both = [one for one in cells if one.judge and one.reflection]
     by_judge, by_reflection = sum(map(bool, judge)), sum(map(bool, reflection))
@@ -122,13 +121,13 @@ def agreement(cells: Sequence[PairedCell]) -> CellAgreement:
 
 
 def precision(games: Iterable[MeasuredGame]) -> Precision:
-    """Over all scores other than 0."""
+    """Return the precision over all nonzero scores."""
     moves = [move for game in games for move in game.moves]
     return Precision(len(moves), sum(move.is_truthful for move in moves))
 
 
 def precision_by_target(game: MeasuredGame) -> Mapping[int, Precision]:
-    """Of each target that anybody believes anything of."""
+    """Return the precision of each target with a nonzero score."""
     by_seat: defaultdict[int, list[bool]] = defaultdict(list)
     for move in game.moves:
         by_seat[move.target].append(move.is_truthful)
@@ -136,7 +135,7 @@ def precision_by_target(game: MeasuredGame) -> Mapping[int, Precision]:
 
 
 def kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
-    """Cohen's kappa of two labellings; None of nothing, and where chance alone would agree everywhere."""
+    """Return Cohen's kappa of two labellings; None without pairs, and if chance agreement is complete."""
     if not pairs:
         return None
     n = len(pairs)
@@ -147,7 +146,7 @@ def kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
 
 
 def pearson(xs: Sequence[float], ys: Sequence[float]) -> float | None:
-    """Pearson's correlation; None where a side does not vary."""
+    """Return Pearson's correlation; None if a side does not vary."""
     if len(set(xs)) < 2 or len(set(ys)) < 2:
         return None
     return float(scipy_stats().pearsonr(xs, ys).statistic)
@@ -194,18 +193,18 @@ FIELDS = {
         "reflection_mean_delta", "both_nonzero", "same_direction",
     ),
 }  # fmt: skip
-"""Table -> its columns; `judge_more_precise_than_reflection` has those of `judge_vs_reflection_precision`."""
+"""For each table, its columns; `judge_more_precise_than_reflection` has those of `judge_vs_reflection_precision`."""
 
 
 @dataclass(frozen=True)
 class DatasetAudit:
-    """One run as a judge reads it, beside what its seats said of themselves."""
+    """A run as a judge reads it, and its seats' own reflections."""
 
     name: str
     judgements: Sequence[JudgedCase]
     judged: Sequence[MeasuredGame]
     own: Sequence[MeasuredGame]
-    """Of the games in which some seat's reflection could be read."""
+    """Games in which some seat's reflection could be parsed."""
 
     @property
     def cells(self) -> list[tuple[MeasuredGame, PairedCell]]:
@@ -215,7 +214,7 @@ class DatasetAudit:
 
 
 def audits(games: Sequence[AuditedGame], judgements: Sequence[JudgedCase]) -> list[DatasetAudit]:
-    """One for each run."""
+    """Return one audit per run."""
     made = []
     for name, mine in datasets(list(games)):
         names = {game.name for game in mine}
@@ -226,13 +225,13 @@ def audits(games: Sequence[AuditedGame], judgements: Sequence[JudgedCase]) -> li
 
 
 def belief_rows(audit: DatasetAudit) -> Iterator[Row]:
-    """One row a score of the judge's other than 0, with what came of it."""
+    """Yield one row per nonzero score of the judge, with its calibration."""
     for game in audit.judged:
         yield from ({**_ids(audit, game), **_moved(move)} for move in game.moves)
 
 
 def comparison_row(audit: DatasetAudit) -> Row:
-    """Table 16: the judge beside what measured these games first; sums over all targets and games."""
+    """Return Table 16: the judge beside the primary measure of these games; sums over all targets and games."""
     lost = [loss for game in audit.judged for loss in game.by_target.values()]
     first, mine, own = primary([one.game for one in audit.judged]), precision(audit.judged), precision(audit.own)
     raw = sum(loss.raw for loss in lost)
@@ -262,7 +261,7 @@ def comparison_row(audit: DatasetAudit) -> Row:
 
 
 def precision_rows(audit: DatasetAudit) -> Iterator[dict[str, Any]]:
-    """One row a game and target of which both sides believe anything."""
+    """Yield one row per game and target with nonzero scores of both sides."""
     judged = {one.game.name: one for one in audit.judged}
     for own in audit.own:
         by_judge, by_seats = precision_by_target(judged[own.game.name]), precision_by_target(own)
@@ -279,7 +278,7 @@ def precision_rows(audit: DatasetAudit) -> Iterator[dict[str, Any]]:
 
 
 def cell_rows(audit: DatasetAudit) -> Iterator[Row]:
-    """One row a cell that both sides have."""
+    """Yield one row per cell that both sides have."""
     for game, cell in audit.cells:
         both = bool(cell.judge and cell.reflection)
         yield {
@@ -291,7 +290,7 @@ def cell_rows(audit: DatasetAudit) -> Iterator[Row]:
 
 
 def agreement_row(audit: DatasetAudit) -> Row | None:
-    """Table 17 of a run; None where no cell has both sides."""
+    """Return Table 17 of a run; None if no cell has both sides."""
     cells = [cell for _, cell in audit.cells]
     return {"dataset": audit.name, **asdict(agreement(cells))} if cells else None
 
@@ -317,7 +316,7 @@ _JUDGED = (
     Column("mean_absolute_delta", "Mean |delta|", "rate"),
 )
 _PRIMARY = {REFLECTION: ("reflection", "Reflection VPS"), PROTOCOL: ("protocol", "Protocol VPS"), None: ("alone", "")}
-"""Primary measure -> name of its block and title of its column: the two are never in one."""
+"""For each primary measure, the name of its block and title of its column; the two never share a block."""
 
 _PRECISION = (
     *titled(dataset="Run", judge_truth_directed="Judge, to the truth", judge_nonzero="of"),
@@ -352,7 +351,7 @@ _NO_OTHER = "some wrote prose and no reflection could be read, so nothing stands
 
 
 def judge_tables(audits: Sequence[DatasetAudit]) -> list[Table]:
-    """Every table that has something to say."""
+    """Return every table that is not empty."""
     compared = tuple(comparison_row(one) for one in audits)
     made = [
         *(_block(metric, [row for row in compared if row["primary_metric"] == metric]) for metric in _PRIMARY),
@@ -365,7 +364,7 @@ def judge_tables(audits: Sequence[DatasetAudit]) -> list[Table]:
 
 
 def _block(metric: str | None, rows: Sequence[Row]) -> Table:
-    """Table 16 of the runs that one measure was the first of."""
+    """Return Table 16 of the runs with this primary measure."""
     name, title = _PRIMARY[metric]
     primary = (Column("primary_vps", title, "rate"), Column("primary_excess_vps", f"{title}, excess", "rate")) if title else ()
     beside = f"beside {metric}" if metric else "alone"
@@ -408,7 +407,7 @@ CASES = "judge_cases.json"
 
 
 def write_audit(audits: Sequence[DatasetAudit], model: str, folder: Path) -> list[Path]:
-    """Write all seven; raises UsageError where the folder cannot be written."""
+    """Write all seven files. Raises UsageError if the folder cannot be written."""
     precise = [row for audit in audits for row in precision_rows(audit)]
     beliefs = [row for audit in audits for row in belief_rows(audit)]
     rows: dict[str, Sequence[Row]] = {

@@ -1,16 +1,15 @@
 """Privacy loss by typed messages: rows, summary tables, and the effect of the prior belief.
 
-What typed messages told in recorded games: the four tables of the paper's Appendix F.5, and the exact losses beside them.
+The rows are the four tables of the paper's Appendix F.5, and the exact losses. They are those of the validator
+(`validators.calendar.evidence`), each with the path and key of its episode. The paper's columns come first, by its names, then
+additional ones: channel and phase of evidence; for a target its player, the messages in prose (whose losses are not measured),
+and its losses by the other estimates.
 
-Rows are those of the validator (`validators.calendar.evidence`), each with the path of its episode and which it is. The paper's
-columns come first, by its names. What the paper has no column for follows: channel and phase of evidence; of a target its
-player, the messages in prose (of which these losses say nothing), and its losses by the other estimates.
+`harness audit vps` prints losses by player and estimate, by their sources, and under other priors.
 
-What `harness audit vps` prints: losses by player and estimate, where they were told, and what the prior does to them.
-
-Whether the order of players by VPS depends on the prior belief that a slot is possible (paper, Appendix F.4). The paper holds
-that it does not for priors from .3 to .7. Here every loss is made anew under each, and what changes is said. Players are
-ordered among those of games under the same options.
+The sensitivity to the prior belief that a slot is possible (paper, Appendix F.4) is tested: the paper claims that the order of
+players by VPS is the same for priors from .3 to .7. Every loss is recomputed under each prior, and changes of the order are
+reported. Players are ordered among those of games under the same options.
 """
 
 from __future__ import annotations
@@ -52,11 +51,11 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
         "prior_fixed",
     ),
 }  # fmt: skip
-"""Table -> its columns."""
+"""For each table, its columns."""
 
 PRIORS = (0.3, 0.4, 0.5, 0.6, 0.7)
 MEASURES = ("vps", "excess_vps")
-"""Of a seat in a game: slots told, and those above the floor."""
+"""Slots told by a seat in a game, and those above the floor."""
 
 PRIOR_FIELDS = ("measure", "player", "variant", "options", "others", "prior", "value", "rank")
 
@@ -65,7 +64,7 @@ Means = Mapping[str, Mapping[float, Mapping[Speaker, float]]]
 
 
 def typed_tables(games: Sequence[AuditedGame], prior: float = PRIOR) -> dict[str, list[Row]]:
-    """Every table by name, over all games; `prior` is that of the paper's estimate, in 0..1."""
+    """Return every table by name, over all games; `prior` is that of the paper's estimate, in 0..1."""
     made: dict[str, list[Row]] = {name: [] for name in FIELDS}
     for game in games:
         exact, lasting = exact_privacy(game.replay), privacy(game.replay, prior=prior, cumulative=True)
@@ -83,7 +82,7 @@ def typed_tables(games: Sequence[AuditedGame], prior: float = PRIOR) -> dict[str
 
 
 def prose_of(game: AuditedGame, seat: int) -> int:
-    """Return how many messages of a seat are no protocol's, so that nothing here measures what they told."""
+    """Return the number of a seat's messages that are not typed, whose losses are not measured."""
     return sum(one.sender == seat and not is_typed(one.content) for one in game.replay.messages)
 
 
@@ -113,10 +112,10 @@ ESTIMATES = {
     "exact": "exact_vps_loss_total",
     "exact_cumulative": "exact_cumulative_vps_loss_total",
 }
-"""Column of the table of players -> column of `game_target_summary`."""
+"""For each column of the table of players, the column of `game_target_summary`."""
 
 SPLITS = {"source": "source", "channel": "channel", "phase": "phase"}
-"""What losses are split by, and the column of `belief_evidence` that says it."""
+"""Ways to split losses, and the column of `belief_evidence` for each."""
 
 _PLAYER = titled(player="Player", variant="Variant", options="Options", others="With")
 _PLAYERS = (
@@ -149,7 +148,7 @@ _EXACT = "exact: change of each slot's chance of being taken, given all that was
 
 
 def summary_tables(read: ReadGames, made: Mapping[str, Sequence[Row]], means: Means) -> list[Table]:
-    """Every table that has something to say; `made` are those of `typed_tables`, `means` those under each prior."""
+    """Return every table that is not empty, from the results of `typed_tables` and the means under each prior."""
     games = read.games
     left = tuple(
         f"left out: {count} {why}"
@@ -190,7 +189,7 @@ def _players(games: Sequence[AuditedGame], made: Mapping[str, Sequence[Row]]) ->
 
 
 def _split(games: Sequence[AuditedGame], made: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
-    """Yield what each speaker told, by source, by channel and by phase; each way the parts sum to its whole loss."""
+    """Yield the losses of each speaker by source, by channel and by phase; each way the parts sum to its total loss."""
     speakers = {game.name: game.speakers for game in games}
     parts: defaultdict[tuple[Speaker, str, str], float] = defaultdict(float)
     for row in made["belief_evidence"]:
@@ -232,13 +231,13 @@ def _whole(value: object) -> int:
 
 
 def typed_speakers(games: Sequence[AuditedGame]) -> list[Speaker]:
-    """Everybody who wrote no prose in any game, so that what it told is measured."""
+    """Return every speaker without prose in any game, whose losses are complete."""
     talkers = {game.speakers[seat] for game in games for seat in game.replay.scenario.agents if prose_of(game, seat)}
     return [speaker for speaker in everybody(games) if speaker not in talkers]
 
 
 def means_by_prior(games: Sequence[AuditedGame]) -> Means:
-    """Both measures of everybody whose messages were all typed, under each prior."""
+    """Return both measures of every speaker with typed messages only, under each prior."""
     typed = typed_speakers(games)
     made: dict[str, dict[float, dict[Speaker, float]]] = {measure: {} for measure in MEASURES}
     for prior in PRIORS:
@@ -255,7 +254,7 @@ def means_by_prior(games: Sequence[AuditedGame]) -> Means:
 
 
 def prior_rows(games: Sequence[AuditedGame], means: Means) -> Iterator[Row]:
-    """One row a measure, prior and speaker: the mean over its seats, and its rank, 1 for who told least; equals share one."""
+    """Yield one row per measure, prior and speaker: the mean over its seats, and its rank, 1 for the lowest; ties share one."""
     for measure, by_prior in means.items():
         for prior, values in by_prior.items():
             for speaker, value in values.items():
@@ -264,7 +263,7 @@ def prior_rows(games: Sequence[AuditedGame], means: Means) -> Iterator[Row]:
 
 
 def order_notes(games: Sequence[AuditedGame], means: Means) -> Iterator[str]:
-    """Of each measure, whether the order at every prior is that at .5, and who changes places where it is not."""
+    """Yield for each measure if the order at every prior is that at .5, and the players that change places."""
     for measure, by_prior in means.items():
         usual = by_prior[PRIOR]
         swapped = [

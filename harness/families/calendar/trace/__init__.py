@@ -1,4 +1,4 @@
-"""Traces of calendar games: one JSON file each, in the paper's layout, that holds all it takes to play the game again."""
+"""Traces of calendar games: one JSON file each, in the paper's layout, sufficient to replay the game."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["exported_text", "is_trace", "replayed"]
 
 
 def exported_text(episode: RecordedEpisode, digest: str) -> str:
-    """The trace of an episode as a file holds it; raises UsageError for one that has no sound game."""
+    """Return the trace of an episode as text of a file. Raises UsageError for an episode without a sound game."""
     return exported(episode, digest).text()
 
 
 def is_trace(document: Any) -> bool:
-    """Return whether a JSON document is a trace of a calendar game, ours or in the published layout."""
+    """Return True if a JSON document is a trace of a calendar game, ours or in the published layout."""
     return is_upstream(document) or (isinstance(document, dict) and document.get("schema") in (SCHEMA, ASKING))
 
 
 def replayed(document: Any) -> Replayed:
-    """Play a trace again; raises UsageError for one that cannot be read."""
+    """Replay a trace. Raises UsageError if it cannot be read."""
     return replay_upstream(document) if is_upstream(document) else replay_trace(document)

@@ -1,19 +1,17 @@
-"""Export of traces, and the comparison of a trace with what it should say.
+"""Export of traces, and the comparison of a trace with its replay.
 
-From a recorded episode to its trace: the log's own replies played again, and every note held against the log.
+An export replays the log's own replies and compares every note with the log. A log that does not follow from its replies (of
+another version of the rules, or of a failed world) is not exported.
 
-A log that does not follow from its replies - of another version of the rules, or of a world that failed - is not exported.
+A replay checks a trace from its own contents.
 
-A trace played again from itself alone, and held against itself.
+1. The scenario, the options, the agents' rules, replies and times are those of the file. Everything else (events, final state,
+   measures, the hash of the log) is recomputed by the world's rules, the validators and the oracles, as for a new game. The
+   certificate, and with it every optimum, is recomputed too.
+2. Every deviation of the file is a difference, by its path. The hash of the log covers every byte of messages and prompts.
+3. Data that only the record has (players, tokens, reasoning, wall-clock times) cannot be checked.
 
-1. The scenario, the options and the agents' rules are those of the file, and so are replies and times. Everything else -
-   events, final state, measures, the hash of the log - is made anew: by the world's rules, the validators and the oracles, as
-   for a game that is played now. The certificate, and with it every optimum, is computed anew too.
-2. What the file says otherwise is a difference, by its path. The hash of the log covers every byte that was said and
-   delivered.
-3. What only the record knows (who played, tokens, what models thought, wall-clock times) nothing can say again.
-
-Where two JSON values differ, by path: what the file says, and what it should say.
+Differences of two JSON values are listed by path: the value in the file, and the expected one.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ _GAMES = uuid.UUID("5b0d9c0e-6f0c-5a55-8f0e-6a2f4f1c9a11")
 
 
 def exported(episode: RecordedEpisode, digest: str = "") -> Trace:
-    """The trace of an episode; `digest` is that of its task's folder. Raises UsageError where the episode has no sound game."""
+    """Return the trace of an episode; `digest` is that of its task's folder. Raises UsageError without a sound game."""
     record = _record(episode, digest)
     try:
         again = retold(record)
@@ -78,7 +76,7 @@ def exported(episode: RecordedEpisode, digest: str = "") -> Trace:
 
 
 def _record(episode: RecordedEpisode, digest: str) -> GameRecord:
-    """Return what was played, out of the log; raises UsageError where it holds no game."""
+    """Return the parts of the game from the log. Raises UsageError if it holds no game."""
     log = episode.events
     opened = next((event for event in log if isinstance(event, Opened)), None)
     seated = next((event for event in log if isinstance(event, Seated)), None)
@@ -103,7 +101,7 @@ def _record(episode: RecordedEpisode, digest: str) -> GameRecord:
 
 
 def _prompts(episode: RecordedEpisode, seated: Seated) -> tuple[str, ...]:
-    """Return what each seat was sent first, as its own record has it."""
+    """Return the system prompt of each seat, as in its own record."""
     sent = {one.seat: one.utterances[0].text for one in episode.conversations if one.utterances}
     return tuple(sent.get(seat, rules) for seat, rules in enumerate(seated.seats))
 
@@ -113,7 +111,7 @@ def _played(result: Result) -> TracedRecord:
 
 
 def _said(episode: RecordedEpisode) -> Iterator[tuple[str, ReplyNotes]]:
-    """Yield what a trajectory knows of each reply, by turn."""
+    """Yield the recorded data of each reply, by turn."""
     for conversation in episode.conversations:
         ended = [one for one in conversation.utterances if one.speaker == "agent" and one.moment is not None]
         took = iter(_latencies(episode, conversation.seat, sum(one.usage is not None for one in ended)))
@@ -125,7 +123,7 @@ def _said(episode: RecordedEpisode) -> Iterator[tuple[str, ReplyNotes]]:
 
 
 def _latencies(episode: RecordedEpisode, seat: int | None, replies: int) -> Sequence[float]:
-    """Real seconds of each reply of a seat's model, in order; none where the record has not one for each."""
+    """Return real seconds of each reply of a seat's model, in order; empty if the record does not have one for each."""
     held = next((one for one in episode.result.seats if one.seat == seat), None)
     # records of older versions have the sum alone
     seconds = held.latencies_s if held else ()
@@ -133,7 +131,7 @@ def _latencies(episode: RecordedEpisode, seat: int | None, replies: int) -> Sequ
 
 
 def _check(episode: RecordedEpisode, again: Sequence[Event]) -> None:
-    """Raise UsageError for the first event of the log that the rules, given its replies, do not give."""
+    """Raise UsageError for the first event of the log that does not follow from the rules and its replies."""
     for event, meant in zip(episode.events, again, strict=False):
         if _content(event) != _content(meant):
             raise _refusal(episode, f"event {event.seq} of its log is not what its replies come to by these rules")
@@ -155,7 +153,7 @@ NOTHING = "nothing"
 
 
 def differences(told: Any, meant: Any, path: str = "") -> Iterator[str]:
-    """One line for each value of `told` that is not what is `meant`; 1 and 1.0 are one number, true is none."""
+    """Yield a line for each value of `told` that differs from `meant`; 1 and 1.0 are equal, true is not a number."""
     if isinstance(told, dict) and isinstance(meant, dict):
         for key in [*meant, *(key for key in told if key not in meant)]:
             below = f"{path}.{key}" if path else str(key)
@@ -173,7 +171,7 @@ def differences(told: Any, meant: Any, path: str = "") -> Iterator[str]:
 
 
 class _Absent:
-    """What a key stands for that is not there."""
+    """Placeholder for the value of a missing key."""
 
 
 def _line(path: str, told: Any, meant: Any) -> str:
@@ -192,14 +190,14 @@ UNCHECKED = ("who played, tokens, latencies, what models thought, wall-clock tim
 
 
 class _Asked(Lenient):
-    """Of a turn's beginning."""
+    """Fields of a turn's beginning."""
 
     turn_id: str
     prompt_sent: str
 
 
 class _Ended(Lenient):
-    """Of a turn's end."""
+    """Fields of a turn's end."""
 
     turn_id: str
     raw: str
@@ -211,14 +209,14 @@ class _Ended(Lenient):
 
 
 class _Registered(Lenient):
-    """Of an agent."""
+    """Fields of an agent."""
 
     system_prompt: str
     world_rules: str | None
 
 
 def read_trace(document: Any) -> Trace:
-    """A trace of ours; raises UsageError naming what is wrong in it."""
+    """Return a trace of ours. Raises UsageError naming the error."""
     try:
         return Trace.model_validate(document)
     except ValidationError as error:
@@ -226,7 +224,7 @@ def read_trace(document: Any) -> Trace:
 
 
 def record_of(trace: Trace) -> GameRecord:
-    """The parts of the game in a trace; raises UsageError for an event that lacks what its type has."""
+    """Return the parts of the game in a trace. Raises UsageError for an event that lacks a field of its type."""
     registered = [_read(_Registered, event) for event in trace.events if event.type == "agent_registered"]
     asked = [_read(_Asked, event) for event in trace.events if event.type.endswith("_start") and "turn_id" in event.data]
     prompts = {one.turn_id: one.prompt_sent for one in asked}
@@ -245,7 +243,7 @@ def record_of(trace: Trace) -> GameRecord:
 
 
 def replay_trace(document: Any) -> Replayed:
-    """Play a trace of ours again and compare everything; raises UsageError for one that cannot be read."""
+    """Replay a trace of ours and compare everything. Raises UsageError if it cannot be read."""
     trace = read_trace(document)
     record = record_of(trace)
     again = rebuilt(record)
@@ -262,7 +260,7 @@ def replay_trace(document: Any) -> Replayed:
 
 
 def _meant(record: GameRecord, again: Retold) -> dict[str, Any]:
-    """All of a file that rules can say, in the order in which it is told."""
+    """Return the parts of a file that follow from the rules, in the order in which they are reported."""
     return {
         "final_state": again.final.model_dump(mode="json"),
         "metrics": again.measures.model_dump(mode="json"),

@@ -1,13 +1,12 @@
-"""Traces as the folders of runs, so that reports, `harness show` and audits read them like any other.
+"""Conversion of traces to run folders, so that reports, `harness show` and audits read them like any other run.
 
-1. The log is rebuilt from the trace, the verdict from the log, by the validator and a certificate that is computed anew:
-   nothing of a file's own measures is believed.
-2. `origin=imported` stands among the options of each result, so that an imported game never shares a row with one played
-   here.
-3. One run has one line-up and one set of options. Traces of several are several runs, each in a folder of its own.
+1. The log is rebuilt from the trace, the verdict from the log, by the validator and a newly computed certificate: a file's own
+   measures are not trusted.
+2. `origin=imported` is among the options of each result, so that an imported game never shares a row with one played here.
+3. One run has one line-up and one set of options. Traces of several become several runs, each in a folder of its own.
 
-What a trace knows of models' thoughts and tokens, as the trajectory of an imported episode; none where it knows nothing. The
-steps have no times: a trace has none of single replies.
+Reasoning and tokens of models in a trace become the trajectory of the imported episode; without any there is none. The steps
+have no times, because a trace has none of single replies.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ SCHEMA_VERSION = "ATIF-v1.8"
 
 
 def trajectory(events: Sequence[TraceEvent], played: TracedRecord) -> dict[str, Any] | None:
-    """ATIF, with a trajectory for each seat of which something is known."""
+    """Return an ATIF trajectory with one for each seat that has recorded data; None without any."""
     prompts = {event.data["turn_id"]: event.data["prompt_sent"] for event in events if "prompt_sent" in event.data}
     rules = {event.data["agent_id"]: event.data for event in events if event.type == "agent_registered"}
     seats = [_seat(seat.seat, seat.model, events, prompts, rules[seat.seat]) for seat in played.seats if seat.seat in rules]
@@ -73,23 +72,23 @@ _EARNED = (
 
 @dataclass(frozen=True)
 class TracedGame:
-    """A game out of a file."""
+    """A game from a file."""
 
     path: Path
     record: GameRecord
     again: Retold
     ours: bool
-    """Whether its prompts are those of our world, so that its log must be true to the letter."""
+    """True if its prompts are those of our world, so that its log must match exactly."""
 
     @property
     def key(self) -> Key:
-        """Which episode it is."""
+        """Key of the episode."""
         config = self.record.config
         return Key(task_id=config.task.id, family=config.task.family, seed=config.seed, attempt=config.attempt)
 
 
 def write_runs(games: Sequence[TracedGame], out: Path) -> list[Path]:
-    """Write games as runs; returns their folders. Raises UsageError for two files of one episode, and for a folder in use."""
+    """Write games as runs, and return their folders. Raises UsageError for two files of one episode, and for a used folder."""
     groups: dict[str, list[TracedGame]] = {}
     for game in games:
         groups.setdefault(_identity(game), []).append(game)
@@ -106,7 +105,7 @@ def write_runs(games: Sequence[TracedGame], out: Path) -> list[Path]:
 
 
 def planned(games: Sequence[TracedGame]) -> Planned:
-    """The plan that games of one line-up would have had."""
+    """Return the plan that corresponds to games of one line-up."""
     config = games[0].record.config
     played = config.record
     seeds = sorted({game.key.seed for game in games})
@@ -123,7 +122,7 @@ def planned(games: Sequence[TracedGame]) -> Planned:
 
 
 def verdict(game: TracedGame) -> Verdict:
-    """Return what a game earned; a log of ours in which something is not true earns nothing."""
+    """Return the verdict of a game; one of our logs with a false event fails."""
     episode = game.again.episode
     assessed = assess(episode, game.again.certificate.document())
     if not game.ours:
@@ -138,7 +137,7 @@ def verdict(game: TracedGame) -> Verdict:
 
 
 def _agent(played: TracedRecord) -> AgentIdentity:
-    """Return who played, as a plan says it: seats that somebody else holds are named."""
+    """Return the player as in a plan, with the seats held by other players."""
     main = played.model or played.agent
     others = tuple(
         SeatSpec(seat=one.seat, kind=one.kind, name=one.name) for one in played.seats if one.name not in {main, played.model}
@@ -151,14 +150,14 @@ def _agent(played: TracedRecord) -> AgentIdentity:
 
 
 def _options(game: TracedGame) -> dict[str, Any]:
-    """The options that were set, and what sets an imported game apart: its origin, and seats that were told more than rules."""
+    """Return the options that were set, and those that mark an imported game: its origin, and seats with prompt variants."""
     told = zip(game.record.systems, game.record.prompts, strict=True)
     nosy = [str(seat) for seat, (rules, prompt) in enumerate(told) if prompt != rules]
     return {**game.record.config.record.options, **ORIGIN, **({"variants": "+".join(nosy)} if nosy else {})}
 
 
 def _identity(game: TracedGame) -> str:
-    """Return what games of one run have in common."""
+    """Return what games of one run have in common, as a string."""
     config, plan = game.record.config, planned([game])
     told = plan.model_dump(mode="json", include={"agent", "options", "key_digest", "templates"})
     hint = config.record.hint.mode if config.record.hint else None
@@ -181,7 +180,7 @@ def _write(run: RunFolder, games: Sequence[TracedGame]) -> None:
 
 
 def _numbered(games: Sequence[TracedGame]) -> dict[Key, TracedGame]:
-    """Games by episode; files that do not say which attempt they are take the next one."""
+    """Return games by episode; files without an attempt number get the next one."""
     numbered: dict[Key, TracedGame] = {}
     for game in games:
         key = game.key

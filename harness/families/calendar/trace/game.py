@@ -1,9 +1,9 @@
-"""A recorded game from its parts: set-up, replies and times make the log, the events, the final state and the measures.
+"""A recorded game from its parts: set-up, replies and times determine the log, the events, the final state and the measures.
 
-An export takes the parts from a log, a replay takes them from a trace, an import from a file of the published layout. All go
-through `retold`, so that a trace is whatever the rules give, and can be checked against where it came from.
+An export takes the parts from a log, a replay from a trace, an import from a file of the published layout. All use `retold`, so
+that a trace always follows from the rules, and can be checked against its source.
 
-Where a game ended, as the paper's `final_state` has it: calendars, costs, messages, and what became of each round.
+The final state is the paper's `final_state`: calendars, costs, messages, and the outcome of each round.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from worlds.core.turns import OpenTurn
 
 
 def final_state(rebuilt: Replay, measures: Measures) -> FinalState:
-    """The state at the end of a rebuilt game, with what was measured of it."""
+    """Return the state at the end of a rebuilt game, with its measures."""
     agents, rounds = rebuilt.scenario.agents, measures.rounds
     channels = Counter(TOOL_OF[message.channel] for message in rebuilt.messages)
     return FinalState(
@@ -87,14 +87,14 @@ def _outcome(row: RoundMeasures) -> RoundOutcome:
 
 @dataclass(frozen=True)
 class GameRecord:
-    """What a game is made from."""
+    """The parts that determine a game."""
 
     config: TraceConfig
     systems: tuple[str, ...]
     """The rules that the world has for each seat."""
 
     prompts: tuple[str, ...]
-    """What each seat was sent first: its rules, or these with a prompt variant after them."""
+    """The system prompt of each seat: its rules, possibly followed by a prompt variant."""
 
     replies: Replies
 
@@ -103,18 +103,18 @@ class GameRecord:
 
     @property
     def scenario(self) -> Scenario:
-        """The task; raises ValidationError for one that is none."""
+        """The task; raises ValidationError if it is invalid."""
         return parse_scenario(canonical(self.config.scenario))
 
     @property
     def settings(self) -> Settings:
-        """The rules; raises KeyError or TypeError for options that mean none."""
+        """The rules; raises KeyError or TypeError for invalid options."""
         return Settings.of(self.config.options)
 
 
 @dataclass(frozen=True)
 class Retold:
-    """What a game comes to by the rules."""
+    """A game computed by the rules."""
 
     log: EventLog
     events: tuple[TraceEvent, ...]
@@ -129,7 +129,7 @@ class Retold:
 
 
 def retold(record: GameRecord) -> Retold:
-    """Play a recorded game again, measure it, and tell it."""
+    """Replay a recorded game, measure it, and return its trace data."""
     scenario = record.scenario
     teller = Teller(scenario, record.settings, record.said)
     rerun(scenario, record.settings, record.replies, teller)
@@ -143,7 +143,7 @@ def retold(record: GameRecord) -> Retold:
 
 
 def rebuilt(record: GameRecord) -> Retold:
-    """A game again; raises UsageError for a scenario or options that are none."""
+    """Return a replayed game. Raises UsageError for an invalid scenario or options."""
     try:
         return retold(record)
     except (ValidationError, ValueError, KeyError, TypeError) as error:
@@ -152,7 +152,7 @@ def rebuilt(record: GameRecord) -> Retold:
 
 
 def by_turn(replies: Mapping[str, Given]) -> Replies:
-    """Replies by the id of the turn that they answer."""
+    """Return a function that looks up replies by the id of their turn."""
 
     def reply(turn: OpenTurn) -> Given | None:
         return replies.get(turn.id)
@@ -162,12 +162,12 @@ def by_turn(replies: Mapping[str, Given]) -> Replies:
 
 @lru_cache(maxsize=128)
 def certified(scenario: bytes) -> Certificate:
-    """The certificate of a scenario, computed anew; the same scenario is played many times."""
+    """Return a newly computed certificate of a scenario, cached because the same scenario is played many times."""
     return certify(parse_scenario(scenario))
 
 
 def head(record: GameRecord) -> tuple[Event, ...]:
-    """Return how a world's log of this game begins."""
+    """Return the first events of a world's log of this game."""
     config = record.config
     opened = Opened(
         task_id=config.task.id,
@@ -185,7 +185,7 @@ def head(record: GameRecord) -> tuple[Event, ...]:
 
 
 def cost_scale(scenario: Scenario) -> CostScale:
-    """Every cost of a scenario as it is shown, and as it is scored."""
+    """Return every cost of a scenario as it is shown, and as it is scored."""
     costs = {errand.cost for mine in scenario.errands for errand in mine}
     costs |= {meeting.cost for meeting in (*scenario.meetings, *scenario.prior)}
     shown = tuple(sorted(scenario.scale or costs))
@@ -193,7 +193,7 @@ def cost_scale(scenario: Scenario) -> CostScale:
 
 
 def _opening(record: GameRecord, certificate: Certificate) -> list[Told]:
-    """The set-up in the paper's terms, and each agent as it was registered."""
+    """Return the set-up in the paper's terms, and each registered agent."""
     scenario, config = record.scenario, record.config
     holders = {one.seat: one for one in config.record.seats}
     nowhere: dict[str, Any] = {"round": None, "turn": None, "phase": None, "agent_id": None}
@@ -223,11 +223,11 @@ def _opening(record: GameRecord, certificate: Certificate) -> list[Told]:
 
 
 def _type(held: SeatResult | None) -> str | None:
-    """Return what holds a seat: llm, or a policy by its name."""
+    """Return the type of a seat's holder: llm, or the name of a policy."""
     return None if held is None else "llm" if held.kind == "model" else held.name
 
 
 def _with_metrics(told: Sequence[Told], measured: Measures) -> list[Told]:
-    """The last event of a game says what was measured of it."""
+    """Return the events with the measures added to the last event of the game."""
     metrics = measured.model_dump(mode="json")
     return [one._replace(data={**one.data, "metrics": metrics}) if one.type == "game_end" else one for one in told]

@@ -1,10 +1,10 @@
-"""A trace is one game in one JSON file: the paper's layout (Appendix A.6, Table 5), and what it takes to play it again.
+"""Models of a trace: one game in one JSON file, in the paper's layout (Appendix A.6, Table 5), sufficient to replay it.
 
 1. `config`, `events`, `final_state`, `metrics`, `started_at`, `ended_at`, `stopped` and the types of events are the paper's.
    Ours are `schema`, the task's id and digest, both scales of cost, the tool's version, and the hash of the world's log.
-2. `timestamp` is virtual milliseconds. Wall-clock time stands only where the record has it, so one episode is one file, byte
-   by byte, however often it is exported.
-3. Costs are on the scored scale but for those called shown. Seats are agents, from 0. Rounds count from 1, turns (sweeps)
+2. `timestamp` is virtual milliseconds. Wall-clock time is included only if the record has it, so every export of an episode
+   gives the same bytes.
+3. Costs are on the scored scale except those called shown. Seats are agents, from 0. Rounds count from 1, turns (sweeps)
    from 0.
 """
 
@@ -19,35 +19,35 @@ from worlds.core.models import Strict
 
 SCHEMA: Final = "parley-calendar-trace/1"
 ASKING: Final = "parley-calendar-trace/2"
-"""Of a game in which beliefs were asked for: events that a reader of the first does not know, and measures beside its own."""
+"""Schema of a game with questions about beliefs: it has events unknown to readers of the first schema, and more measures."""
 
 CellRecord = dict[str, Any] | None
-"""One cell as published task files have it: `errand_id` or `meeting_id`, `cost`, `blocked` where it is."""
+"""A cell in the format of published task files: `errand_id` or `meeting_id`, `cost`, and `blocked` if it is."""
 
 
 class TraceEvent(Strict):
-    """Something that happened; `data` has `round`, `turn`, `phase` and `agent_id`, None where that means nothing."""
+    """An event; `data` has `round`, `turn`, `phase` and `agent_id`, None if not applicable."""
 
     type: str
     timestamp: int
-    """Virtual ms since the episode began."""
+    """Virtual milliseconds since the episode began."""
 
     data: dict[str, Any]
 
 
 class TracedTask(Strict):
-    """Which task was played."""
+    """The task of the game."""
 
     id: str
     digest: str
-    """Of its folder, as planned; "" where no plan says it."""
+    """Digest of its folder, as planned; "" if no plan has it."""
 
     family: str
     category: str | None
 
 
 class TracedRecord(Strict):
-    """What result.json says of an episode besides its verdict: who played it, at what cost, and how it ended."""
+    """Contents of result.json besides the verdict: players, cost, and end of the episode."""
 
     run: str
     agent: str
@@ -58,7 +58,7 @@ class TracedRecord(Strict):
     cause: str | None = None
     error: str | None = None
     options: dict[str, Any] = {}
-    """Those that were set."""
+    """Options that were set."""
 
     hint: Hint | None = None
     stopped_by: str | None = None
@@ -73,7 +73,7 @@ class TracedRecord(Strict):
 
 
 class TraceConfig(Strict):
-    """The whole set-up of an episode."""
+    """The complete set-up of an episode."""
 
     task: TracedTask
     seed: int
@@ -82,7 +82,7 @@ class TraceConfig(Strict):
     key_digest: str
     budgets: dict[str, int]
     options: dict[str, Any]
-    """Every option of the world, as it held."""
+    """Every option of the world with its effective value."""
 
     instruction: str
     public: dict[str, Any]
@@ -91,14 +91,14 @@ class TraceConfig(Strict):
 
 
 class CostScale(Strict):
-    """What agents are shown, and what each of it counts for."""
+    """The costs shown to agents, and the scored cost of each."""
 
     shown: tuple[int, ...]
     scored: tuple[int, ...]
 
 
 class RoundOutcome(Strict):
-    """What became of one meeting; one that was never reached has no slots."""
+    """Outcome of one meeting; a meeting that was never reached has no slots."""
 
     round: int
     meeting_id: int
@@ -111,15 +111,15 @@ class RoundOutcome(Strict):
 
 
 class FinalState(Strict):
-    """Where a game ended."""
+    """State at the end of a game."""
 
     calendars: tuple[tuple[CellRecord, ...], ...]
     per_agent_cost: tuple[int, ...]
-    """What is on each account at the end."""
+    """Cost charged to each agent at the end."""
 
     per_agent_cost_shown: tuple[int, ...]
     oracle_per_agent_cost: tuple[int | None, ...]
-    """The optimum of the meetings that were scheduled."""
+    """The optimum of the scheduled meetings."""
 
     per_agent_messages_sent: tuple[int, ...]
     per_agent_messages_received: tuple[int, ...]
@@ -129,18 +129,18 @@ class FinalState(Strict):
     rounds_succeeded: int
     rounds_failed: int
     consistency_violations: int
-    """Earlier meetings that rounds broke, all together."""
+    """Total number of earlier meetings broken by rounds."""
 
 
 class TraceTool(Strict):
-    """What wrote the file."""
+    """The tool that wrote the file."""
 
     name: str
     version: str
 
 
 class Trace(Strict):
-    """One file."""
+    """A trace file."""
 
     schema_: Literal["parley-calendar-trace/1", "parley-calendar-trace/2"] = Field(alias="schema")
     tool: TraceTool
@@ -152,7 +152,7 @@ class Trace(Strict):
     events: tuple[TraceEvent, ...]
     final_state: FinalState
     metrics: dict[str, Any]
-    """Those of the verdict, by the names of `worlds.calendar.rules.measures`."""
+    """Measures of the verdict, by the names of `worlds.calendar.rules.measures`."""
 
     trace_hash: str
     """The last hash of the world's log."""
@@ -160,8 +160,8 @@ class Trace(Strict):
     started_at: str | None
     ended_at: str | None
     stopped: str | None
-    """The budget or stop that cut the game short."""
+    """The budget or stop that ended the game early."""
 
     def text(self) -> str:
-        """The file."""
+        """Return the text of the file."""
         return self.model_dump_json(by_alias=True, indent=1) + "\n"

@@ -1,21 +1,20 @@
-"""Events, times and replay of a recorded game, as a trace tells them.
+"""Events, times and replay of a recorded game for its trace.
 
-What happened in a game, told as the events of a trace (paper, Table 5; specification 11).
+The events of a trace follow the paper (Table 5; specification 11).
 
-1. Each turn and each note of the world's log is one event, in its order; a turn's beginning, what was rolled back, which
-   meeting was broken and by whom are events beside it. `Told.place` says to which of the log each belongs.
-2. What a reply came to - actions, batches, calendars, conflicts - is worked out here from the rules. What only the record
-   knows of a reply (what a model thought, tokens) is laid beside it.
-3. A kind of note that this version does not know is told under its own name.
+1. Each turn and each note of the world's log is one event, in its order; further events are a turn's beginning, rollbacks, and
+   broken meetings with their agents. `Told.place` links each to an entry of the log.
+2. The effects of a reply (actions, batches, calendars, conflicts) are computed here from the rules. Data that only the record
+   has (a model's reasoning, tokens) is added.
+3. An unknown kind of note is an event of its own name.
 
-Times of a game, taken from a record, and what stands in a log around its turns: requests, waits, and how it ended. The rules
-say what happens in which order; only the record says when. `marks_of_log` and `marks_of_trace` read the times off a log and off
-a trace, `logged` and `dated` put them to a game that was told anew.
+Times of a game come from a record, together with the log entries around its turns: requests, waits, and the end. The rules
+determine the order; only the record has the times. `marks_of_log` and `marks_of_trace` read the times of a log and of a trace,
+and `logged` and `dated` assign them to a replayed game.
 
-A game played again by the world's own rules from replies that somebody gave then: nobody is asked anew. `rerun` feeds recorded
-replies to `CalendarGame`, turn by turn, through the table of turns that a world uses. It tells a listener of every turn and
-every note in the order of a log, while the game stands as it stood then. Prompts are not written again: what was delivered is
-the record's to say.
+A replay uses the world's own rules and recorded replies, without calling a model. `rerun` feeds recorded replies to
+`CalendarGame`, turn by turn, through the table of turns that a world uses. It notifies a listener of every turn and every note
+in the order of a log, with the state of the game at that time. Prompts are taken from the record and not rendered again.
 """
 
 from __future__ import annotations
@@ -42,44 +41,44 @@ from worlds.core.turns import Answer, OpenTurn, TurnTable
 
 
 class Given(NamedTuple):
-    """What was said to a turn, and the text that had asked for it."""
+    """Reply to a turn, and its prompt."""
 
     answer: Answer
     prompt: str
 
 
 Replies = Callable[[OpenTurn], Given | None]
-"""The reply to a turn; None where the record has none, which is where a game was cut short."""
+"""Function that returns the reply to a turn; None if the record has none because the game was cut short."""
 
 
 @dataclass(frozen=True)
 class SeatAsked:
-    """What a seat had before it when it was asked."""
+    """State of a seat when it was prompted."""
 
     calendar: Cells
     mail: tuple[Noted, ...]
-    """The messages that waited for it; none for a turn that only measures, and for a second try."""
+    """The messages waiting for it; none for a turn that only measures, and for a second try."""
 
 
 class Listener(Protocol):
-    """Who is told of a game."""
+    """Receiver of the events of a game."""
 
     def turned(self, turn: Turned, asked: SeatAsked) -> None:
-        """A turn is over."""
+        """Handle the end of a turn."""
         ...
 
     def noted(self, note: Noted, state: GameState) -> None:
-        """Something happened; the state is the one after it."""
+        """Handle a note; the state is the one after it."""
         ...
 
 
 def rerun(scenario: Scenario, settings: Settings, replies: Replies, listener: Listener) -> None:
-    """Play a game again to where its replies end."""
+    """Replay a game up to the end of its replies."""
     _Rerun(scenario, settings, listener).play(replies)
 
 
 class _Wordless(Texts):
-    """Texts that nobody reads."""
+    """Texts that render as nothing."""
 
     def __init__(self) -> None:
         super().__init__({})
@@ -129,24 +128,24 @@ class _Rerun:
 
 TALK, DECISION = "CHEAP_TALK", "DECISION"
 SENT = {channel: f"{tool}_sent" for tool, channel in TOOLS.items()}
-"""Channel -> the type of event."""
+"""For each channel, the type of event."""
 
 TOOL_OF = {channel: tool for tool, channel in TOOLS.items()}
 SECONDARY = frozenset(
     {"game_start", "agent_registered", "turn_start", "decide_start", "measure_start", "decision_failed"}
     | {"batch_rolled_back", "consistency_violation"}
 )
-"""Types that stand beside what the log has; every other type is an event of the log."""
+"""Types of events without an entry in the log; every other type has one."""
 
 ENDS = frozenset({"turn_end", "decide_end", "measure_end"})
-"""Types that hold a reply."""
+"""Types of events that hold a reply."""
 
 
 class ReplyNotes(NamedTuple):
-    """What a record knows of one reply beside its text."""
+    """Recorded data of one reply beside its text."""
 
     text: str | None = None
-    """What a model said, where the world did not take it."""
+    """The model's text, if the world rejected it."""
 
     reasoning: str | None = None
     usage: Mapping[str, Any] | None = None
@@ -154,7 +153,7 @@ class ReplyNotes(NamedTuple):
 
 
 class Told(NamedTuple):
-    """One event without its time; `place` counts the turns and notes of the log from 0."""
+    """An event without its time; `place` counts the turns and notes of the log from 0."""
 
     place: int
     type: str
@@ -162,7 +161,7 @@ class Told(NamedTuple):
 
 
 class Teller:
-    """Hears a game and tells it; `log` is what its log would hold, `told` what its trace does."""
+    """Listener that collects the entries of the log in `log`, and the events of the trace in `told`."""
 
     def __init__(self, scenario: Scenario, settings: Settings, said: Mapping[str, ReplyNotes]) -> None:
         self.log: list[Turned | Noted] = []
@@ -172,18 +171,18 @@ class Teller:
         self._round: int | None = None
         self._sweep = 0
         self._canonical: dict[int, int] = {meeting.id: meeting.slot for meeting in scenario.prior}
-        """Where each meeting that stood was seen last."""
+        """The last known slot of each scheduled meeting."""
 
         self._exhausted: set[int] = set()
         self._blocked: set[int] = set()
         self._staged = False
-        """Whether a batch of the round was applied that may be undone."""
+        """True if a batch of the round was applied that may be rolled back."""
 
         self._committed: tuple[Cells, ...] | None = None
-        """All calendars after the last batch of the round, before anything of it is undone."""
+        """All calendars after the last batch of the round, before any rollback."""
 
     def turned(self, turn: Turned, asked: SeatAsked) -> None:
-        """A turn: its beginning and its end."""
+        """Record the beginning and the end of a turn."""
         self.log.append(turn)
         kind = "measure" if turn.ephemeral else "turn" if turn.phase == TALK else "decide"
         if kind == "turn" and self._meeting and turn.seat == self._meeting.order[0]:
@@ -201,7 +200,7 @@ class Teller:
         self._tell(f"{kind}_end", {**where, **self._reply(turn)})
 
     def noted(self, note: Noted, state: GameState) -> None:
-        """A note, as whatever it is called in a trace."""
+        """Record a note under its name in a trace."""
         self.log.append(note)
         tell = self._NOTES.get(note.what, Teller._other)
         tell(self, note, state)
@@ -213,7 +212,7 @@ class Teller:
         return {"round": self._round, "turn": turn, "phase": phase, "agent_id": agent}
 
     def _reply(self, turn: Turned) -> dict[str, Any]:
-        """A reply as it was read, beside the text itself."""
+        """Return a reply as it was parsed, with its text."""
         said, repair = self._said.get(turn.turn, ReplyNotes()), None if self._settings.strict_replies else mend
         # an answer about beliefs is a list, and not one of actions
         slots = self._scenario.slots
@@ -309,7 +308,7 @@ class Teller:
         self._tell("resolution", {**self._where(None, "RESOLUTION"), **told})
 
     def _violations(self, number: int, calendars: tuple[Cells, ...]) -> None:
-        """An event for each participant whose calendar has an earlier meeting elsewhere, or not at all."""
+        """Record an event for each participant whose calendar has an earlier meeting in another slot, or not at all."""
         canonical = self._canonical[number]
         for agent in self._scenario.meeting(number).participants:
             slot = slot_of(calendars[agent], number)
@@ -318,7 +317,7 @@ class Teller:
                 self._tell("consistency_violation", {**self._where(agent, "RESOLUTION"), **told})
 
     def _rolled_back(self, *, kept: bool) -> str | None:
-        """Return why batches that were valid do not stand, if some do not."""
+        """Return why valid batches were rolled back, or None."""
         if self._settings.blocked_attempts == "doom" and self._blocked:
             return "blocked_attempt"
         if self._settings.exhausted == "rollback" and self._exhausted:
@@ -349,7 +348,7 @@ class Teller:
 
 
 def _letter(note: Noted) -> dict[str, Any]:
-    """A message as it lies in an inbox."""
+    """Return a message as it is in an inbox."""
     data, to = note.data, note.data["to"]
     told = {"to_agent": to[0]} if data["channel"] == "dm" else {"to_agents": to}
     content = {"meeting_id": data["meeting"], "content": data["content"], "channel": TOOL_OF[data["channel"]]}
@@ -357,21 +356,21 @@ def _letter(note: Noted) -> dict[str, Any]:
 
 
 FRAMES: Mapping[str, type[Event]] = {"request": Requested, "wait": Waited, "closed": Closed, "stop": Stopped}
-"""Events of a log that are none of the game's, by their type there and in a trace."""
+"""Events of a log that are not part of the game, by their type there and in a trace."""
 
 _SEALED = {"seq", "vt", "prev", "hash", "type"}
 _NOWHERE: dict[str, Any] = {"round": None, "turn": None, "phase": None, "agent_id": None}
 
 
 class LoggedMark(NamedTuple):
-    """The time of one event of a log; `frame` is the event itself where it is none of the game's."""
+    """The time of one event of a log; `frame` is the event itself if it is not part of the game."""
 
     vt: int
     frame: Event | None
 
 
 def marks_of_log(events: Sequence[Event]) -> list[LoggedMark]:
-    """The times of everything behind a log's opening, its session and the first note of its game."""
+    """Return the times of all events after a log's opening, its session and the first note of its game."""
     marks: list[LoggedMark] = []
     begun = False
     for event in events:
@@ -387,7 +386,7 @@ def marks_of_log(events: Sequence[Event]) -> list[LoggedMark]:
 
 
 def marks_of_trace(events: Iterable[TraceEvent]) -> list[LoggedMark]:
-    """The times in a trace; raises ValueError for a request, a wait or an end that is none."""
+    """Return the times in a trace. Raises ValueError for an invalid request, wait or end."""
     marks = []
     for event in events:
         if event.type in FRAMES:
@@ -402,7 +401,7 @@ def marks_of_trace(events: Iterable[TraceEvent]) -> list[LoggedMark]:
 
 
 def logged(head: Sequence[Event], game: Sequence[Event], marks: Iterable[LoggedMark]) -> EventLog:
-    """The log of a game: what opens it, then its turns and notes at the times of a record; without one, at the last known."""
+    """Return the log of a game: its opening, then turns and notes at the recorded times, or at the last known one."""
     log = EventLog()
     for event in head:
         log.append(event, vt=0)
@@ -412,7 +411,7 @@ def logged(head: Sequence[Event], game: Sequence[Event], marks: Iterable[LoggedM
 
 
 def dated(told: Sequence[Told], length: int, marks: Iterable[LoggedMark]) -> Iterator[TraceEvent]:
-    """The events of a trace with their times; `length` counts the turns and notes that they were told of."""
+    """Yield the events of a trace with their times; `length` is the number of turns and notes of the log."""
     by_place: dict[int, list[Told]] = {}
     for one in told:
         by_place.setdefault(one.place, []).append(one)
@@ -426,7 +425,7 @@ def dated(told: Sequence[Told], length: int, marks: Iterable[LoggedMark]) -> Ite
 
 
 def _merged(game: Sequence[Any], marks: Iterable[LoggedMark]) -> Iterator[tuple[int, Any]]:
-    """The game's own events and the others, each at its time."""
+    """Yield the game's own events and the others, each with its time."""
     waiting, now = iter(game), 0
     for mark in marks:
         now = mark.vt

@@ -1,16 +1,16 @@
-"""Traces of the paper's own harness (Appendix A.6, without our schema), read as games of ours under the profile `paper`.
+"""Import of traces of the paper's own harness (Appendix A.6, without our schema) as games under the profile `paper`.
 
-1. There is no scenario in such a file: calendars are read off what each agent was registered with, meetings and speakers off
-   the rounds that began. A meeting whose round never began is not known.
-2. Replies are taken as they were received (`raw`) where that reads as the actions that were recorded, and are written anew
-   from these where it does not. A second try may have no event of its own; then it is what was rejected, or applied.
-3. Which options held is in `config` under any depth. Where it is silent about the cap of turns, the rounds say it: one that
-   ended while somebody was still talking was cut off.
-4. Costs of 1, 10 and 100 count 1, 2, 3; other costs count as they are shown. Times of the file are wall-clock, so none is
-   kept.
+1. Such a file has no scenario: calendars are read from the registration of each agent, meetings and speakers from the rounds
+   that began. A meeting whose round never began is not known.
+2. Replies are used as received (`raw`) if they parse as the recorded actions, and are rewritten from these otherwise. A second
+   try may have no event of its own; it is then the rejected or the applied batch.
+3. Options are in `config` at any depth. If the cap of turns is missing, it is derived from the rounds: a round that ended while
+   an agent was still talking was cut off.
+4. Costs of 1, 10 and 100 are scored 1, 2, 3; other costs are scored as they are shown. Times of the file are wall-clock and are
+   ignored.
 
-A trace of the published layout held against our rules: messages, what each round came to, and the state at the end. Measures
-are not compared: the released code's own differ in their formulas (docs/calendar.md).
+A replay compares messages, the outcome of each round, and the final state with our rules. Measures are not compared, because
+the released code's formulas differ (docs/calendar.md).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]+")
 
 
 class UpstreamEvent(Lenient):
-    """One event; its time is not read."""
+    """An event; its time is ignored."""
 
     type: str
     data: dict[str, Any] = {}
@@ -71,31 +71,31 @@ class UpstreamTrace(Lenient):
     stopped: Any = None
 
     def of(self, *kinds: str) -> Iterator[dict[str, Any]]:
-        """The data of the events of some types, in order."""
+        """Return the data of the events of some types, in order."""
         return (event.data for event in self.events if event.type in kinds)
 
     @property
     def cause(self) -> str:
-        """Why a game that did not end was stopped, as a log names it."""
+        """Cause of an unfinished game's end, as a log names it."""
         return self.stopped if isinstance(self.stopped, str) and self.stopped else "imported"
 
 
 @dataclass
 class UpstreamReplies:
-    """What each agent said, by round and phase, to be taken in the order in which it was said."""
+    """Replies of each agent, by round and phase, consumed in their order."""
 
     waiting: dict[tuple[int, str, int], list[Given]] = field(default_factory=dict)
     over: frozenset[int] = frozenset()
-    """The rounds that came to an end: there nobody was silent because the game had stopped."""
+    """The rounds that ended; in these a missing reply is not the end of the game."""
 
     taken: dict[str, Given] = field(default_factory=dict)
-    """By the id of the turn; what was said to it once is said to it always."""
+    """Replies by the id of the turn; a repeated request for a turn gets the same reply."""
 
     missing: set[str] = field(default_factory=set)
-    """Turns of rounds that ended to which the file has no reply."""
+    """Turns of finished rounds without a reply in the file."""
 
     def __call__(self, turn: OpenTurn) -> Given | None:
-        """The next reply of this agent here; silence where a round that ended lacks one, None where the game ends."""
+        """Return the next reply of this agent; silence if a finished round lacks one, None at the end of the game."""
         if turn.id not in self.taken:
             said = self.waiting.get((turn.round, turn.phase, turn.seat))
             if not said and turn.round not in self.over:
@@ -107,7 +107,7 @@ class UpstreamReplies:
 
 
 def read_upstream(document: Any) -> UpstreamTrace:
-    """A file of the published layout; raises UsageError for anything else."""
+    """Return a file of the published layout. Raises UsageError for anything else."""
     try:
         return UpstreamTrace.model_validate(document)
     except ValidationError as error:
@@ -115,14 +115,14 @@ def read_upstream(document: Any) -> UpstreamTrace:
 
 
 def is_upstream(document: Any) -> bool:
-    """Whether a document has the published layout: events, agents that are registered among them, and no schema of ours."""
+    """Return True if a document has the published layout: events that register agents, and no schema of ours."""
     if not isinstance(document, dict) or "schema" in document or not isinstance(document.get("events"), list):
         return False
     return any(isinstance(event, dict) and event.get("type") == "agent_registered" for event in document["events"])
 
 
 def upstream_record(trace: UpstreamTrace) -> GameRecord:
-    """The parts of the game in such a file; raises UsageError where they make no game."""
+    """Return the parts of the game in such a file. Raises UsageError if they make no game."""
     try:
         scenario = _scenario(trace)
         made = scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True)
@@ -135,7 +135,7 @@ def upstream_record(trace: UpstreamTrace) -> GameRecord:
 
 
 def upstream_game(trace: UpstreamTrace) -> tuple[GameRecord, Retold]:
-    """The game in such a file, and what it comes to; one that its replies do not end is stopped where they do."""
+    """Return the game in such a file and its replay; an unfinished game is stopped after its last reply."""
     record = upstream_record(trace)
     again = rebuilt(record)
     if not again.measures.finished:
@@ -176,7 +176,7 @@ def _errands(cells: Cells, labels: Mapping[int, str]) -> Iterator[Errand]:
 
 
 def _prior(calendars: Iterable[Cells]) -> Iterator[PriorMeeting]:
-    """The meetings that stand before the first round, each once."""
+    """Yield the meetings scheduled before the first round, each once."""
     standing: dict[int, tuple[int, Item]] = {}
     for cells in calendars:
         standing |= {item.id: (slot, item) for slot, item in items_of(cells) if item.kind == "meeting"}
@@ -229,7 +229,7 @@ def _told_options(trace: UpstreamTrace, start: Mapping[str, Any]) -> dict[str, A
 
 
 def _cap(trace: UpstreamTrace) -> int:
-    """The cap of turns: the configured one, or that of a round in which the last turn still brought a message."""
+    """Return the cap of turns: the configured one, or that of a round whose last turn still sent a message."""
     told = _find(trace.config, "max_turns_per_round")
     if isinstance(told, int) and told > 0:
         return told
@@ -260,7 +260,7 @@ def _played(trace: UpstreamTrace, changed: Mapping[str, Any]) -> TracedRecord:
 
 
 def _seats(trace: UpstreamTrace) -> Iterator[SeatResult]:
-    """Yield who sat where, as the agents' registration says it, or the beginning of the game."""
+    """Yield the holder of each seat, from the registration of agents or the start of the game."""
     start = next(trace.of("game_start"), {})
     for place, data in enumerate(_agents(trace)):
         model, kind = data.get("model") or _at(start.get("models"), place), _at(start.get("agent_types"), place)
@@ -273,7 +273,7 @@ def _at(told: Any, place: int) -> Any:
 
 
 def _replies(trace: UpstreamTrace) -> UpstreamReplies:
-    """Every reply, by the number of the round, the phase and the agent."""
+    """Return every reply, by the number of the round, the phase and the agent."""
     told = list(dict.fromkeys(data.get("round") for data in trace.of("round_start")))
     numbers = {name: place for place, name in enumerate(told, start=1)}
     replies: dict[tuple[int, str, int], list[Given]] = {}
@@ -299,7 +299,7 @@ def _replies(trace: UpstreamTrace) -> UpstreamReplies:
 
 
 def _reply(data: Mapping[str, Any], calls: Any) -> str:
-    """A reply as it was received, if it reads as what was recorded; else one that does."""
+    """Return a reply as received if it parses as the recorded actions; otherwise one that does."""
     actions = [_action(call) for call in calls] if isinstance(calls, list) else []
     raw = data.get("raw")
     if isinstance(raw, str) and (not isinstance(calls, list) or read_actions(raw, mend).value == actions):
@@ -308,7 +308,7 @@ def _reply(data: Mapping[str, Any], calls: Any) -> str:
 
 
 def _action(call: Any) -> Any:
-    """A tool call as an action; some clients record the arguments apart from the name."""
+    """Return a tool call as an action; some clients record the arguments separately from the name."""
     if not isinstance(call, dict) or "type" in call:
         return call
     name, arguments = call.get("name") or call.get("tool"), call.get("arguments") or call.get("args") or {}
@@ -316,7 +316,7 @@ def _action(call: Any) -> Any:
 
 
 def _find(config: Any, key: str) -> Any:
-    """A value of a configuration by its key, at any depth; None where there is none."""
+    """Return a value of a configuration by its key, at any depth; None if there is none."""
     if isinstance(config, Mapping):
         if key in config:
             return config[key]
@@ -332,13 +332,13 @@ _STATE = {
     "per_agent_messages_sent": "per_agent_messages_sent",
     "per_agent_messages_received": "per_agent_messages_received",
 }
-"""Of the final state: the published name, and ours for what means that."""
+"""Fields of the final state: the published name, and ours for the same value."""
 
 _SENT = ("dm_sent", "participant_groupchat_sent", "all_groupchat_sent")
 
 
 def replay_upstream(document: Any) -> Replayed:
-    """Play such a file again; raises UsageError where no game can be made of it."""
+    """Replay such a file. Raises UsageError if it makes no game."""
     trace = read_upstream(document)
     record, again = upstream_game(trace)
     wrong = tuple(differing(trace, again))
@@ -353,13 +353,13 @@ def replay_upstream(document: Any) -> Replayed:
 
 
 def _guessed(record: GameRecord) -> Iterator[str]:
-    """Yield what was put in the place of replies that the file does not have."""
+    """Yield a note about replies that are missing in the file."""
     if isinstance(record.replies, UpstreamReplies) and record.replies.missing:
         yield f"{len(record.replies.missing)} replies that the file does not have, taken for silence"
 
 
 def differing(trace: UpstreamTrace, again: Retold) -> Iterator[str]:
-    """Yield where the file tells another game than its replies come to by our rules, under the profile `paper`."""
+    """Yield the differences between the file and a replay of its replies under the profile `paper`."""
     ours = again.final.model_dump(mode="json")
     theirs = _of(trace)
     known = {name: _listed(trace.final_state[name]) for name in _STATE if name in trace.final_state}
@@ -375,7 +375,7 @@ def _of(trace: UpstreamTrace) -> dict[str, list[Any]]:
 
 
 def _told(events: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[Any]]:
-    """Messages and rounds, by what both layouts say of them."""
+    """Return messages and rounds, reduced to what both layouts have."""
     messages, rounds = [], []
     for kind, data in events:
         if kind in _SENT:
@@ -388,7 +388,7 @@ def _told(events: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[Any
 
 
 def _listed(value: Any) -> Any:
-    """By agent, as a list, also where it is told by the agents' numbers."""
+    """Return values by agent as a list, also if they are keyed by the agents' numbers."""
     if isinstance(value, dict) and all(str(key).isdecimal() for key in value):
         return [value[key] for key in sorted(value, key=int)]
     return value

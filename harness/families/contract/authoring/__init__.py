@@ -1,1 +1,1 @@
-"""What `harness verify` asks of contract tasks besides what it asks of every task."""
+"""Checks by `harness verify` of contract tasks besides those of every task."""

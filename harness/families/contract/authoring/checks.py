@@ -1,15 +1,16 @@
-"""What contract tasks are asked besides: times that are told truly, and Proposition 1 of the paper, task by task.
+"""Additional checks of contract tasks: correct times in answers, and Proposition 1 of the paper, task by task.
 
-Proposition 1: validity and integrity fail apart, and together. A task that hands out artifacts with a window names three of its
-violations in CELLS:
+Proposition 1: validity and integrity fail separately, and together. A task that issues artifacts with a window names three of
+its violations in CELLS:
+
 `validity`   the right bytes too late: a validity label, and no integrity failure beside it (`also` is empty);
 `integrity`  the wrong bytes in time: an integrity label;
 `both`       wrong and too late: validity is judged first (Appendix F), and `also` names the integrity label.
 
-What an answer says about the end of an artifact is the end that its world judges by. A number in an answer that is called
-`expires_at`, `deadline`, `..._before` or `kept_until` is the end of something that was issued by then, in virtual seconds or
-since 1970; one that is called `expires_in` or `ttl` is how long it lives, or lives still, to the second. A wrong one costs an
-honest client its contract and shows in no verdict of a client that is quick enough.
+The end of an artifact in an answer must be the end that its world judges by. A number in an answer that is called `expires_at`,
+`deadline`, `..._before` or `kept_until` is the end of something issued by then, in virtual seconds or since 1970; one called
+`expires_in` or `ttl` is its total or remaining lifetime, to the second. A wrong value makes an honest client fail and shows in
+no verdict of a client that is quick enough.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _TOLD = re.compile(rb'(expires_at|deadline|before|kept_until|expires_in|ttl)" *:
 
 
 def deadline_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """The first answer of each client and seed that tells a time at which nothing ends; one check where none does."""
+    """Yield the first wrong time in an answer, or one passed check if there are times and all are right."""
     told = 0
     for played in evidence.plays:
         for request, name, value, right in _times(played):
@@ -50,7 +51,7 @@ def deadline_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def _times(played: Play) -> Iterator[tuple[WireRequest, str, float, bool]]:
-    """Each end and each life that an answer tells: the request, its name, its value, whether it is right."""
+    """Yield each end and each lifetime in an answer: the request, its name, its value, and True if it is right."""
     if not any(_TOLD.search(answer.body) for _, answer in played.exchanges):
         return
     opened = played.events[0]
@@ -68,13 +69,13 @@ def _times(played: Play) -> Iterator[tuple[WireRequest, str, float, bool]]:
 
 
 def _lives(made: Issued, event: Requested, seconds: float) -> bool:
-    """Return whether an artifact lives so long in all, or from a request on, but for a part of a second."""
+    """Return True if an artifact has this lifetime in total, or remaining at a request, to within a second."""
     lives_ms = made.expires_at - made.issued_at, made.expires_at - event.vt
     return any(abs(ms - 1000 * seconds) < 1000 for ms in lives_ms)
 
 
 def _numbers(body: bytes) -> Iterator[tuple[str, float]]:
-    """Every number in a JSON document that has a name."""
+    """Yield every named number in a JSON document."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):
@@ -94,11 +95,11 @@ def _named(name: str, document: Any) -> Iterator[tuple[str, float]]:
 
 
 CELLS = {"validity": (Axis.VALIDITY, None), "integrity": (Axis.INTEGRITY, None), "both": (Axis.VALIDITY, Axis.INTEGRITY)}
-"""The axis that each cell fails on, and the one that it fails on as well."""
+"""The axis that each cell fails on, and the one that it also fails on."""
 
 
 def checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """The times that are told, and the three cells, for a task that declares them or hands out artifacts."""
+    """Yield the checks of times, and the three cells, for a task that declares them or issues artifacts."""
     yield from deadline_checks(evidence)
     named = declared(evidence.task, "CELLS")
     table = definition(evidence.task.path / "solution" / "violations.py", "CELLS")
@@ -124,7 +125,7 @@ def _issues(played: Play) -> bool:
 
 
 def _wrong_in_cell(cell: str, verdict: Verdict) -> str | None:
-    """Return why an episode does not fill its cell, or None when it does."""
+    """Return why an episode does not fill its cell, or None if it does."""
     worst = next((broken for broken in verdict.violations if broken.label == verdict.failure_label), None)
     if worst is None:
         return f"broke no rule, and ended as {verdict.failure_label}"

@@ -1,14 +1,13 @@
-"""`harness verify --mutations`: what production paths do to the oracle of each contract, and what value handles do about it.
+"""`harness verify --mutations`: the effect of production paths on the oracle of each contract, with and without value handles.
 
 For each task and each of the five mutations the oracle plays twice at seed 0: as a direct-pass client (every byte goes through
-the mutation; whether that changes any is `bites`), and as a handle client (what it received and would send again goes by name).
-A direct-pass client must earn the label that the mutation is predicted to earn where it bites, and succeed where it does not;
-clipped input is the paper's TOOL_INPUT_TOO_LONG. The label predicted is that of a signed link, unless the task names another in
-MUTATED, for what its own targets carry.
+the mutation; `bites` is True if that changes any), and as a handle client (received values are sent by name). A direct-pass
+client must earn the predicted label if the mutation bites, and succeed if it does not; clipped input is the paper's
+TOOL_INPUT_TOO_LONG. The predicted label is that of a signed link, unless the task names another in MUTATED.
 
-A client that never writes a long value out twice: what it was given and would send again goes by its handle. It stands between
-a task's own solution and the path, so that the same oracle is the direct-pass client without it and the handle client with it.
-It can name only what it received: a value that the solution derived (a hash, another encoding) is written out like anybody's.
+A handle client never writes a long value out again: it sends received values by their handles. It is placed between a task's
+own solution and the path, so that the same oracle is the direct-pass client without it and the handle client with it. It can
+name only received values: a value that the solution derived (a hash, another encoding) is written out.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ from worlds.core.models import Strict
 from worlds.core.wire import API_URL, Transport, WireRequest, WireResponse
 
 LONG = 64
-"""Characters from which on a value is worth a name."""
+"""Minimum number of characters of a value that gets a handle."""
 
 _WORD = re.compile(rf"[^\s`\"'<>]{{{LONG},}}")
 _HREF = re.compile(r'href="([^"]+)"')
 
 
 class HandleClient:
-    """Speaks for a client that stores what is long."""
+    """Transport that stores long values of a client and sends their handles."""
 
     def __init__(self, transport: Transport, store: HandleStore) -> None:
         self._send, self._store = transport, store
@@ -55,7 +54,7 @@ class HandleClient:
             self._learn(word, word)
 
     def __call__(self, request: WireRequest) -> WireResponse:
-        """Send the request with names for values, and learn from what the world really answered."""
+        """Send the request with names for values, and store the values of the world's original answer."""
         answer = self._send(self._named(request))
         true = self._store.last or answer
         for value in _values(true):
@@ -85,7 +84,7 @@ class HandleClient:
 
 
 def _values(answer: WireResponse) -> Iterator[str]:
-    """Everything in an answer that could be sent again: header values, the leaves of JSON, words of text."""
+    """Yield everything in an answer that could be sent again: header values, the leaves of JSON, words of text."""
     yield from (value for _, value in answer.headers)
     text = answer.body.decode("utf-8", "replace")
     try:
@@ -105,7 +104,7 @@ _COLUMNS = titled(task_id="task", mutation="mutation", predicted="predicted", di
 
 
 class Cell(Strict):
-    """One task under one mutation."""
+    """A task under one mutation."""
 
     task_id: str
     mutation: str
@@ -126,12 +125,12 @@ class _Played(NamedTuple):
 
 
 def matrix(tasks: Iterable[Task], mutations: Sequence[str] = MUTATIONS) -> list[Cell]:
-    """Every task under every mutation; raises VerifierFailure where an episode gets no verdict."""
+    """Return every task under every mutation. Raises VerifierFailure if an episode gets no verdict."""
     return [cell for task in tasks for cell in _row(task, mutations)]
 
 
 def table(cells: Sequence[Cell]) -> Table:
-    """The cells that bite, and those that are not as predicted, for people."""
+    """Return a table of the cells that bite, and of those that are not as predicted."""
     biting = [cell for cell in cells if cell.bites]
     shown = dict.fromkeys([*biting, *(cell for cell in cells if not cell.ok)])
     rows = tuple({**cell.model_dump(), "ok": "ok" if cell.ok else "WRONG"} for cell in shown)
@@ -180,7 +179,7 @@ def _by_handles(pod: RoutedPod) -> Transport:
 
 
 def _play(task: Task, mutation: str, client: Callable[[RoutedPod], Transport]) -> _Played:
-    """The oracle behind one mutation, and whether that changed a request on its way out or a page on its way back."""
+    """Play the oracle behind one mutation, and detect if that changed a request or a page."""
     options: dict[str, OptionValue] = {"mutate": mutation, "handles": True}
     spec = EpisodeSpec("mutations", mutation, task, 0, overrides=options)
     with InProcessRuntime().open(spec) as pod:
@@ -192,7 +191,7 @@ def _play(task: Task, mutation: str, client: Callable[[RoutedPod], Transport]) -
 
 
 class _Tap:
-    """A transport that remembers the targets, headers and pages that went through it."""
+    """A transport that records the targets, headers and pages that pass through it."""
 
     def __init__(self, transport: Transport) -> None:
         self._send = transport

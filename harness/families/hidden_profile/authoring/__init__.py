@@ -1,1 +1,1 @@
-"""Hidden-profile tasks by machine: `folders` writes them, `hiddenbench` imports others', the rest lets a model make some."""
+"""Creation of hidden-profile tasks: `folders` writes them, `hiddenbench` imports published ones, the others use a model."""

@@ -1,8 +1,8 @@
-"""What `harness verify` holds a hidden profile to besides its episodes: each check of its proof, its mutants, both witnesses.
+"""Checks by `harness verify` of a hidden profile besides its episodes: its proof, its mutants, and both solvers.
 
-1. A deck that is not certified fails the checks that it fails, by name; what can only be asked of a certified one is not
-   asked of it. One whose task.toml says that it is uncertified claims nothing, so it fails none: one line says what is missing.
-2. Of a scenario with one deal nothing is proved, whether it has rules or is prose. It must say so, and what is proved must not.
+1. A deck that is not certified fails the checks by name; checks that need a certificate are skipped. A deck that its task.toml
+   declares uncertified fails none: one line lists what is not proved.
+2. A scenario with one deal is never proved, with or without rules. It must be declared uncertified, and a proved deck must not.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ PROSE = (
     "prose without rules proves nothing: not that the key follows (C1), that no hand gives it away (C2), that each private "
     "fact is needed (C3), nor when a fact was told (C6)"
 )
-"""Why the checks of a certificate cannot hold of a task from elsewhere."""
+"""Reason why the checks of a certificate cannot hold for an imported task."""
 
 ONE_DEAL = (
     "a file with one deal names its key, so every session has the same one (C8), and any hand tells it to who knows the file "
     "(C9); what else holds of it is not asked"
 )
-"""Why they cannot hold of any scenario, rules or not."""
+"""Reason why they cannot hold for any scenario with one deal, even with rules."""
 
 
 def claims(task: Task) -> Iterator[ProofCheck]:
-    """The checks of the proof, a check for each mutant, and `witnesses`."""
+    """Yield the checks of the proof, a check for each mutant, and `witnesses`."""
     path = task.world_folder / SCENARIO
     at = Place(path, 1)
     try:
@@ -52,7 +52,7 @@ def claims(task: Task) -> Iterator[ProofCheck]:
 
 
 def _of_uncertified(read: Deck | Scenario, task: Task, at: Place) -> Iterator[ProofCheck]:
-    """One line for all that is not proved, and what holds of any scenario: that each option can be voted for."""
+    """Yield one line for everything not proved, and the check of any scenario that each option can be voted for."""
     yield _held("ballots", list(unvotable(read)), at, "each option can be voted for")
     if isinstance(read, Scenario):
         yield passed(UNCERTIFIED, detail=_why(read))
@@ -67,7 +67,7 @@ def _of_uncertified(read: Deck | Scenario, task: Task, at: Place) -> Iterator[Pr
 
 
 def _of_deck(deck: Deck, at: Place) -> Iterator[ProofCheck]:
-    """C0 to C9, the mutants of a certified deck, and whether the solver says the same."""
+    """Yield C0 to C9, the mutants of a certified deck, and the agreement with the solver."""
     proof = prove_deck(deck)
     yield from (_held(one.name, [] if one.ok else [one.detail], at, one.claim) for one in proof.checks)
     if not proof.certified:

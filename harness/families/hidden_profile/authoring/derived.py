@@ -1,10 +1,10 @@
-"""What follows from a scenario alone: the certificate that verdicts read, and what the oracle votes.
+"""Files derived from a scenario: the certificate that verdicts read, and the votes of the oracle.
 
-tests/oracle.json    the certificate (oracles.hidden_profile.certificate), one line a key and one an entry of its tables
-solution/plan.json   {"key", "decoy"}: the oracle tells all and votes the first; wrong clients stay with the second, any wrong
-                     option where the scenario names no decoy. Of a deck
-                     {"options", "cards", "deals"}: by the texts on the table the oracle knows the deal, and so its key
-environment/api/sizes.json  of a deck: the numbers of people to whom it can be dealt besides its own, and who holds what then
+tests/oracle.json    the certificate (oracles.hidden_profile.certificate), one line per key and per entry of its tables
+solution/plan.json   {"key", "decoy"}: the oracle tells everything and votes for the first; wrong clients keep the second, which
+                     is any wrong option if the scenario names no decoy. For a deck
+                     {"options", "cards", "deals"}: the oracle finds the deal, and so its key, from the texts told
+environment/api/sizes.json  for a deck: the other numbers of people to whom it can be dealt, and the hands for each
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CERTIFICATE, PLAN = "tests/oracle.json", "solution/plan.json"
 
 
 def derived(folder: Path) -> Mapping[str, bytes]:
-    """The derived files of a task folder by relative path; raises ValueError for a broken scenario, OSError for none."""
+    """Return the derived files of a task folder by relative path. Raises ValueError for a broken scenario, OSError for none."""
     read = read_task(folder / "environment" / "api" / SCENARIO)
     if isinstance(read, Deck):
         certificate = certify_deck(read)
@@ -44,7 +44,7 @@ def _plan(deck: Deck, certificate: Certificate) -> dict[str, Any]:
 
 
 def _text(document: Mapping[str, Any]) -> bytes:
-    """JSON with a line for each key, and for each entry of a list or an object in it."""
+    """Return JSON with a line for each key, and for each entry of a list or an object in it."""
     parts = [f" {json.dumps(key)}: {_opened(value)}" for key, value in document.items()]
     return ("{\n" + ",\n".join(parts) + "\n}\n").encode()
 

@@ -1,28 +1,25 @@
-"""Drafts of generated tasks: prompts, the formats of replies, and how a reply is read.
+"""Drafts of generated tasks: prompts, the formats of replies, and the parsing of replies.
 
-The two tracks of generation: what one candidate is asked for, and how the answer is read.
+There are two tracks of generation.
 
-formal: a proved outline of a deck, which the model dresses in words; the result can be certified.
-text:   the fields of the published format; the result is prose with one deal, uncertified: only its execution
-        speaks for it.
-Everything that differs between candidates - setting, example, outline - is drawn from the candidate's own stream.
+formal: a proved outline of a deck, for which the model writes the text; the result can be certified.
+text:   the fields of the published format; the result is prose with one deal, uncertified: only its execution supports it.
 
-A proved outline and its words, kept apart: a model writes the words, and cannot touch the logic.
+Everything that differs between candidates (setting, example, outline) is drawn from the candidate's own stream.
 
-An outline is a skeleton (`oracles.hidden_profile.dealing`) whose options go by shuffled ids, because ids are shown wherever
-votes are asked and must tell nothing. Its deals stay with us. What comes back is read as a deck with these deals; stripped of
-its words it must be the outline.
+A proved outline is kept separate from its text: a model writes the text and cannot change the logic. An outline is a skeleton
+(`oracles.hidden_profile.dealing`) with shuffled option ids, because ballots show ids, which must reveal nothing. Its deals are
+not sent. The reply is parsed as a deck with these deals; without its text it must equal the outline.
 
-The published fields of a hidden-profile task - one hidden text a person, prose and no logic - as a scenario of ours. Options
-become o1 to oK and votes are matched on those; whether every label finds its way back through the ballot is tried here. Nothing
-is proved: there are no atoms, rules, weights or cues, `origin` says `certified: false`, and no decoy is named, as in the
-format. The rationale states the answer and has no place in a scenario.
+The published fields of a hidden-profile task (one hidden text per person, prose and no logic) become a scenario. Options become
+o1 to oK, and votes are matched on those; the import checks that every label can be voted for. Nothing is proved: there are no
+atoms, rules, weights or cues, `origin` has `certified: false`, and no decoy is named. The rationale states the answer and is
+not part of a scenario.
 
-What a model is asked when it makes a task: the recipe, one certified example, a setting, and, for `formal`, an outline.
-Everything that the published prompt carries is here in our own words (rulings, part 3 row 1): the task, six rules, a recipe of
-three steps, the checks alone, together and with one piece missing, advice, a table in the notes, the fields of the answer. The
-example and the setting are drawn for each call, so that not every task copies one. What is published has one deal, so there an
-example is the first hidden deal of a deck.
+The prompt has the recipe, one certified example, a setting, and, for `formal`, an outline. Its content is that of the published
+prompt in our own words (rulings, part 3 row 1): the task, six rules, a recipe of three steps, the checks alone, together and
+with one piece missing, advice, a table in the notes, the fields of the answer. The example and the setting are drawn for each
+call, so that tasks do not all copy one. A published task has one deal, so its example is the first hidden deal of a deck.
 """
 
 from __future__ import annotations
@@ -60,18 +57,18 @@ DOMAINS = (
     "a laboratory", "a village hall or a council", "a film or a photograph", "a wedding, a fair or a festival",
     "a puzzling loss or mistake in the books", "a building site", "a journey that must be arranged",
 )  # fmt: skip
-"""Settings; two of twenty are choices of a place or a way."""
+"""Settings; two of the twenty are choices of a place or a route."""
 
 
 def render(name: str, **values: Any) -> str:
-    """One of the prompts."""
+    """Return one of the prompts."""
     # Prompts are plain text: escaping would change the JSON they show.
     environment = Environment(loader=FileSystemLoader(FOLDER), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
     return environment.get_template(f"{name}.j2").render(formal=name == "formal", **values).strip()
 
 
 def digest() -> str:
-    """SHA-256 over the prompts' sources and the settings: part of what a run that goes on must share."""
+    """Return the SHA-256 of the prompts' sources and the settings, which a resumed run must share."""
     total = hashlib.sha256(json.dumps(DOMAINS).encode())
     for path in sorted(FOLDER.glob("*.j2")):
         total.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -79,7 +76,7 @@ def digest() -> str:
 
 
 def as_fields(deck: Deck) -> str:
-    """The first hidden deal of a deck in the published fields, a text a person, with an elimination table as notes."""
+    """Return the first hidden deal of a deck in the published fields, a text per person, with an elimination table as notes."""
     draw = Draws(deck).of("hidden")[0]
     scenario = deck.scenario(draw.versions, draw.key or "", draw.leader or "")
     fields = {
@@ -95,7 +92,7 @@ def as_fields(deck: Deck) -> str:
 
 
 def notes(scenario: Scenario, decoy: str) -> str:
-    """The elimination table in words: for each private fact what is ruled out once it and those before are known."""
+    """Return the elimination table as text: for each private fact the options ruled out by it and those before."""
     logic, known = Tabulated(scenario), list(scenario.of_scope("shared"))
     lines = []
     for fact in scenario.of_scope("private"):
@@ -115,7 +112,7 @@ Filled = Annotated[str, StringConstraints(pattern=r"\S")]
 
 
 class Fields(Lenient):
-    """One task; what is not named here is not needed, and types are not guessed."""
+    """Fields of a task; other fields are ignored, and types are not coerced."""
 
     model_config = ConfigDict(strict=True)
 
@@ -123,14 +120,14 @@ class Fields(Lenient):
     description: Filled
     shared_information: list[Filled] = Field(min_length=1)
     hidden_information: list[Filled] = Field(min_length=3, max_length=8)
-    """One text a person."""
+    """A text per person."""
 
     possible_answers: list[Filled] = Field(min_length=3)
     correct_answer: str
-    """Letter for letter one of the possible answers."""
+    """Exactly one of the possible answers."""
 
     rationale: str = ""
-    """Never for anybody who takes part."""
+    """Never shown to a participant."""
 
     @model_validator(mode="after")
     def _answerable(self) -> Fields:
@@ -139,13 +136,13 @@ class Fields(Lenient):
         return self
 
     def digest(self) -> str:
-        """SHA-256 of what takes part in the task: everything but the rationale."""
+        """Return the SHA-256 of everything but the rationale."""
         document = self.model_dump(exclude={"rationale"})
         return hashlib.sha256(json.dumps(document, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 def as_scenario(fields: Fields, identity: str, domain: str, origin: Mapping[str, Any]) -> Scenario:
-    """The scenario; raises ValueError where an option could not be voted for without mistake."""
+    """Return the scenario. Raises ValueError if an option cannot be voted for unambiguously."""
     ids = [f"o{place}" for place in range(1, len(fields.possible_answers) + 1)]
     key = ids[fields.possible_answers.index(fields.correct_answer)]
     shared = [_fact("s", place, text, "shared", []) for place, text in enumerate(fields.shared_information, 1)]
@@ -173,13 +170,13 @@ def as_scenario(fields: Fields, identity: str, domain: str, origin: Mapping[str,
 
 
 def title(name: str) -> str:
-    """A name as people write it: evacuation_west_city is Evacuation west city."""
+    """Return a name as a title: evacuation_west_city becomes Evacuation west city."""
     words = " ".join(name.replace("_", " ").split())
     return words[:1].upper() + words[1:]
 
 
 def first_problem(error: ValueError) -> str:
-    """The first thing that is wrong, in one clause that names the field."""
+    """Return the first error, in one clause that names the field."""
     if not isinstance(error, ValidationError):
         return str(error)
     first = error.errors()[0]
@@ -201,11 +198,11 @@ _OUTLINE = AnswerShape(
 )  # fmt: skip
 _CUES, _ALTERNATIVES = 2, 5
 AGENTS = (3, 4, 4, 4, 5, 6)
-"""How many people an outline may have, where its shape can be dealt to them; four is likeliest, as in the published tasks."""
+"""Numbers of people of an outline, if its shape can be dealt to them; four is most likely, as in the published tasks."""
 
 
 def outline(draw: Stream) -> Deck:
-    """A certified skeleton, its options shuffled; its mechanism is the name of its shape."""
+    """Return a certified skeleton with shuffled options; its mechanism is the name of its shape."""
     name = draw.choice(sorted(SHAPES))
     agents = draw.choice([people for people in AGENTS if people in SHAPES[name].people])
     fillings = search(name, agents)
@@ -215,7 +212,7 @@ def outline(draw: Stream) -> Deck:
 
 
 def shuffled(deck: Deck, draw: Stream) -> Deck:
-    """A deck of equal logic, its option ids dealt anew and its options in the order of their ids."""
+    """Return a deck of equal logic, with option ids reassigned and options sorted by id."""
     ids = list(deck.option_ids)
     draw.shuffle(ids)
     document = _renamed(json.loads(deck.to_json(with_cues=True)), dict(zip(deck.option_ids, ids, strict=True)))
@@ -224,7 +221,7 @@ def shuffled(deck: Deck, draw: Stream) -> Deck:
 
 
 def blanks(deck: Deck) -> str:
-    """The outline as the model gets it: a blank for every word and for cues, and no deals."""
+    """Return the outline for the model: a blank for every text and for cues, and no deals."""
     unsaid = {"text": BLANK, "cues": ((BLANK,),)}
     changes = {
         "title": BLANK,
@@ -241,18 +238,18 @@ def blanks(deck: Deck) -> str:
 
 
 def undealt(deck: Deck) -> str:
-    """The text of a deck's file as a model reads it: without deals, and without where it comes from."""
+    """Return the text of a deck's file for a model: without deals and origin."""
     return deck.to_json(with_cues=True, without={"deals", "origin", "difficulty"}).strip()
 
 
 def excerpted(deck: Deck) -> Deck:
-    """A deck with two cues a text and few alternatives in each, as an example: ours have too many words for a prompt."""
+    """Return a deck with two cues per text and few alternatives in each, as an example short enough for a prompt."""
     texts = ((text_of(card.id, number), words) for card in deck.cards for number, words in enumerate(card.texts))
     return cued(deck, {name: _few(words) for name, words in texts if words.cues})
 
 
 def _few(words: Words) -> Cues:
-    """Some of a text's cues that fire on the text itself, cut to the alternatives that are likeliest to stand in it."""
+    """Return some of a text's cues that match the text itself, reduced to the alternatives most likely to occur in it."""
     firing = [cue for cue in words.cues if fires(words.model_copy(update={"cues": (cue,)}), words.text)]
     parts = ([part.split("|") for part in cue if not part.startswith("!")] for cue in firing[:_CUES])
     said = fold(words.text)
@@ -262,7 +259,7 @@ def _few(words: Words) -> Cues:
 
 
 def dressed(reply: str, bare: Deck) -> Deck:
-    """The outline in the words of a reply; raises ValueError where it is none, has blanks left, or another logic."""
+    """Return the outline with the text of a reply. Raises ValueError if it is no deck, has blanks, or changes the logic."""
     reading = read_reply(reply, _OUTLINE)
     if (given := reading.value) is None:
         raise ValueError(f"no JSON object with cards: {reading.problem}")
@@ -276,7 +273,7 @@ def dressed(reply: str, bare: Deck) -> Deck:
 
 
 def logic(deck: Deck) -> Json:
-    """Everything but the words; orders do not matter, but for those of cards and of their texts, on which deals rest."""
+    """Return everything but the text; only the order of cards and of their texts matters, because deals depend on it."""
     document = deck.model_dump(mode="json", by_alias=True)
     return {
         "options": sorted(deck.option_ids),
@@ -305,7 +302,7 @@ def _blank(deck: Deck) -> Iterator[str]:
 
 
 def _renamed(value: Any, names: dict[str, str]) -> Any:
-    """A document in which every string that is an old name, keys too, is the new one."""
+    """Return a document with every string that is an old name, including keys, replaced by the new one."""
     if isinstance(value, dict):
         return {names.get(key, key): _renamed(inner, names) for key, inner in value.items()}
     if isinstance(value, list):
@@ -320,30 +317,30 @@ _FIELDS = AnswerShape(
 
 
 class Malformed(ValueError):
-    """A reply that is no task; the message says why."""
+    """Error for a reply that is not a task, with the reason."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """One candidate before the model has answered."""
+    """A candidate before the model has answered."""
 
     prompt: str
     drawn: dict[str, Any]
-    """What was drawn, by name, for the record."""
+    """The drawn values by name, for the record."""
 
     agents: int
     example: str
-    """The finished task in the prompt: what is answered will be about as long."""
+    """The finished task in the prompt; the reply will be about as long."""
 
     handout: int
-    """How many characters a person of the example reads who is told everything; a person of the candidate about as many."""
+    """Number of characters that a fully informed person of the example reads, and about as many in the candidate."""
 
     read: Callable[[str], Deck | Scenario]
-    """The task in a reply; raises Malformed."""
+    """Parser of the task in a reply; raises Malformed."""
 
 
 def formal(draw: Stream, pool: Sequence[Deck]) -> Draft:
-    """An outline to be dressed."""
+    """Return a draft with an outline to fill in."""
     domain, shown = draw.choice(DOMAINS), draw.choice(pool)
     bare, example = outline(draw), undealt(excerpted(shown))
     prompt = render("formal", domain=domain, example=example, outline=blanks(bare))
@@ -352,7 +349,7 @@ def formal(draw: Stream, pool: Sequence[Deck]) -> Draft:
 
 
 def text(draw: Stream, pool: Sequence[Deck]) -> Draft:
-    """The published fields, for three or four people as in the published tasks; no point of the example is two people's."""
+    """Return a draft in the published fields, for three or four people; no fact of the example is held by two people."""
     plain = [deck for deck in pool if all(len(card.holders) == 1 for card in deck.of_scope("private"))]
     domain, shown = draw.choice(DOMAINS), draw.choice(plain or pool)
     people, example = draw.choice((3, 4, 4, 4)), as_fields(shown)
@@ -370,7 +367,7 @@ class _Certified(Lenient):
 
 
 def examples(root: Path) -> list[Deck]:
-    """The decks of the task folders in a folder that are on record as certified; raises UsageError where there is none."""
+    """Return the decks in a folder of task folders that are recorded as certified. Raises UsageError if there are none."""
     folders = [path.parents[2] for path in sorted(root.glob(f"*/environment/api/{SCENARIO}"))]
     proved = [folder for folder in folders if _on_record(folder / CERTIFICATE)]
     pool = [one for folder in proved if isinstance(one := read_task(folder / "environment/api" / SCENARIO), Deck)]
@@ -380,7 +377,7 @@ def examples(root: Path) -> list[Deck]:
 
 
 def _on_record(certificate: Path) -> bool:
-    """Return whether the certificate that `harness sync` wrote says so; `harness verify` is what proves it."""
+    """Return True if the certificate written by `harness sync` says so; only `harness verify` proves it."""
     try:
         return _Certified.model_validate_json(certificate.read_bytes()).certified
     except (OSError, ValueError):

@@ -1,7 +1,6 @@
-"""Writes hidden-profile task folders: task.toml and the scenario here, everything else by `sync`.
+"""Writer of hidden-profile task folders: task.toml and the scenario here, everything else by `sync`.
 
-A folder that holds another scenario is left alone, which is an error; with `replace` one of the same scenario, by its id, is
-written anew.
+A folder with another scenario is not changed, which is an error; with `replace` a scenario of the same id is overwritten.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ interfaces = ["seats"]
 """
 
 UNCERTIFIED = 'certificate = "uncertified" # nothing proves that the key follows, or that no hand gives it away\n'
-"""What task.toml says of a scenario with one deal; a deck that fails its checks is to be mended."""
+"""Line of task.toml for a scenario with one deal; a deck that fails its checks has to be fixed."""
 
 
 def write_task(root: Path, name: str, scenario: Scenario | Deck, difficulty: Difficulty, *, replace: bool = False) -> Path:
-    """Write the folder `root`/`name`, synced; raises UsageError for a bad or taken name, or a full disk."""
+    """Write and sync the folder `root`/`name`. Raises UsageError for a bad or taken name, or a full disk."""
     folder = root / checked_name(name)
     if taken := _taken(folder, scenario, replace=replace):
         raise UsageError(f"{folder} {taken}", hint="the same command with another --out, or with --replace")
@@ -53,7 +52,7 @@ def write_task(root: Path, name: str, scenario: Scenario | Deck, difficulty: Dif
 
 
 def task_toml(name: str, scenario: Scenario | Deck, difficulty: Difficulty) -> str:
-    """The text of task.toml."""
+    """Return the text of task.toml."""
     options, people = len(scenario.options), scenario.agents
     what = f"{scenario.title}: {people} people choose one of {options} options"
     return TEMPLATE.format(
@@ -63,17 +62,17 @@ def task_toml(name: str, scenario: Scenario | Deck, difficulty: Difficulty) -> s
 
 
 def pattern(read: Scenario | Deck) -> str:
-    """A certified deck's mechanism; the domain of anything else."""
+    """Return a certified deck's mechanism, or the domain of anything else."""
     return read.mechanism if isinstance(read, Deck) and prove_deck(read).certified else read.domain
 
 
 def _text(words: str) -> str:
-    """A string of TOML: JSON's are TOML's too, but for one control character that JSON lets stand."""
+    """Return a TOML string: JSON's syntax, except for one control character that JSON allows."""
     return json.dumps(words, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _taken(folder: Path, scenario: Scenario | Deck, *, replace: bool) -> str:
-    """What stands in the way of writing a folder, if anything."""
+    """Return why a folder cannot be written, or ""."""
     if not any(path.is_file() for path in folder.rglob("*")):
         return ""
     try:

@@ -1,24 +1,24 @@
 """Generation of tasks by a model: the loop, the trial sessions, and the file that records them.
 
-Lets a model make tasks: generate, certify, execute, select, one candidate after the other (paper, 5.1; rulings, 3.1-3.3).
+Generation creates, certifies, executes and selects candidates one after the other (paper, 5.1; rulings, 3.1-3.3).
 
-1. Each candidate has its own stream of chance, so what it is asked does not depend on those before it or on where a run began.
-2. A candidate ends at the first stage that it fails; its record says where and why. A `text` candidate cannot be certified.
-   A deck is tried on hidden and on manifest deals, prose on the one that it has.
-3. One that passes becomes a task folder once its record is on disk; a run that goes on writes the folders that are missing.
+1. Each candidate has its own random stream, so its prompt does not depend on earlier ones or on where a run began.
+2. A candidate ends at the first stage that it fails; its record has the stage and the reason. A `text` candidate cannot be
+   certified. A deck is tried on hidden and on manifest deals, prose on its only deal.
+3. A candidate that passes becomes a task folder once its record is on disk; a resumed run writes the missing folders.
 
-Executes a candidate: a judge model holds real sessions of it, up to the first vote, in both conditions (paper, section 5.1).
+Execution: a judge model plays real sessions of a candidate, up to the first vote, in both conditions (paper, section 5.1).
 
-1. A session is the real world in process, with the judge at every seat and the prompts of any run. It ends when the first
-   votes are in: nothing else is measured here, so nothing else is paid for.
-2. A deck is played on hidden and on manifest deals, each with everything and with hands. Prose has one deal, which is hidden.
-3. Accuracy counts votes. It is also kept by hand, because one hand that finds the key alone is hidden by the others' average.
-4. Sessions run side by side; their order, and so the result, is that of kind, condition and seed.
+1. A session is the real world in process, with the judge at every seat and the prompts of any run. It ends after the first
+   votes, because nothing else is measured here.
+2. A deck is played on hidden and on manifest deals, each with full information and with hands. Prose has one hidden deal.
+3. Accuracy counts votes. It is also recorded by hand, because the average over hands hides a single one that finds the key.
+4. Sessions run in parallel; their order, and so the result, is that of kind, condition and seed.
 
-What a generation has done so far: one line a candidate in one file, so that a run killed at any moment loses one at most. The
-first line is the plan; a run goes on only under the same one. A line is on disk before the next candidate begins, and a last
-line that was cut short is dropped. Rejected candidates stay, with the reply and the reason. The file lies beside the task
-folders and holds everything that a model wrote, rationales too: no container gets it.
+The ledger has one line per candidate in one file, so a killed run loses one at most. The first line is the plan, and a run can
+only be resumed under the same plan. A line is on disk before the next candidate begins, and a truncated last line is dropped.
+Rejected candidates are kept with the reply and the reason. The file is beside the task folders and holds everything that a
+model wrote, including rationales; no container reads it.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ from worlds.hidden_profile.rules.scenario import Scenario
 
 FILE = "candidates.jsonl"
 Stage = Literal["malformed", "certify", "execute", "passed"]
-"""Where a candidate ended."""
+"""The stage at which a candidate ended."""
 
 
 class Cost(Strict):
-    """Calls, tokens and dollars; None where a call had no known price."""
+    """Calls, tokens and dollars; dollars are None if a call had no known price."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -77,7 +77,7 @@ class Cost(Strict):
 
     @classmethod
     def of(cls, *usages: Usage) -> Cost:
-        """The sum of some calls."""
+        """Return the sum of some calls."""
         total = Usage()
         for usage in usages:
             add_usage(total, usage)
@@ -85,18 +85,18 @@ class Cost(Strict):
 
 
 class CandidateRecord(Strict):
-    """One candidate and what became of it."""
+    """A candidate and its result."""
 
     number: int
     stage: Stage
     reasons: dict[str, str] = {}
-    """Check or bound that it failed -> how; what was malformed under `malformed`."""
+    """Reason for each failed check or bound; a malformed reply has the key `malformed`."""
 
     name: str = ""
-    """Of its folder, where it could be read."""
+    """Name of its folder, if it could be parsed."""
 
     drawn: dict[str, Any] = {}
-    """What was drawn for it: setting, example, outline or number of people."""
+    """Values drawn for it: setting, example, outline or number of people."""
 
     scenario: dict[str, Any] | None = None
     execution: dict[str, Any] | None = None
@@ -105,19 +105,19 @@ class CandidateRecord(Strict):
 
 
 class Ledger:
-    """An open file of records; `records` are those of earlier runs and of this one."""
+    """An open file of records; `records` includes those of earlier runs."""
 
     def __init__(self, file: IO[bytes], records: dict[int, CandidateRecord]) -> None:
         self._file, self.records = file, records
 
     def add(self, record: CandidateRecord) -> None:
-        """Write a record; when this returns it is on disk."""
+        """Write a record; it is on disk when this returns."""
         _append(self._file, record.model_dump_json())
         self.records[record.number] = record
 
 
 def made(out: Path) -> frozenset[int]:
-    """The candidates on record in a folder, for whoever asks what is left; `ledger` says what is wrong with a file."""
+    """Return the recorded candidates in a folder, to estimate the rest; `ledger` reports errors of the file."""
     try:
         lines = (out / FILE).read_bytes().splitlines()[1:]
         return frozenset(CandidateRecord.model_validate_json(line).number for line in lines)
@@ -127,7 +127,7 @@ def made(out: Path) -> frozenset[int]:
 
 @contextmanager
 def ledger(out: Path, plan: Mapping[str, Any]) -> Iterator[Ledger]:
-    """The ledger in a folder, its own while the context lasts.
+    """Open the ledger in a folder, locked while the context lasts.
 
     Raises UsageError for a file of another plan, one that cannot be read or written, or one that another process writes.
     """
@@ -179,54 +179,54 @@ SESSIONS = 10
 """Sessions in each condition of each kind of deal, as published."""
 
 FULL, ALONE, HAND = 0.8, 0.2, 0.5
-"""What is kept: at least, at most, and less than these shares of first votes are the key (specification 1.6).
+"""Bounds on the shares of first votes for the key: at least, at most, and less than (specification 1.6).
 
-The first two are the published ones, both ends included. The third is ours: an average hides one hand that knows.
+The first two are the published ones, both ends included. The third is ours: an average hides a single hand that knows the key.
 """
 
 _BUDGET = Budget(wall_s=math.inf, turns=100)
-"""More than the first votes can use up, each of which is asked for twice at most."""
+"""More turns than the first votes can use; each is asked for twice at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstVote:
-    """One seat's first vote, with the hand of the task (from 1) that the seat was dealt."""
+    """A seat's first vote, with the scenario's hand (from 1) that the seat was dealt."""
 
     hand: int
     right: bool
     valid: bool = True
-    """Whether it named an option."""
+    """True if it named an option."""
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What the sessions on deals of one kind came to: shares of first votes that are the key."""
+    """Result of the sessions on deals of one kind: shares of first votes for the key."""
 
     full: float
-    """Where everybody holds everything."""
+    """Share with full information."""
 
     alone: float
-    """Where each has a hand."""
+    """Share with one hand per seat."""
 
     by_hand: Mapping[int, float]
-    """Of these, for each hand."""
+    """The share with one hand per seat, by hand."""
 
     invalid: int
     """Votes that named no option, in both conditions."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As it stands in a record."""
+        """Return the result as recorded."""
         return {**asdict(self), "by_hand": {str(hand): share for hand, share in self.by_hand.items()}}
 
 
 Execution = Mapping[Kind, Played]
-"""What the sessions of one candidate came to, by the kind of deal."""
+"""Result of the sessions of one candidate, by the kind of deal."""
 
 
 def execute(
     task: Task, kinds: Sequence[Kind], judge: ModelClient, sessions: int = SESSIONS, workers: int = 1
 ) -> tuple[Execution, list[Usage]]:
-    """Hold the sessions on these kinds of deals; raises ProviderFailure and Cancelled, as the judge does."""
+    """Play the sessions on these kinds of deals. Raises ProviderFailure and Cancelled, as the judge does."""
     wanted = [(kind, condition, seed) for kind in kinds for condition in CONDITIONS for seed in range(sessions)]
     try:
         held = list(side_by_side(partial(_session, task, judge), wanted, workers))
@@ -241,7 +241,7 @@ def execute(
 
 
 def tally(full: Sequence[FirstVote], alone: Sequence[FirstVote]) -> Played:
-    """Accuracies of the first votes of all sessions of each condition."""
+    """Return the accuracies of the first votes of all sessions of each condition."""
     hands: dict[int, list[FirstVote]] = defaultdict(list)
     for vote in alone:
         hands[vote.hand].append(vote)
@@ -250,11 +250,11 @@ def tally(full: Sequence[FirstVote], alone: Sequence[FirstVote]) -> Played:
 
 
 def against(tried: Execution) -> dict[str, str]:
-    """Return what speaks against a deck, by the name of the bound; empty for one that is kept.
+    """Return the reasons to reject a deck, by the name of the bound; empty if it is accepted.
 
-    Accuracy with everything has its bound on deals of both kinds. What hands find is bounded on hidden deals alone: on manifest
-    ones the leader is right, so most who follow it vote right, and that says nothing against the task. Nor is anything asked
-    of them there: what a deck must keep from a hand is the key of hidden deals, and C9 has that for both kinds together.
+    Accuracy with full information has its bound on deals of both kinds. Accuracy with hands is bounded on hidden deals only: on
+    manifest ones the leading option is right, so most seats that follow it vote right, which does not speak against the task.
+    C9 already ensures for both kinds together that a hand does not reveal the key of hidden deals.
     """
     reasons = {}
     for kind, played in tried.items():
@@ -269,7 +269,7 @@ def against(tried: Execution) -> dict[str, str]:
 
 
 def against_prose(tried: Execution) -> dict[str, str]:
-    """What speaks against prose with one deal: the two published bounds, so that the yield is one with the published yield."""
+    """Return the reasons to reject prose with one deal: the two published bounds only, so that the yield is comparable."""
     return {name: why for name, why in against(tried).items() if name != "hand"}
 
 
@@ -294,7 +294,7 @@ def _session(task: Task, judge: ModelClient, which: tuple[Kind, str, int]) -> tu
 
 
 def _voted(turns: Sequence[OpenTurn]) -> bool:
-    """Return whether the first votes are in: what is asked next is something else."""
+    """Return True if the first votes are complete, because another phase follows."""
     return all(turn.phase != "PRE_VOTE" for turn in turns)
 
 
@@ -304,30 +304,30 @@ def _share(votes: Sequence[FirstVote]) -> float:
 
 SOURCE = "harness generate hidden-profile"
 DIFFICULTY: Difficulty = "medium"
-"""What every generated or imported task says; nobody has measured its difficulty."""
+"""Difficulty of every generated or imported task; it has not been measured."""
 
 PUBLISHED_RATE = 57 / 200
-"""Of candidates in the format `text` that were kept, by GPT-4.1 as writer and as judge (paper, section 5.1)."""
+"""Share of accepted candidates in the format `text`, with GPT-4.1 as writer and as judge (paper, section 5.1)."""
 
 
 @dataclass(frozen=True)
 class GenerationRequest:
-    """What is to be generated."""
+    """Parameters of a generation."""
 
     track: str = "formal"
-    """One of `drafts.TRACKS`."""
+    """Name of one of `drafts.TRACKS`."""
 
     candidates: int = 200
     sessions: int = SESSIONS
-    """In each condition of each kind of deal."""
+    """Number in each condition of each kind of deal."""
 
     seed: int = 0
     workers: int = 4
-    """Sessions at once; changes no result."""
+    """Sessions at once; it does not change the result."""
 
     @property
     def certified(self) -> bool:
-        """Whether what is kept has a certificate."""
+        """True if accepted tasks have a certificate."""
         return self.track == "formal"
 
     @property
@@ -338,7 +338,7 @@ class GenerationRequest:
 
 @dataclass(frozen=True)
 class Team:
-    """Who writes, who judges, and the certified decks that are shown as examples."""
+    """The writer, the judge, and the certified decks used as examples."""
 
     writer: ModelClient
     judge: ModelClient
@@ -347,17 +347,17 @@ class Team:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a generation would take."""
+    """Estimated cost of a generation."""
 
     calls: int
-    """At most: each candidate comes as far as the last session, and each vote is asked for twice."""
+    """Upper bound: each candidate reaches the last session, and each vote is asked for twice."""
 
     tokens: int
-    """Roughly, in and out, where each vote is asked for once."""
+    """Approximate, in and out, if each vote is asked for once."""
 
 
 def estimate(request: GenerationRequest, pool: Sequence[Deck], made: Collection[int]) -> Estimate:
-    """Return what the candidates would take that are not made yet."""
+    """Return the estimated cost of the candidates that are not made yet."""
     drafts = [drafted(request, pool, number) for number in range(1, request.candidates + 1) if number not in made]
     sessions = request.sessions * len(CONDITIONS) * len(request.kinds)
     written = sum(len(draft.prompt) + len(draft.example) for draft in drafts)
@@ -366,13 +366,13 @@ def estimate(request: GenerationRequest, pool: Sequence[Deck], made: Collection[
 
 
 _CHARACTERS, _RULES = 4, 2000
-"""Characters of a token; and of a vote, beside the task itself."""
+"""Characters per token, and characters of a vote's prompt beside the task itself."""
 
 
 def generate(
     request: GenerationRequest, team: Team, out: Path, progress: Callable[[CandidateRecord], object]
 ) -> dict[str, Any]:
-    """Make what is missing of the candidates, and return the summary of all; raises what models and disks raise."""
+    """Make the missing candidates, and return the summary of all. Raises the errors of models and disks."""
     plan = {
         "format": request.track, "seed": request.seed, "sessions": request.sessions, "prompts": digest(),
         "writer": team.writer.identity(), "judge": team.judge.identity(),
@@ -387,7 +387,7 @@ def generate(
 
 
 def candidate(request: GenerationRequest, team: Team, number: int) -> CandidateRecord:
-    """Make one candidate, as far as it comes."""
+    """Make one candidate, up to the stage that it reaches."""
     draft = drafted(request, team.pool, number)
     said = team.writer.complete([{"role": "user", "content": draft.prompt}])
     try:
@@ -404,12 +404,12 @@ def candidate(request: GenerationRequest, team: Team, number: int) -> CandidateR
 
 
 def folder_name(made: Deck | Scenario) -> str:
-    """The folder of a generated task: its id with hyphens."""
+    """Return the folder name of a generated task: its id with hyphens."""
     return made.id.replace("_", "-")
 
 
 def summary(request: GenerationRequest, records: Iterable[CandidateRecord]) -> dict[str, Any]:
-    """What a generation came to: how many were made, malformed, rejected by which check or bound, kept; and the dollars."""
+    """Return the summary of a generation: generated, malformed, rejected by check or bound, accepted, and dollars."""
     all_of_them = list(records)
     stages = Counter(record.stage for record in all_of_them)
     costs = [record.cost.cost_usd for record in all_of_them]
@@ -433,17 +433,17 @@ def summary(request: GenerationRequest, records: Iterable[CandidateRecord]) -> d
 
 
 def drafted(request: GenerationRequest, pool: Sequence[Deck], number: int) -> Draft:
-    """Return what one candidate is asked for."""
+    """Return the draft of one candidate."""
     return TRACKS[request.track](Chance(PUBLISHED_KEY, SOURCE, request.seed)(f"candidate-{number}"), pool)
 
 
 def _unproved(deck: Deck) -> dict[str, str]:
-    """The checks that a candidate fails, by name."""
+    """Return the checks that a candidate fails, by name."""
     return {check.name: check.detail for check in prove_deck(deck).checks if not check.ok}
 
 
 def _named(made: Deck | Scenario, number: int, request: GenerationRequest, team: Team, draft: Draft) -> Deck | Scenario:
-    """The task with an id of its own, and where it comes from."""
+    """Return the task with an id of its own, and its origin."""
     slug = re.sub(r"[^a-z0-9]+", "-", f"gen-{number:03d}-{made.title.lower()}")[:LONGEST_NAME].strip("-")
     origin = {
         **made.origin, "kind": "generated", "source": SOURCE, "model": team.writer.settings.name,
@@ -462,7 +462,7 @@ def _record(
     made: Deck | Scenario | None = None,
     tried: Execution | None = None,
 ) -> CandidateRecord:
-    """Return what became of a candidate; its stage follows from how far it came."""
+    """Return the record of a candidate; its stage follows from the arguments."""
     return CandidateRecord(
         number=number,
         stage="malformed" if made is None else "certify" if tried is None else "execute" if reasons else "passed",
@@ -477,7 +477,7 @@ def _record(
 
 
 def _place(out: Path, record: CandidateRecord) -> None:
-    """Write the folder of a candidate that passed, unless it is there; the instruction is the last that a folder gets."""
+    """Write the folder of a candidate that passed, unless it is complete; the instruction is written last."""
     there = (out / record.name / "instruction.md").exists()
     if record.stage == "passed" and record.scenario is not None and not there:
         form = Deck if record.scenario["schema"] == DECK else Scenario

@@ -1,9 +1,9 @@
-"""Reads tasks in the published HiddenBench file format, one JSON array of objects, into scenarios (specification 1.1).
+"""Import of tasks in the published HiddenBench file format, one JSON array of objects, as scenarios (specification 1.1).
 
-1. Every entry is checked before any is written; order and content are kept, the content by its hash.
-2. `rationale` states the answer. It goes into one sealed file beside the task folders, where no container and no prompt finds
-   it, and nowhere else.
-3. Nothing is certified: prose has no logic. Guessers say how far each task can be guessed from its surface.
+1. Every entry is checked before any is written; order and content are preserved, the content verified by its hash.
+2. `rationale` states the answer. It is written only to one sealed file beside the task folders, which no container and no
+   prompt reads.
+3. Nothing is certified: prose has no logic. Guessers measure how well each task can be guessed from its surface.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ SOURCE = "hiddenbench"
 DOMAIN = "imported"
 
 SEALED = "rationales.json"
-"""The side record, in the folder of the task folders."""
+"""Name of the file with rationales, in the folder of the task folders."""
 
 PRESETS = {"as the paper says": "hidden-paper", "as its released code does": "hidden-published-code"}
-"""Two ways to hold sessions of imported tasks, by the presets of `harness run`; the wording is ours, or that of --templates."""
+"""Two presets of `harness run` for sessions of imported tasks; the wording is ours, or that of --templates."""
 
 
 class _Row(Fields):
@@ -42,10 +42,10 @@ class _Row(Fields):
 
 @dataclass(frozen=True)
 class HiddenBenchTask:
-    """One entry as a task."""
+    """An entry as a task."""
 
     name: str
-    """Of its folder."""
+    """Name of its folder."""
 
     published_id: int
     published_name: str
@@ -54,12 +54,12 @@ class HiddenBenchTask:
 
     @property
     def guesses(self) -> dict[str, float]:
-        """How well each text-only guesser does on a task that it reads whole, options in the file's order."""
+        """The accuracy of each text-only guesser on this task, options in the file's order."""
         return scored(self.scenario)
 
 
 def read_tasks(path: Path) -> list[HiddenBenchTask]:
-    """The tasks of a file in its order; raises UsageError naming file, entry and field."""
+    """Return the tasks of a file in its order. Raises UsageError naming file, entry and field."""
     try:
         rows = json.loads(read_given(path, RECORD_BYTES))
     except (OSError, ValueError, RecursionError) as error:
@@ -84,7 +84,7 @@ def _imported(path: Path, rows: list[Any]) -> Iterator[HiddenBenchTask]:
 
 
 def imported(row: _Row, place: int) -> HiddenBenchTask:
-    """One entry, the `place`-th of its file; raises ValueError for one that no session could be held on."""
+    """Return one entry, the `place`-th of its file. Raises ValueError for an entry that no session can use."""
     origin = {"kind": "imported", "source": SOURCE, "task_id": row.id, "name": row.name, "place": place}
     name = folder_name(row.id, row.name)
     scenario = as_scenario(row, name.replace("-", "_"), DOMAIN, origin)
@@ -92,15 +92,15 @@ def imported(row: _Row, place: int) -> HiddenBenchTask:
 
 
 def folder_name(number: int, name: str) -> str:
-    """A published task as a folder may be called, by its id first: `Safe Lab Choice` is hb-45-safe-lab-choice."""
+    """Return the folder name of a published task, starting with its id: `Safe Lab Choice` is hb-45-safe-lab-choice."""
     slug = re.sub(r"[^a-z0-9]+", "-", f"hb-{number:02d}-{name.lower()}")
     return slug[:LONGEST_NAME].strip("-")
 
 
 def seal(out: Path, tasks: Iterable[HiddenBenchTask]) -> Path | None:
-    """Write the rationales beside the task folders, readable by the owner alone; None where there are none.
+    """Write the rationales beside the task folders, readable by the owner only; return None if there are none.
 
-    Raises UsageError where the file cannot be read or written.
+    Raises UsageError if the file cannot be read or written.
     """
     path = out / SEALED
     mine = {task.name: {"sha256": _sha256(task.rationale), "rationale": task.rationale} for task in tasks if task.rationale}

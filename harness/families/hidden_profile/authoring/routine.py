@@ -1,3 +1,3 @@
-"""What a routine proof of all hidden profiles takes: two seeds, since proving one on a seed takes a second and there are 65."""
+"""Seeds of a routine proof of all hidden profiles: two, because one proof takes a second per seed and there are 65 tasks."""
 
 SEEDS = "0-1"

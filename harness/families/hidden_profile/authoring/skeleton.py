@@ -1,4 +1,4 @@
-"""What a new hidden-profile task starts from: a small certified deck for three people, to be changed by hand."""
+"""Starting point of a new hidden-profile task: a small certified deck for three people, to be edited."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import CUES, Deck
 
 STARTER = Path(__file__).with_name("starter.json")
-"""Three options, each decided by a match of two cards on different hands; its deals are those that `generate deals` finds."""
+"""Three options, each decided by a match of two cards on different hands; its deals are those of `generate deals`."""
 
 
 def skeleton(name: str) -> Files:
-    """The author's files of a new task; its id is the name."""
+    """Return the author's files of a new task; its id is the name."""
     document = json.loads(STARTER.read_text(encoding="utf-8")) | {"id": name.replace("-", "_")}
     deck = Deck.model_validate(document)
     toml = task_toml(name, deck, "easy")

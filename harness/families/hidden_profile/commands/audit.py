@@ -1,11 +1,10 @@
-"""`harness audit disclosure RUN --judge-model M`: what a judge model hears in recorded sessions, beside what the cues hear.
+"""`harness audit disclosure RUN --judge-model M`: facts detected by a judge model in recorded sessions, compared with cues.
 
-Measures of pooling rest on hand-written cues. The judge is asked of each message which facts it tells, and of each labelled
-sentence too, so that both hearings stand beside the same labels. Answers are kept by what was asked, so a second audit is free.
+Measures of pooling rely on hand-written cues. The judge names the facts told in each message, and in each labelled sentence, so
+that both methods can be compared with the same labels. Answers are cached, so a second audit makes no calls.
 
-Who told what, as a judge model hears it, beside what the cues hear. A question is one sentence or message and the facts of its
-session; the answer is the numbers of those that it tells. The judge answers the labelled sentences too
-(`oracles.hidden_profile.detection`), so that its own error is known before it is believed.
+A question is one sentence or message and the facts of its session; the answer is the numbers of the told facts. The labelled
+sentences (`oracles.hidden_profile.detection`) measure the judge's own error.
 """
 
 from __future__ import annotations
@@ -55,14 +54,14 @@ _TOLD = AnswerShape('one JSON object with "told"', _told, key="told")
 
 @dataclass(frozen=True)
 class Question:
-    """One message, with the facts that could be told in it."""
+    """A message, with the facts that could be told in it."""
 
     facts: tuple[Fact, ...]
     text: str
 
     @cached_property
     def prompt(self) -> str:
-        """The facts and the message as a model is shown them; equal prompts are one question."""
+        """The facts and the message as shown to a model; equal prompts are one question."""
         facts = "\n".join(f"{number}. {fact.text}" for number, fact in enumerate(self.facts, start=1))
         # set in, so that a message that quotes facts or an answer begins no line of ours
         message = "\n".join(f"    {line}" for line in self.text.splitlines())
@@ -70,16 +69,16 @@ class Question:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The question as a model is asked it."""
+        """The question as chat messages."""
         return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": self.prompt}]
 
     @property
     def by_cues(self) -> frozenset[str]:
-        """The facts whose cues fire."""
+        """The facts whose cues match."""
         return frozenset(fact.id for fact in self.facts if mentions(fact, self.text))
 
     def by_judge(self, reply: str) -> frozenset[str] | None:
-        """The facts that a judge's reply names; None for a reply that names none in the form that was asked for."""
+        """Return the facts that a judge's reply names; None for a reply in another format."""
         told = read_reply(reply, _TOLD).value
         if told is None or not all(isinstance(one, int) and 1 <= one <= len(self.facts) for one in told):
             return None
@@ -88,7 +87,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far two hearings of the same messages agree, fact by fact."""
+    """Agreement of two methods on the same messages, fact by fact."""
 
     both: int
     only_cues: int
@@ -97,12 +96,12 @@ class Agreement:
 
     @property
     def share(self) -> float | None:
-        """The share of pairs of message and fact on which they agree; None where nobody said anything."""
+        """The share of pairs of message and fact on which they agree; None without pairs."""
         return (self.both + self.neither) / self.of if self.of else None
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's kappa; None where chance alone would agree everywhere, or nobody said anything."""
+        """Cohen's kappa; None if chance agreement is complete, or without pairs."""
         if self.share is None:
             return None
         cues, judge = (self.both + self.only_cues) / self.of, (self.both + self.only_judge) / self.of
@@ -111,12 +110,12 @@ class Agreement:
 
     @property
     def of(self) -> int:
-        """Pairs of message and fact."""
+        """Number of pairs of message and fact."""
         return self.both + self.only_cues + self.only_judge + self.neither
 
 
 def agreement(heard: Iterable[tuple[Question, frozenset[str]]]) -> Agreement:
-    """Cues against a judge, over questions that the judge answered."""
+    """Return the agreement of cues with a judge, over questions that the judge answered."""
     both = only_cues = only_judge = neither = 0
     for question, judged in heard:
         cued = question.by_cues
@@ -173,7 +172,7 @@ def audit_disclosure(
 
 
 def _session(episode: RecordedEpisode) -> AuditedSession | None:
-    """The session of an episode; None where it is of another family, or never began."""
+    """Return the session of an episode; None if it is of another family, or never began."""
     opening = next((note for _, note in notes(episode, "session_start", OpeningNote)), None)
     if opening is None or episode.result.family != FAMILY:
         return None
@@ -183,7 +182,7 @@ def _session(episode: RecordedEpisode) -> AuditedSession | None:
 
 
 def _labelled(tasks: Path | None, most: int | None) -> list[tuple[Question, Sentence]]:
-    """The labelled sentences of the decks that are at hand, or so many of them."""
+    """Return the labelled sentences of the available decks, at most `most` of them."""
     decks = {
         task.task_id: read
         for task in survey(tasks_root(tasks)).tasks
@@ -204,7 +203,7 @@ def _show(
     judge: str, sessions: Sequence[AuditedSession], labelled: Sequence[tuple[Question, Sentence]],
     judged: Mapping[str, frozenset[str] | None], *, json: bool,
 ) -> None:  # fmt: skip
-    """Both tables."""
+    """Print both tables."""
     hearings: dict[str, Callable[[Question], frozenset[str]]] = {
         "cues": lambda question: question.by_cues,
         judge: lambda question: judged[question.prompt] or frozenset(),
@@ -235,7 +234,7 @@ def _show(
 def _against_labels(
     labelled: Sequence[tuple[Question, Sentence]], heard: Callable[[Question], frozenset[str]]
 ) -> dict[str, float | int | None]:
-    """Precision and recall of one way of hearing."""
+    """Return precision and recall of one method."""
     result = hearing((one.task, compared(heard(question), frozenset(one.says))) for question, one in labelled)
     return {"sentences": len(labelled), "precision": result.total.precision, "recall": result.total.recall,
             "least_precision": result.least_precision, "least_recall": result.least_recall}  # fmt: skip
@@ -247,7 +246,7 @@ def _of(agreed: Agreement) -> dict[str, float | int | None]:
 
 
 def _integration(session: AuditedSession, judged: Mapping[str, frozenset[str] | None], *, cues: bool) -> float:
-    """The share of a session's private facts that some message told."""
+    """Return the share of a session's private facts that some message told."""
     told: set[str] = set()
     for question in session.questions:
         told |= question.by_cues if cues else judged[question.prompt] or frozenset()

@@ -1,12 +1,12 @@
 """The commands `harness generate hidden-profile` and `harness generate deals`.
 
-`harness generate hidden-profile`: a model writes candidates, a gate tries them, the good ones become folders.
+`harness generate hidden-profile`: a model writes candidates, checks and trial sessions select them, and the accepted ones
+become folders. In the format `formal` each is a deck, proved before it is tried; prose with one deal is never proved, and is
+marked uncertified.
 
-In the format `formal` each is a deck, proved before it is tried; prose with one deal proves nothing, and is called uncertified.
-
-`harness generate deals`: the deals of a deck that an author has written, and what still speaks against it. Authors write cards.
-Which texts go together in a deal is found (`oracles.hidden_profile.dealing`), written into the file, and proved by somebody
-else: the checks of `harness verify` are printed, those that fail with their reasons.
+`harness generate deals`: find the deals of a deck that an author has written, and print the checks that fail. Authors write
+cards. The deals are found by `oracles.hidden_profile.dealing`, written into the file, and proved independently: the checks of
+`harness verify` are printed, those that fail with their reasons.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _file_of(tasks: Path | None, name: str) -> Path:
 
 
 def _show(deck: Deck, proof: DeckProof, *, json: bool) -> None:
-    """What a hand tells, and the checks."""
+    """Print the information in each hand, and the checks."""
     known = tells(Draws(deck))
     if json:
         told = [{"seat": tell.seat, "informed": float(tell.informed), "hidden": float(tell.hidden)} for tell in known]
@@ -87,7 +87,7 @@ def _show(deck: Deck, proof: DeckProof, *, json: bool) -> None:
 
 
 def read_draft(path: Path) -> Deck:
-    """A deck, with the cues beside it, whose file may lack its deals; raises UsageError for a missing file, or no deck."""
+    """Return a deck with its cues, whose file may lack deals. Raises UsageError for a missing file, or if it is no deck."""
     try:
         document: dict[str, Any] = json.loads(read_given(path, RECORD_BYTES))
         if document.get("schema") != DECK:
@@ -103,7 +103,7 @@ def read_draft(path: Path) -> Deck:
 EXAMPLE = "harness generate hidden-profile --model gpt-5 --candidates 200 --out generated/hidden-profile"
 GENERATED = Path("generated/hidden-profile")
 TEMPERATURE = 1.0
-"""Of the model that writes: asked again, it should say something else. The judge plays as in any run."""
+"""Temperature of the writer, so that repeated requests vary. The judge plays as in any run."""
 
 Model = Annotated[str | None, typer.Option(help="The model that writes, as LiteLLM names it.")]
 Judge = Annotated[str | None, typer.Option(help="The model that tries candidates; as published --model, unless given.")]
@@ -158,7 +158,7 @@ def generate_hidden_profile(
 
 
 def _agreed_to(request: GenerationRequest, team: Team, folder: Path, *, cost: bool, yes: bool, json: bool) -> bool:
-    """Say what is left to pay for, and whether to go on; raises Cancelled or UsageError where nobody agrees to it."""
+    """Print the remaining cost, and return True if it is confirmed. Raises Cancelled or UsageError if it is not."""
     left = estimate(request, team.pool, made(folder))
     say(f"at most {left.calls} model calls, about {left.tokens // 1000} thousand tokens; each vote is asked for twice at most")
     if cost and json:
@@ -167,7 +167,7 @@ def _agreed_to(request: GenerationRequest, team: Team, folder: Path, *, cost: bo
 
 
 def _line(record: CandidateRecord, request: GenerationRequest) -> str:
-    """One candidate in a line."""
+    """Return a candidate in one line."""
     why = "; ".join(f"{name}: {reason}" for name, reason in record.reasons.items())
     kept = f"{record.name} passed{'' if request.certified else ', uncertified'}"
     what = kept if record.stage == "passed" else f"rejected, {why[:200]}"

@@ -1,4 +1,4 @@
-"""`harness import hiddenbench FILE.json`: published hidden profiles as folders of ours, uncertified, rationales sealed.
+"""`harness import hiddenbench FILE.json`: published hidden profiles as task folders, uncertified, with sealed rationales.
 
 Nothing is written from a file with a broken entry.
 """
@@ -45,7 +45,7 @@ def _row(task: HiddenBenchTask) -> dict[str, Any]:
 
 
 def _show_guesses(rows: Sequence[dict[str, Any]]) -> None:
-    """Show how well each text-only guesser does on each task, and their means beside that of blind guessing."""
+    """Print the accuracy of each text-only guesser on each task, and their means beside that of blind guessing."""
     columns = [column for column in rows[0] if column != "published_id"]
     guessers = columns[2:]
     means = {name: sum(row[name] for row in rows) / len(rows) for name in guessers}
