@@ -78,7 +78,7 @@ Prior = Annotated[float, typer.Option(min=0.0, max=1.0, help="Belief that a slot
 
 
 def audit_vps(what: What, csv: VpsCsv = None, prior: Prior = PRIOR, json: Json = False) -> None:
-    """What typed calendar messages tell (VPS): as the paper counts, exactly, by source, and under other priors."""
+    """Count what typed calendar messages tell (VPS): as the paper counts, exactly, by source, and under other priors."""
     read = games_of(what)
     made, means = typed_tables(read.games, prior), means_by_prior(read.games)
 
@@ -104,7 +104,7 @@ def audit_privacy(
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """What calendar messages give away, by a judge model: beside reflections, or what typed messages mean."""
+    """Ask a judge model what calendar messages give away: beside reflections, or what typed messages mean."""
     model = judge_model(judge, api_base, cache, cost=cost)
     read = games_of(what)
     cases = list(cases_of(read.games))
@@ -125,7 +125,7 @@ Csv = Annotated[Path | None, typer.Option("--csv", help="Folder for the rows: me
 
 
 def audit_messages(what: What, csv: Csv = None, json: Json = False) -> None:
-    """What calendar messages disclose: own-slot labels, twelve patterns, leaks, false statements; no model is asked."""
+    """Measure what calendar messages disclose: own-slot labels, twelve patterns, leaks, false statements; no model is asked."""
     scipy_stats()
     read = games_of(what)
     show(tables(read), partial(write_files, read.games, csv) if csv else None, json=json)

@@ -155,7 +155,7 @@ def audit_disclosure(
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Which facts the messages of hidden-profile sessions tell, by a judge model and by cues."""
+    """Ask a judge model which facts the messages of hidden-profile sessions tell, and compare the cues."""
     model = judge_model(judge, api_base, cache, cost=cost)
     sessions = [one for path in recorded_episodes(what) if (one := _session(read_episode(path)))]
     if not sessions:

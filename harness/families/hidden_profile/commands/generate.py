@@ -48,7 +48,7 @@ Keep = Annotated[bool, typer.Option("--keep", help="Check the deals that the fil
 
 
 def generate_deals(ctx: typer.Context, what: What, most: Most = MOST_DEALS, keep: Keep = False, json: Json = False) -> None:
-    """The deals of a deck on which no hand tells the key."""
+    """List the deals of a deck on which no hand tells the key."""
     path = Path(what) if what.endswith(".json") else _file_of(ctx.obj["tasks"], what)
     deck = read_draft(path)
     try:
