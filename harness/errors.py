@@ -50,7 +50,7 @@ from worlds.core.errors import ParleyError
 
 
 class HarnessError(ParleyError):
-    """What went wrong in one clause, and `hint`: the next command to type."""
+    """Error of one clause, with an optional `hint`: the next command to type."""
 
     exit_code: ClassVar[int] = 2
 
@@ -73,7 +73,7 @@ class UnknownTask(HarnessError):
 
 
 class GateFailed(HarnessError):
-    """The work was done and the gate said no."""
+    """Completed check whose result is negative."""
 
     exit_code = 1
 
@@ -85,39 +85,39 @@ class TaskInvalid(HarnessError):
 
 
 class BoundaryError(HarnessError):
-    """Something outside the task failed; `cause` says where."""
+    """Failure outside the task; `cause` says where."""
 
     exit_code = 3
     cause: ClassVar[Responsible] = "runtime"
     may_pass: ClassVar[bool] = False
-    """Whether a later try of the same episode may fare better."""
+    """True if a later attempt at the same episode may succeed."""
 
     name: CauseName = "runtime_failure"
-    """The row of `harness.causes.CAUSES`."""
+    """Row of `harness.causes.CAUSES`."""
 
 
 class ProviderFailure(BoundaryError):
-    """The model provider failed, or could not be asked."""
+    """Failure of the model provider, or failure to reach it."""
 
     cause = "provider"
     name: CauseName = "provider_error"
 
 
 class OutOfPatience(ProviderFailure):
-    """The provider did not answer for as long as one call may wait."""
+    """Timeout: the provider did not answer within the time that one call may wait."""
 
     may_pass = True
     name: CauseName = "provider_timeout"
 
 
 class ProviderLost(ProviderFailure):
-    """No episode can be played as things are, so the run ends: a wrong key, a spent quota, failures without end."""
+    """Failure that would affect every episode, so the run ends: a wrong key, an exhausted quota, endless failures."""
 
     name: CauseName = "provider_lost"
 
 
 class Unreachable(ProviderLost):
-    """Nobody has ever answered where a model should be."""
+    """Address of a model that has never answered."""
 
 
 class RuntimeFailure(BoundaryError):
@@ -140,27 +140,27 @@ class ImageFailure(RuntimeFailure):
 
 
 class WorldFailure(BoundaryError):
-    """The world's process died or its rules raised."""
+    """World process that died, or rules that raised."""
 
     cause = "world"
     name: CauseName = "world_fault"
 
 
 class VerifierFailure(BoundaryError):
-    """The verifier did not deliver a verdict."""
+    """Verifier that did not deliver a verdict."""
 
     cause = "verifier"
     name: CauseName = "verifier_failure"
 
 
 class Cancelled(HarnessError):
-    """The user interrupted."""
+    """Interruption by the user."""
 
     exit_code = 130
 
 
 class SetupFault(BoundaryError):
-    """The run was set up wrongly for this model or server, so the episode says nothing about the model."""
+    """Run that is set up wrongly for this model or server, so the episode says nothing about the model."""
 
     cause = "setup"
 
@@ -170,7 +170,7 @@ class SetupFault(BoundaryError):
 
 
 class LimitReached(BoundaryError):
-    """What the whole run may spend is spent, so no further model call is begun."""
+    """Spending limit of the whole run reached: no further model call is made."""
 
     cause = "limit"
     name: CauseName = "spending_limit"

@@ -1,12 +1,11 @@
-"""The headline figure of each family, its bounds, and the caveats that stand beside it.
+"""Headline figure of each family, its bounds, and the caveats shown with it.
 
-The one figure that a family's paper ranks by, from one episode: what comparisons, leaderboards and early stopping share.
+The headline figure is the one that a family's paper ranks by, computed per episode. Comparisons, leaderboards and early
+stopping share it. A family defines it in `harness.families.<family>.headline` (`HEADLINE`); for other families it is the
+reward. Values lie in 0..1, and more is better. A graded episode that ended before anything was measured counts as 0.
 
-A family says it in `harness.families.<family>.headline` (`HEADLINE`); a family without one is measured by its reward. Values
-lie in 0..1 and more is better. A graded episode that broke off before anything was measured is worth 0.
-
-Caveats: what has to be said beside a figure. Bounds for ungraded episodes, faults of the set-up, what disturbed episodes, and
-turns that seats forfeited. Closing lines, reports, leaderboards, exports and pages take their sentences from here.
+Caveats cover bounds for ungraded episodes, faults of the set-up, disturbances, and turns that seats forfeited. Closing lines,
+reports, leaderboards, exports and pages take their sentences from here.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from harness.records import Forfeits, Result
 
 @dataclass(frozen=True)
 class PublishedFigure:
-    """One value of a paper, which stands beside ours and has no rank."""
+    """One value published in a paper, shown beside ours without a rank."""
 
     model: str
     value: float
@@ -44,30 +43,30 @@ class Headline:
 
     title: str = "mean reward"
     short: str = "Reward"
-    """As a column is called."""
+    """Column title."""
 
     value: Callable[[Result], float] = _reward
-    """Of one graded episode."""
+    """Value of one graded episode."""
 
     ranks: Callable[[Result], bool] = bool
-    """Whether an episode was played under the conditions that the paper's leaderboard is of: any, unless told."""
+    """True if an episode was played under the conditions of the paper's leaderboard; by default any episode was."""
 
     published: Callable[[], Iterable[PublishedFigure]] = _nothing
     source: str = ""
-    """Where the published figures come from."""
+    """Source of the published figures."""
 
     meaning: str = ""
-    """How it differs from the success rate and the mean reward; empty where it is one of these."""
+    """Difference from the success rate and the mean reward; empty if the figure is one of these."""
 
 
 def headline_of(family: str) -> Headline:
-    """The headline figure of a family, or its reward."""
+    """Return the headline figure of a family, by default its reward."""
     part = family_part_or_none(family, "headline")
     return part.HEADLINE if part else Headline()
 
 
 def cell_means(results: Iterable[Result], headline: Headline) -> dict[tuple[str, int], float]:
-    """The mean over graded attempts at each task and seed."""
+    """Return the mean over graded attempts for each task and seed."""
     by_cell: dict[tuple[str, int], list[float]] = {}
     for result in results:
         if result.status == "graded":
@@ -91,7 +90,7 @@ def figure_words(family: str, results: Iterable[Result]) -> str:
 
 
 def difference(first: Sequence[Result], second: Sequence[Result], headline: Headline) -> float | None:
-    """The first player minus the second at one task: over the seeds that both have; None where there is no such seed."""
+    """Return the first player's mean minus the second's at one task, over the seeds both have; None if they share no seed."""
     mine, theirs = cell_means(first, headline), cell_means(second, headline)
     both = [mine[cell] - theirs[cell] for cell in mine if cell in theirs]
     return fmean(both) if both else None
@@ -113,7 +112,7 @@ class UngradedBounds(NamedTuple):
     """Ungraded episodes by who is responsible: `provider 6, setup 2`."""
 
     episodes: int
-    """How many are ungraded."""
+    """Number of ungraded episodes."""
 
     def sentence(self, form: Callable[[float], str] = "{:.1%}".format) -> str:
         """Return the bounds in words, for brackets behind the figure."""

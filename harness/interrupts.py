@@ -23,24 +23,24 @@ PATIENCE_S = 10.0
 
 
 class StopSignals:
-    """What this process does when it is told to stop, and by which signal it was."""
+    """Signal handling of this process, and the first stop signal that it received."""
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
-        """The first one."""
+        """First signal received, or None."""
 
         self._since = 0.0
         self._terminals: list[int] = []
 
     def obey(self) -> None:
-        """From now on the first of these signals raises KeyboardInterrupt in the main thread."""
+        """Raise KeyboardInterrupt in the main thread at the first of these signals."""
         self._terminals = [number for number in (1, 2) if os.isatty(number)]
         for number in STOPPING:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._stop)
 
     def ignore(self) -> None:
-        """From now on none of them changes anything: the process is ending."""
+        """Ignore these signals from now on, because the process is ending."""
         for number in STOPPING:
             signal.signal(number, signal.SIG_IGN)
 
@@ -71,7 +71,7 @@ stop_signals = StopSignals()
 
 @contextmanager
 def interrupting() -> Iterator[None]:
-    """TERM and HUP raise KeyboardInterrupt as INT does, in the main thread, where nobody has said what else they should do."""
+    """Raise KeyboardInterrupt in the main thread on TERM and HUP, as on INT, unless another handler is installed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

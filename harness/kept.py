@@ -23,7 +23,7 @@ _LONG = 400
 """Bytes from which on a packed part is compressed as well."""
 
 _COMPRESSED = 0x78
-"""What zlib begins with, and no list or table of `marshal`."""
+"""First byte of zlib data, which no list or dict of `marshal` begins with."""
 
 _MOST_KNOWN = 4096
 _NO_TOKENS = Tokens()
@@ -33,12 +33,12 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class PackedMeasures(Mapping[str, Any]):
-    """The measures of one episode, unpacked where they are looked at; what is unpacked is only to be read."""
+    """Measures of one episode, unpacked on access. The unpacked values are read-only."""
 
     __slots__ = ("_places", "_values")
 
     def __init__(self, places: Mapping[str, int], values: Sequence[Any]) -> None:
-        """`places` says where each name's value stands, and may be that of other episodes too."""
+        """Store the values; `places` maps each name to its index and may be shared with other episodes."""
         self._places, self._values = places, tuple(map(_packed, values))
 
     def __getitem__(self, name: str) -> Any:
@@ -56,7 +56,7 @@ class PackedMeasures(Mapping[str, Any]):
 
 
 def kept(results: Iterable[Result]) -> Iterator[Result]:
-    """Each of these results, as it is kept."""
+    """Return compact copies of these results."""
     return map(MeasurePacker().keep, results)
 
 
@@ -68,7 +68,7 @@ class MeasurePacker:
         self._known: dict[bytes, dict[str, Any]] = {}
 
     def keep(self, result: Result) -> Result:
-        """This result, as it is kept."""
+        """Return a compact copy of a result."""
         names = tuple(result.metrics)
         places = self._places.setdefault(names, {name: place for place, name in enumerate(names)})
         return _with(
@@ -95,7 +95,7 @@ def _lean(tokens: Tokens) -> Tokens:
 
 
 def _with(model: Model, **changed: Any) -> Model:
-    """A model with some of its values changed; it shares the set of its fields' names with all others of its class."""
+    """Return a copy of a model with some values changed. It shares the set of field names with all others of its class."""
     return model.model_construct(_every_field(type(model)), **{**model.__dict__, **changed})
 
 

@@ -1,8 +1,8 @@
-"""One protocol for everything that plays: an agent gets a pod and leaves a report.
+"""Protocol of all agents: an agent plays in a pod and fills in a report.
 
-1. `play` acts on the pod until it is done. What it learned on the way stands in the `Report` it was given, also when it
-   raises, so that a crashed or cancelled episode still has its trajectory, tokens and log.
-2. A budget that runs out is no error: the agent calls `pod.stop(cause)`, notes it in the report and returns.
+1. `play` acts on the pod until it is done. It writes what it learns into the `Report` it was given, also if it raises, so
+that a crashed or cancelled episode still has its trajectory, tokens and log.
+2. An exhausted budget is not an error: the agent calls `pod.stop(cause)`, notes it in the report and returns.
 3. `needs_main` says, before anything starts, whether a shell is needed in a given runtime.
 """
 
@@ -34,7 +34,7 @@ class KeepsReplies(Protocol):
     folder: Path
 
     def told(self) -> str:
-        """A line of what was taken from it and what was put there."""
+        """Return a line that says what was taken from the pod and what was put into it."""
         ...
 
 
@@ -44,14 +44,14 @@ class Agent(Protocol):
     name: str
 
     only_computes: bool
-    """Whether playing is Python alone, with no model asked, so that another process plays it as well from its spec."""
+    """True if playing is pure Python without model calls, so that another process can play from the spec alone."""
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """Whether `main` must exist; raises UsageError where the runtime has none."""
+        """Return True if `main` must exist; raises UsageError if the runtime has none."""
         ...
 
     def identity(self) -> AgentIdentity:
-        """What of this agent belongs to the frozen plan: name, model, parameters, prompt digest."""
+        """Return the part of this agent that belongs to the frozen plan: name, model, parameters, prompt digest."""
         ...
 
     def check(self) -> None:

@@ -22,12 +22,12 @@ REPORT_EXTRA = "pip install 'parley-bench[report]'"
 
 
 def families() -> list[str]:
-    """Every family that has a world or that the harness knows something of, sorted."""
+    """Return every family that has a world or a part in the harness, sorted."""
     return sorted({*families_in("worlds"), *families_in(_ROOM)})
 
 
 def family_part(family: str, name: str) -> ModuleType:
-    """The part `name` of a family; raises UsageError where the family has none."""
+    """Return the module `name` of a family; raises UsageError if the family has none."""
     module = family_part_or_none(family, name)
     if module is None:
         raise UsageError(f"the family {family!r} has no {name}")
@@ -35,7 +35,7 @@ def family_part(family: str, name: str) -> ModuleType:
 
 
 def family_part_or_none(family: str, name: str) -> ModuleType | None:
-    """The part `name` of a family, or None."""
+    """Return the module `name` of a family, or None."""
     return part(_ROOM, family, name)
 
 
@@ -50,6 +50,6 @@ def report_library(name: str) -> Any:
 
 
 def named(entry: str) -> Any:
-    """What an entry `module:name` of a table means."""
+    """Import the object that a table entry `module:name` refers to."""
     module, _, name = entry.partition(":")
     return getattr(importlib.import_module(module), name)

@@ -35,7 +35,7 @@ _HELD = 16 << 20
 
 
 def read_ahead(folder: Path, files: Iterable[tuple[str, int]]) -> Iterator[bytes]:
-    """The bytes of each of these files, given with their lengths; raises as `harness.contents.read_files` does."""
+    """Yield the bytes of each file, given with its size; raises as `harness.contents.read_files` does."""
     with ThreadPoolExecutor(_THREADS, "read-ahead") as pool:
         held, under_way = 0, deque[tuple[int, Future[list[bytes]]]]()
         try:
@@ -57,7 +57,7 @@ def _read(folder: Path, names: list[str]) -> list[bytes]:
 
 
 def _batches(files: Iterable[tuple[str, int]]) -> Iterator[tuple[int, list[str]]]:
-    """Files that one thread reads, with their bytes in all."""
+    """Yield batches of files for one thread to read, with their total bytes."""
     total, names = 0, list[str]()
     for name, size in files:
         if names and (len(names) == _FILES or total + size > _HELD // _THREADS):
@@ -85,7 +85,7 @@ _COPY = (
 
 
 class RunContents(NamedTuple):
-    """The files of a run in the order of a pack, with their lengths."""
+    """Files of a run with their sizes, in the order of a pack."""
 
     names: list[str]
     sizes: list[int]
@@ -141,7 +141,7 @@ def unpack(packed: Path, out: Path) -> int:
 
 
 def differs(run: Path, packed: Path) -> str | None:
-    """The first file of a run's folder that is not in its pack byte for byte; None where all are."""
+    """Return the first file of a run's folder that is not in its pack byte for byte; None if all are."""
     root, files = run.resolve(), PackedFiles(packed)
     left = set(_contents(run, {one.name for one in RunFolder(run).leftovers()}, with_key=True).names)
     name: str
@@ -163,7 +163,10 @@ def _contents(run: Path, without: set[str], *, with_key: bool) -> RunContents:
 
 
 def _below(folder: str, place: str, without: set[str]) -> Iterator[tuple[str, int]]:
-    """Each file below a folder with its length, in the order of a pack; a link is none, and reading it will say so."""
+    """Yield each file below a folder with its size, in the order of a pack.
+
+    Links are included, and refused when they are read.
+    """
     try:
         with os.scandir(folder) as inside:
             entries = sorted(inside, key=lambda entry: entry.name)
@@ -212,7 +215,10 @@ def _write(root: Path, contents: RunContents, out: Path) -> None:
 
 
 def _rows(root: Path, contents: RunContents) -> Iterator[dict[str, Any]]:
-    """The rows of a pack; raises UsageError for a file that is none, is too long, or has changed since it was listed."""
+    """Yield the rows of a pack.
+
+    Raises UsageError for a file that is not plain, is too long, or has changed since the listing.
+    """
     files = read_ahead(root, zip(*contents, strict=True))
     for name, size in zip(*contents, strict=True):
         try:
@@ -229,7 +235,7 @@ def _rows(root: Path, contents: RunContents) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _beside(out: Path) -> Iterator[Path]:
-    """A path beside `out`, to be renamed; what dead processes left there is removed before, and what is left of ours after."""
+    """Yield a temporary path beside `out`, to be renamed. Files of dead processes are removed before, and our own after."""
     whole = out.absolute()
     with writing(out):
         for left in whole.parent.glob(f".{whole.name}.*.partial"):

@@ -29,7 +29,7 @@ from harness.run_files import FolderFiles, RunFiles, in_order, is_packed, run_an
 
 PIECE, GROUP = PACK_PIECE_BYTES, 256
 KIND, VERSION = "parley_run", "1"
-"""What stands in the metadata of such a file."""
+"""Values in the metadata of a packed run."""
 
 _GROUPS_KEPT, _BLOCK = 4, 64
 """Groups that are kept, and those whose lengths are asked for at once."""
@@ -74,7 +74,7 @@ class _Row(NamedTuple):
 
 
 class _Column(NamedTuple):
-    """The columns of bytes that are asked for, and the length of a row in them."""
+    """Byte columns to read, and the expression for the length of a row in them."""
 
     names: str
     size: str
@@ -87,7 +87,7 @@ _RESULTS_ALONE = _Column("result", "coalesce(octet_length(result), 0)", " and re
 
 
 class PackedFiles:
-    """The files of a packed run; may be read by several threads."""
+    """Files of a packed run; safe to read from several threads."""
 
     def __init__(self, path: Path) -> None:
         """Open it; raises UsageError for a file that is no packed run of this version, or is over the budget."""
@@ -111,16 +111,16 @@ class PackedFiles:
             raise
 
     def finished(self) -> list[str]:
-        """By the column of paths alone."""
+        """Return the paths of finished results, read from the column of paths alone."""
         return [path for (path,) in self._asked(_PATHS) if is_result(path)]
 
     def results(self, most: Limit) -> Iterator[tuple[str, bytes | OSError]]:
-        """Streamed, from the one column."""
+        """Yield each result or its error, streamed from one column."""
         for name, pieces in groupby(self._pieces(_RESULTS_ALONE), key=attrgetter("path")):
             yield name, self._whole(name, pieces, most)
 
     def read(self, name: str, most: Limit) -> bytes:
-        """Out of the groups that it lies in."""
+        """Read a file from the row groups that contain it."""
         rows = [row for row in self._under(name) if row.path == name]
         if not rows:
             raise FileNotFoundError(errno.ENOENT, "is not there", f"{self.path}/{name}")
@@ -130,15 +130,15 @@ class PackedFiles:
         return whole
 
     def names(self, part: str) -> list[str]:
-        """Out of the groups that they lie in."""
+        """Return the sorted paths below a folder, read from the row groups that contain them."""
         return sorted({row.path.removeprefix(f"{part}/") for row in self._under(part) if row.path != part})
 
     def has(self, name: str) -> bool:
-        """Whether there is a row of it."""
+        """Return True if there is a row for this path."""
         return any(row.path == name for row in self._under(name))
 
     def everything(self) -> Iterator[Piece]:
-        """Every file in pieces, in order; raises UsageError for one whose pieces are not in order."""
+        """Yield every file in pieces, in order; raises UsageError if the pieces of a file are not in order."""
         path, part = "", 0
         for piece in self._pieces(_BOTH):
             part = part + 1 if piece.path == path else 0
@@ -149,7 +149,7 @@ class PackedFiles:
 
     @property
     def size(self) -> int:
-        """Of the one file."""
+        """Size of the packed file in bytes."""
         return os.fstat(self._file).st_size
 
     def _check(self) -> None:
@@ -171,11 +171,11 @@ class PackedFiles:
 
     @cached_property
     def _firsts(self) -> list[list[str]]:
-        """The first path of each group."""
+        """First path of each group."""
         return [in_order(path) for (path,) in self._asked(_FIRSTS)]
 
     def _under(self, place: str) -> Iterator[_Row]:
-        """The rows of a file, or of all files below a folder."""
+        """Yield the rows of a file, or of all files below a folder."""
         parts, below = in_order(place), f"{place}/"
         # they may begin in the group before the first that begins with them
         number = max(bisect_left(self._firsts, parts) - 1, 0)
@@ -184,7 +184,7 @@ class PackedFiles:
             number += 1
 
     def _group(self, number: int) -> list[_Row]:
-        """The rows of a group, those of a heavy one without their bytes."""
+        """Return the rows of a group, without their bytes if the group is heavy."""
         first, last = number * GROUP, (number + 1) * GROUP - 1
         with self._turn:
             if number not in self._groups:
@@ -210,7 +210,7 @@ class PackedFiles:
             yield from [Piece(row.path, 0, row.data)] if row.data is not None else self._fetched(_BOTH, row.place, row.place, 1)
 
     def _pieces(self, column: _Column) -> Iterator[Piece]:
-        """All rows, streamed; raises UsageError before the first where the pack is over the budget."""
+        """Yield all rows, streamed; raises UsageError before the first if the pack exceeds a limit."""
         for first, last, is_heavy in list(self._stretches(column, 0, len(self._firsts) * GROUP)):
             yield from self._fetched(column, first, last, 1 if is_heavy else last - first + 1)
 
@@ -231,14 +231,14 @@ class PackedFiles:
             yield begun, last, False
 
     def _fetched(self, column: _Column, first: int, last: int, step: int) -> Iterator[Piece]:
-        """The rows from `first` to `last`, asked for by so many at once."""
+        """Yield the rows from `first` to `last`, queried `step` at a time."""
         query = _ROWS.format(columns=column.names, only=column.only)
         for begin in range(first, last + 1, step):
             for path, part, *data in self._asked(query, begin, min(begin + step - 1, last)):
                 yield Piece(path, part, next((one for one in data if one is not None), b""))
 
     def _asked(self, query: str, *values: int) -> Iterator[tuple[Any, ...]]:
-        """The rows of an answer, streamed; raises UsageError for whatever DuckDB cannot read."""
+        """Yield the rows of a query, streamed; raises UsageError if DuckDB cannot read the file."""
         try:
             with self._duckdb.cursor() as cursor:
                 cursor.execute(query, [self._source, *values])
@@ -255,7 +255,10 @@ class PackedFiles:
         return UsageError(f"{self.path} is no packed run: {why}", hint="harness pack RUN")
 
     def _whole(self, name: str, pieces: Iterable[Piece], most: Limit) -> bytes | OSError:
-        """A file out of its pieces; of one that is too long no more is held than the limit."""
+        """Return a file joined from its pieces, or the error if it is too long.
+
+        Never holds much more than the limit in memory.
+        """
         data = bytearray()
         for piece in pieces:
             if len(data) <= most:
@@ -265,12 +268,12 @@ class PackedFiles:
 
 
 def is_result(path: str) -> bool:
-    """Whether a file is the result of a finished episode."""
+    """Return True if a path is the result of a finished episode."""
     return _RESULT.fullmatch(path) is not None
 
 
 def files_of(run: Path) -> RunFiles:
-    """The files of a run, in its folder or packed; raises UsageError for a file that is no packed run."""
+    """Return the files of a run, in a folder or packed; raises UsageError for a file that is not a packed run."""
     if not is_packed(run):
         return FolderFiles(run)
     info = run.stat()
@@ -278,13 +281,13 @@ def files_of(run: Path) -> RunFiles:
 
 
 def read_recorded(folder: Path, name: str, most: Limit) -> bytes:
-    """A file of an episode's folder, which may lie in a packed run; raises OSError as `RunFiles.read` does."""
+    """Read a file from an episode's folder, which may be in a packed run; raises OSError as `RunFiles.read` does."""
     run, below = run_and_place(folder)
     return files_of(run).read(f"{below}{name}", most)
 
 
 @lru_cache(maxsize=16)
 def _opened(path: Path, changed: int, number: int) -> PackedFiles:
-    """A packed run, opened once as long as it is that file."""
+    """Open a packed run, cached as long as the file does not change."""
     del changed, number
     return PackedFiles(path)

@@ -29,23 +29,23 @@ from harness.errors import RuntimeFailure
 
 
 class WorkerEnded(RuntimeFailure):
-    """The process of a worker has ended: it was killed, or died by itself."""
+    """Worker process that ended unexpectedly: it was killed, or died by itself."""
 
 
 GARBAGE_LIMIT = 300_000
-"""How many new objects may pile up before garbage is collected between two jobs: some hundred megabytes."""
+"""Number of new objects after which garbage is collected between two jobs: a few hundred megabytes."""
 
 _ours: WeakSet[Connection] = WeakSet()
 """This process's ends of all pipes. A copy of this process must close them, or workers would not notice when it ends."""
 
 
 def can_copy() -> bool:
-    """Whether a process may start as a copy of this one: no other thread here can be holding a lock."""
+    """Return True if a process can be forked from this one: no other thread here can be holding a lock."""
     return sys.platform == "linux" and threading.active_count() == 1
 
 
 class Worker:
-    """One worker process; `copied` if it is to start as a copy of this one, for which `can_copy` must hold."""
+    """One worker process; `copied` if it is to be forked from this one, which requires `can_copy`."""
 
     def __init__(self, *, copied: bool = False) -> None:
         self._pipe, theirs = multiprocessing.Pipe()
@@ -63,12 +63,12 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether it can do more."""
+        """True if the process is alive."""
         with self._asking:
             return self._process.is_alive()
 
     def do(self, act: Callable[..., Any], *given: Any) -> Any:
-        """What `act(*given)` returns there; raises what it raises there, and WorkerEnded where there is no process."""
+        """Return the result of `act(*given)` in the worker. Raises what it raises, and WorkerEnded if there is no process."""
         try:
             self._pipe.send((act, given))
             done, value = self._pipe.recv()
@@ -98,7 +98,7 @@ class Worker:
 
 
 def collected_after(act: Callable[..., Any], *given: Any) -> Any:
-    """What a job returns; garbage is not collected while it runs, but after it, if there is much."""
+    """Return the result of a job. Garbage is not collected while it runs, only afterwards and if there is much."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -112,7 +112,7 @@ def collected_after(act: Callable[..., Any], *given: Any) -> Any:
 
 @contextmanager
 def _blocking(*signals: signal.Signals) -> Iterator[None]:
-    """Block these signals for a process that starts meanwhile: it inherits what the thread that starts it has blocked."""
+    """Block these signals for a process started in this context, which inherits the mask of the starting thread."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield
@@ -121,7 +121,7 @@ def _blocking(*signals: signal.Signals) -> Iterator[None]:
 
 
 def orphaned() -> bool:
-    """Whether this is a worker whose parent has died: another process may already be repeating the work it is doing."""
+    """Return True if this is a worker whose parent has died: another process may already be repeating its work."""
     parent = multiprocessing.parent_process()
     return parent is not None and os.getppid() != parent.pid
 

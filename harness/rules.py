@@ -1,7 +1,7 @@
-"""The rules that a task's instruction states, as its table `solution/rules.toml` quotes them.
+"""Rules stated by a task's instruction, as quoted in `solution/rules.toml`.
 
-The table has a line for each quotation of the instruction's template: the words, and the clients that prove them. It is data,
-so it is read without running code of the folder; `harness.authoring.proving` checks it.
+The table has one line per quotation of the instruction's template: the words, and the clients that prove them. It is data, so
+it is read without running code of the folder; `harness.authoring.proving` checks it.
 """
 
 from __future__ import annotations

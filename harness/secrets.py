@@ -24,7 +24,7 @@ from harness.run_files import is_packed
 
 HIDDEN = "[secret]"
 ALLOWED = "PARLEY_PUBLISH_SECRETS"
-"""The variable that lets a folder be published as it is."""
+"""Environment variable that allows publishing a folder that contains secrets."""
 
 _NAMED = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
 _LENGTH, _SHORTEST, _ODD = 8, 4, "surrogateescape"
@@ -40,7 +40,7 @@ _SHAPES = {
     "github_pat_": r"github_pat_[A-Za-z0-9_]{40,}",
     "xoxb-": r"xoxb-[0-9A-Za-z-]{20,}",
 }
-"""How keys of providers begin, and look."""
+"""Patterns of API keys by their prefix."""
 
 _SHAPED = {begin.encode(): re.compile(rf"(?<![A-Za-z0-9]){shape}".encode()) for begin, shape in _SHAPES.items()}
 _IN_PATH = re.compile(rf"{'|'.join(_SHAPES.values())}|(?=[^/]*\d)(?=[^/]*[A-Za-z])[A-Za-z0-9_]{{24,}}")
@@ -48,7 +48,7 @@ _IN_PATH = re.compile(rf"{'|'.join(_SHAPES.values())}|(?=[^/]*\d)(?=[^/]*[A-Za-z
 
 
 def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
-    """`text` with every known secret blanked: the given ones and those of the environment."""
+    """Return `text` with every known secret removed: those given and those of the environment."""
     return scrubber(secrets)(text)
 
 
@@ -66,7 +66,7 @@ def scrubber(secrets: tuple[str, ...] = ()) -> Callable[[str], str]:
 
 
 def scrubbed(value: Any, secrets: tuple[str, ...] = ()) -> Any:
-    """A value of JSON whose texts hold no known secret of 8 characters and more; the same object where none does."""
+    """Return a JSON value without known secrets of at least 8 characters; the same object if it contains none."""
     ordered = _forms({*_of_environment().values(), *secrets})
 
     def clean(value: Any) -> Any:
@@ -94,7 +94,7 @@ def host_of(api_base: str) -> str:
 
 
 def public_address(api_base: str) -> str:
-    """An API base without user, password, query and what looks like a key in its path, fit for a record."""
+    """Return an API base without user, password, query and anything like a key in its path, suitable for a record."""
     parts = urlsplit(api_base)
     path = _IN_PATH.sub(HIDDEN, parts.path)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], path=path, query="", fragment="").geturl()
@@ -119,7 +119,10 @@ def refuse_secrets_in(run: Path) -> None:
 
 
 def _files(run: Path) -> Iterator[tuple[str, bytes]]:
-    """Each file with its bytes, of a packed run each piece of one; what cannot be read is not published either."""
+    """Yield each file with its bytes, or each piece for a packed run.
+
+    Unreadable files are skipped, as they are not published.
+    """
     if is_packed(run):
         yield from ((piece.path, piece.data) for piece in PackedFiles(run).everything())
         return
@@ -142,7 +145,7 @@ def _of_environment() -> dict[str, str]:
 
 
 def _forms(secrets: set[str]) -> list[str]:
-    """Secrets as they are, and as an address, a header of basic authorisation and a document of JSON carry them."""
+    """Return all forms of the secrets: verbatim, URL-quoted, in a basic authorization header, and in JSON."""
     told = [one for one in secrets if len(one) >= _LENGTH]
     forms = {form for one in told for form in (
         one, quote(one, safe="", errors=_ODD), base64.b64encode(one.encode(errors=_ODD)).decode(), json.dumps(one)[1:-1],

@@ -1,7 +1,7 @@
-"""One episode is four verbs: open, play, finish, judge. Everything that happens becomes its record.
+"""Episode runner: open, play, finish, judge, and record everything that happens.
 
-Whom a failure is blamed on is decided in `playing`, what is recorded in `outcome`. An episode that somebody else drives, turn
-by turn, goes through the same verbs in `harness.env`.
+`playing` attributes failures, and `outcome` builds the record. An episode that is driven from outside, turn by turn, goes
+through the same steps in `harness.env`.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def lost_episodes(
     *,
     may_pass: bool = False,
 ) -> list[Outcome]:
-    """The outcomes of episodes that were lost with their process: ungraded, and blamed on what `failure` says."""
+    """Return ungraded outcomes for episodes that were lost with their process, attributed to `failure`."""
     outcomes = []
     for spec, key in episodes:
         played = Playing(Report(agent=agent.name), key)
@@ -88,7 +88,7 @@ def lost_episodes(
 
 
 def _acted(spec: EpisodeSpec, runtime: Runtime, agent: Agent, budget: Budget, played: Playing) -> None:
-    """Everything of an episode but its judgement."""
+    """Run an episode up to its verification."""
     with _opened(spec, runtime.open, played) as pod:
         played.syscalls = runtime.syscalls(spec.task)
         _act(spec, pod, agent, budget, played)
@@ -124,7 +124,7 @@ def _play(spec: EpisodeSpec, runtime: Runtime, agent: Agent, budget: Budget, pla
 
 
 def seen_by_agent(pod: Pod, spec: EpisodeSpec) -> Pod:
-    """The pod as the agent has it: behind the path that the options ask for, with the note of a retry."""
+    """Return the pod as the agent sees it: behind the path that the options configure, with the note of a retry."""
     seen = RoutedPod(pod, spec.task.family, spec.overrides) if is_bent(spec.overrides) else pod
     if spec.note:
         seen.instruction = f"{pod.instruction}\n{spec.note}\n"

@@ -13,7 +13,7 @@ from worlds.core.manifest import OptionValue
 
 
 def options_of(task: Task, overrides: Mapping[str, OptionValue | str]) -> dict[str, OptionValue]:
-    """The overrides that change a task, as typed values; raises UsageError for one that the task does not have."""
+    """Return the overrides that change a task, as typed values; raises UsageError for one that the task does not have."""
     manifest = task.file.manifest()
     if manifest is None:
         if overrides:

@@ -1,6 +1,6 @@
-"""What an episode left: its result and the other files of its folder, made from the state in which it ended.
+"""Outcome of an episode: its result and the other files of its folder, built from its final state.
 
-The record is complete also for an episode that failed: log, trajectory and agent.log are kept as far as they got.
+A failed episode has a complete record too: log, trajectory and agent.log are kept as far as they got.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from worlds.core.events import Requested, read_log
 from worlds.core.texts import digest_of
 
 WORLD_BUDGETS: tuple[CauseName, ...] = ("steps", "virtual_time", "request_cap")
-"""What a world counts itself, as its log calls it."""
+"""Budgets that the world counts, by their names in its log."""
 
 LONGEST_TEXT = 1 << 20
 """Characters of one text of a trajectory, or of one entry of agent.log, that are kept."""
@@ -32,7 +32,7 @@ LONGEST_TEXT = 1 << 20
 
 @dataclass
 class Outcome:
-    """What an episode left: its result and the other files of its folder."""
+    """Outcome of an episode: its result and the other files of its folder."""
 
     result: Result
     files: dict[str, bytes]
@@ -46,7 +46,7 @@ def record(outcome: Outcome, folder: RunFolder, hint: Hint | None = None) -> Res
 
 
 def outcome_of(spec: EpisodeSpec, runtime: str, played: Playing, images: Mapping[str, str] | None = None) -> Outcome:
-    """The record of an episode that has come to its end, however that was."""
+    """Return the record of an episode that has ended in any way."""
     key = played.key
     verdict, reward = _verdict(played)
     if verdict is not None and verdict.failure_detail.get("reason") == "fault":
@@ -82,7 +82,7 @@ def _ended_by(played: Playing, stopped_by: str | None) -> CauseName | None:
 
 
 def _verdict(played: Playing) -> tuple[Verdict | None, float]:
-    """The verifier's verdict and reward; a malformed pair is the verifier's failure."""
+    """Return the verifier's verdict and reward; a malformed pair is recorded as a failure of the verifier."""
     if played.judgement is None:
         return None, 0.0
     try:
@@ -115,7 +115,7 @@ def _read_verdict(data: bytes) -> Verdict:
 
 
 def _closed_by(log: bytes) -> CauseName | None:
-    """The budget that only the world counts, where that ended the episode: its last event says so."""
+    """Return the budget of the world that ended the episode according to its last event, or None."""
     try:
         last = json.loads(log.rstrip().rpartition(b"\n")[2] or b"{}")
     except (ValueError, RecursionError):
@@ -125,7 +125,7 @@ def _closed_by(log: bytes) -> CauseName | None:
 
 
 def _fault(log: bytes) -> str:
-    """What is known of a world's own failure: the kind of exception, and at which request. Its words might hold an answer."""
+    """Describe a world's failure: the exception type and the request. Its message is left out, as it may contain an answer."""
     for event in reversed(read_log(log)):
         if isinstance(event, Requested) and event.kind == "fault":
             return f"its rule raised {event.rule} at {event.method} {event.path}"
@@ -179,7 +179,7 @@ def _files(played: Playing) -> dict[str, bytes]:
 
 
 def _bounded(value: Any) -> Any:
-    """A value of JSON with texts no longer than LONGEST_TEXT: a quarter from the head, the rest from the tail."""
+    """Return a JSON value with texts cut to LONGEST_TEXT: a quarter from the head, the rest from the tail."""
     if isinstance(value, str):
         if len(value) <= LONGEST_TEXT:
             return value
@@ -191,9 +191,9 @@ def _bounded(value: Any) -> Any:
 
 
 def _trajectory(run: str, played: Playing, verdict: Verdict | None, reward: float) -> dict[str, bytes]:
-    """trajectory.json, which says too what it is of and what that was worth, for whoever reads this file alone.
+    """Return trajectory.json with the episode's identity and score, so that the file can be read on its own.
 
-    One that cannot be written down is its agent's failure, and the episode goes without.
+    A trajectory that cannot be serialized is the agent's failure, and the episode is stored without one.
     """
     if played.report.trajectory is None:
         return {}
