@@ -39,7 +39,7 @@ _MADE = {
 
 _PRICE = "harness.agents.llm.model_table:listed_price"
 _LOG = "harness.agents.llm.local:keep_log"
-"""Additional checks of a run that uses models."""
+"""Entry points that are imported only if a run uses models."""
 
 _ALONE = {"oracle": AgentSpec(kind="oracle"), "nop": AgentSpec(kind="nop")}
 """Agents of which nothing more can be said."""

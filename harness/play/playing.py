@@ -109,7 +109,10 @@ class Playing:
 
     @contextmanager
     def guarded(self, *, interrupts: bool = True) -> Iterator[None]:
-        """The boundary around an episode: raises ProviderLost alone, and KeyboardInterrupt where `interrupts` is False."""
+        """Catch and attribute all failures of an episode.
+
+        ProviderLost is re-raised, and KeyboardInterrupt if `interrupts` is False.
+        """
         try:
             yield
         except ProviderLost:

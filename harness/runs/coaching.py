@@ -32,7 +32,7 @@ class FirstRun:
     retry: Retry
 
     def tasks(self, tasks: Sequence[Task]) -> list[Task]:
-        """Those of the tasks that failed at least once; raises UsageError for one that is another task by now."""
+        """Return the tasks that failed at least once; raises UsageError for one that has changed since."""
         failed = [task for task in tasks if task.task_id in {key.task_id for key in self.retry.hints}]
         for task in failed:
             if self.record.identity.tasks.get(task.task_id) != task.digest:
@@ -56,7 +56,7 @@ class FirstRun:
 
 
 def read_retry(folder: Path, hint: str, key: str = PUBLISHED_KEY) -> FirstRun:
-    """The run in `folder` and the retry of it; raises UsageError where there is nothing to retry."""
+    """Return the run in `folder` and its retry; raises UsageError if there is nothing to retry."""
     mode = next((mode for mode in MODES if mode == hint), None)
     if mode is None:
         raise UsageError(f"hint must be one of {', '.join(MODES)}, not {hint!r}")

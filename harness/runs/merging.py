@@ -34,7 +34,7 @@ from harness.writing import append_to_file, make_folder, write_file, writing
 
 _EPISODES = "episodes"
 _KEPT = re.compile(r"s\d+-a\d+\.\d+/")
-"""How the path of a file of an earlier try begins, which was kept."""
+"""Start of the path of a file of an earlier attempt that was kept."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +45,16 @@ class ShardRun:
     shard: Shard
     request: RunRequest
     parts: Mapping[str, tuple[Path, RunRecord]]
-    """Where each part lies, and its run.json, by the part's name."""
+    """Folder and run.json of each part, by the part's name."""
 
     def __str__(self) -> str:
-        """As messages name it."""
+        """Return the name of the shard in messages."""
         return f"{self.path} (shard {self.shard})"
 
 
 @dataclass(frozen=True)
 class Merged:
-    """What came of a merge."""
+    """Outcome of a merge."""
 
     shards: tuple[ShardRun, ...]
     episodes: int
@@ -89,7 +89,7 @@ def merge(out: Path, folders: Sequence[Path]) -> Merged:
 
 
 def _read(folder: Path) -> ShardRun:
-    """The shard in a folder; raises UsageError where there is none."""
+    """Read the shard in a folder; raises UsageError if there is none."""
     alone = read_record(RunFolder(folder))
     inside = [(path, record) for path in runs_in(folder) if (record := read_record(RunFolder(path)))]
     records = {record.part: (path, record) for path, record in inside}
@@ -159,7 +159,7 @@ def _check_episodes(shards: Sequence[ShardRun], part: str) -> None:
 
 
 def _planned(request: RunRequest) -> list[Key]:
-    """Every episode of the whole run."""
+    """Return every episode of the whole run."""
     if request.retry is not None:
         return [key for key in request.retry.hints if key.task_id in request.tasks]
     attempts = range(1, request.attempts + 1)
@@ -170,12 +170,12 @@ def _planned(request: RunRequest) -> list[Key]:
 
 
 def _named(result: str) -> str:
-    """An episode's name from the path of its result.json."""
+    """Return an episode's name from the path of its result.json."""
     return result.removeprefix(f"{_EPISODES}/").removesuffix("/result.json")
 
 
 def _written(folder: Path, out: Path, shards: Sequence[ShardRun]) -> Merged:
-    """The merged run in `folder`, which will be called `out`."""
+    """Write the merged run to `folder`, which will be renamed to `out`."""
     make_folder(folder)
     episodes = ungraded = 0
     for name in shards[0].parts:
@@ -225,7 +225,7 @@ def _result(one: ShardRun, name: str, data: bytes) -> Result:
 
 
 def _files(one: ShardRun, files: RunFiles, name: str) -> dict[str, bytes]:
-    """The files of an episode's folder, none where there is no such; raises UsageError for a link, and what cannot be read."""
+    """Return the files of an episode's folder, empty if it does not exist; raises UsageError for links and unreadable files."""
     place = f"{_EPISODES}/{name}"
     try:
         return {inner: files.read(f"{place}/{inner}", FILE_BYTES) for inner in files.names(place)}
@@ -236,7 +236,7 @@ def _files(one: ShardRun, files: RunFiles, name: str) -> dict[str, bytes]:
 
 
 def _file(one: ShardRun, run: Path, name: str) -> bytes:
-    """A file of the run itself, none where there is none."""
+    """Return a file in the run's own folder, empty if it does not exist."""
     try:
         return files_of(run).read(name, FILE_BYTES)
     except FileNotFoundError:
@@ -252,7 +252,7 @@ def _write(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _record(shards: Sequence[ShardRun], part: str, called: str) -> RunRecord:
-    """The run.json of the whole: what all shards have, and where each was played."""
+    """Return the run.json of the whole run: the common fields of the shards, and where each was played."""
     records = [(one.shard, one.parts[part][1]) for one in shards]
     first = records[0][1]
     costs, tokens = ([getattr(one.request.limits, name) for one in shards] for name in ("cost_usd", "tokens"))

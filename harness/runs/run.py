@@ -82,7 +82,7 @@ def run_plan(
 
 @contextmanager
 def _collecting(plan: Plan, folder: RunFolder) -> Iterator[None]:
-    """The rewards of a run that does not come to its end are written all the same."""
+    """Write the rewards also if the run fails."""
     try:
         yield
     except BaseException:
@@ -93,25 +93,25 @@ def _collecting(plan: Plan, folder: RunFolder) -> Iterator[None]:
 
 
 def recorded_of(keys: Sequence[Key], folder: RunFolder) -> dict[Key, Result]:
-    """What a run's folder holds of these episodes, in their order, kept (`harness.kept`)."""
+    """Return the recorded results of these episodes in their order, in compact form (`harness.kept`)."""
     keep = MeasurePacker().keep
     return {key: keep(one) for key in keys if (one := folder.finished(key))}
 
 
 def is_played(plan: Plan, folder: RunFolder) -> bool:
-    """Whether every episode of the plan is graded, so that nobody is asked anything any more."""
+    """Return True if every episode of the plan is graded, so that no model will be called."""
     return all((done := folder.finished(key)) is not None and done.status == "graded" for key in plan.keys)
 
 
 def collected(plan: Plan, folder: RunFolder) -> list[Result]:
-    """What a run holds of its plan, in plan order, settled: for runs that are played bit by bit."""
+    """Return the recorded results of a plan in plan order, and write its rewards. For runs that are played in steps."""
     results = list(recorded_of(plan.keys, folder).values())
     _settle(folder, results)
     return results
 
 
 def _settle(folder: RunFolder, results: list[Result]) -> None:
-    """What is written when playing ends."""
+    """Write the files of a run that has ended."""
     folder.write_rewards(results)
     write_ended(folder)
 
@@ -156,12 +156,12 @@ def _amend(plan: Plan, frozen: RunRecord, folder: RunFolder, record: RunRecord) 
 
 
 def refusal(folder: RunFolder, fields: Sequence[str]) -> UsageError:
-    """What is said of a run that is gone on with as another one."""
+    """Return the error for resuming a run with another plan."""
     return UsageError(f"{folder.path} was planned with other {', '.join(fields)}", hint="harness run ... --out NEW_FOLDER")
 
 
 def _orders(plan: Plan, runtime: str, keys: Sequence[Key], images: Mapping[str, str], cast: Cast) -> list[Order]:
-    """The episodes still to play, as data."""
+    """Return the episodes still to play, as orders."""
     agent = cast.agent(plan.agent, plan.overrides)
     # asked before any thread starts: two threads that parse Python at once crash CPython 3.11's ast
     needs = {t.task_id: (t, agent.needs_main(t, runtime), holds_seats(agent, t, runtime)) for t in plan.tasks}
@@ -222,7 +222,7 @@ def _played(executor: Executor, orders: Sequence[Order], workers: int, progress:
 
 
 def summary(results: list[Result]) -> dict[str, Any]:
-    """The closing counts of a run; `mean_reward` is over graded episodes, None when there are none."""
+    """Return the final counts of a run; `mean_reward` is the mean over graded episodes, None if there are none."""
     graded = [result for result in results if result.status == "graded"]
     rewards = [result.reward or 0.0 for result in graded]
     return {

@@ -1,8 +1,8 @@
-"""The news of a run as records that programs read: one JSON object a line, in the order in which things happen.
+"""News of a run as records for programs: one JSON object per line, in the order of events.
 
-`event` names the kind. `begun` comes first, `ended` last; between them, for each episode that is played, `started`, its
-`phase`s and `finished`. With `--until`, `scored` says where the decision stands. A stream without `ended` is that of a run
-that was killed. Times are real seconds since `begun`.
+`event` names the kind. `begun` comes first and `ended` last; between them, each episode has `started`, its `phase`s and
+`finished`. With `--until`, `scored` reports the state of the decision. A stream without `ended` is that of a run that was
+killed. Times are real seconds since `begun`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from worlds.core.models import Strict
 
 
 class Totals(Strict):
-    """Where a run stands."""
+    """Progress of a run."""
 
     planned: int
     """Episodes of the whole run, or of one part of a sweep."""
@@ -46,7 +46,7 @@ class BegunLine(Strict):
     """UTC, ISO 8601."""
 
     path: str
-    """The run's folder."""
+    """Folder of the run."""
 
     totals: Totals
 
@@ -68,7 +68,7 @@ class PhaseLine(Strict):
     episode: str
     phase: PhaseName
     seconds: float | None
-    """How long it took; None where it begins."""
+    """Duration of the phase; None when it begins."""
 
 
 class FinishedLine(Strict):
@@ -91,12 +91,12 @@ class AgainLine(Strict):
 
 
 class ScoredLine(Strict):
-    """Where the decision stands of a run that stops once one of two players is better."""
+    """State of the decision of a run that stops once one of two players is better."""
 
     event: Literal["scored"] = "scored"
     t: float
     task: str | None
-    """The one that was scored last; None before the first."""
+    """Task that was scored last; None before the first."""
 
     difference: float | None
     """On that task, first minus second."""
@@ -106,11 +106,11 @@ class ScoredLine(Strict):
     """Names of parts."""
 
     ahead: str | None
-    """The one of them that bets were won on so far."""
+    """Player whose bets have won more so far."""
 
     e_value: float
     needed: float
-    """The e-value that decides."""
+    """E-value required for a decision."""
 
     scored: int
     tasks: int
@@ -131,7 +131,7 @@ RunLine = Annotated[
 
 
 def line_of(news: News, t: float, totals: Totals) -> Strict:
-    """One piece of news as a record, so many seconds after the run began."""
+    """Return a piece of news as a record, `t` seconds after the run began."""
     if isinstance(news, Started):
         return StartedLine(t=t, episode=news.key.name, key=news.key)
     if isinstance(news, Phase):

@@ -23,7 +23,7 @@ from worlds.core.texts import check_texts, placeholders
 
 
 def read_templates(folder: Path) -> dict[str, str]:
-    """The texts in a folder by the names of their files; raises UsageError for a folder or a file that cannot be read."""
+    """Read the texts in a folder by file name; raises UsageError if the folder or a file cannot be read."""
     texts = {}
     try:
         for name in names_in(folder):
@@ -63,5 +63,5 @@ def check_templates(templates: Mapping[str, str], tasks: Sequence[Task], agent: 
 
 
 def with_texts() -> list[str]:
-    """The families whose texts can be replaced."""
+    """Return the families whose texts can be replaced."""
     return [family for family in families_in("worlds") if placeholders(family) is not None]

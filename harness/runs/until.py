@@ -55,7 +55,7 @@ def _scored(
     folder: Path,
     tell: Progress,
 ) -> Decision:
-    """The decision after those tasks of a block that both have, up to the one that decides."""
+    """Return the decision after the tasks of a block that both players have finished, up to the one that decides."""
     for task, keys in block.items():
         first, second = (
             [result for result in results[name] if result.task_id == task]
@@ -88,7 +88,7 @@ class DecidingSession(RunSession):
     """A session that ends when it is decided."""
 
     def _all_played(self, runtime: Runtime) -> list[Result]:
-        """Both parts task by task until one is better, or a limit of the run is reached."""
+        """Play both parts task by task until one is better, or a limit of the run is reached."""
         until = self.request.until
         assert until is not None
         parts = {plan.part: (plan, RunFolder(path)) for path, plan in self.plans.items()}

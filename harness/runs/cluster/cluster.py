@@ -1,6 +1,6 @@
-"""The nodes that play a run: each introduced itself, each has a keeper, and what is played is played on these alone.
+"""Nodes that play a run. Each is checked at the start and has a keeper actor, and episodes are sent to these nodes only.
 
-A node that joins later plays from the next session on: Ray is told by name which nodes an episode may go to.
+A node that joins later plays from the next session on, because Ray is told by name which nodes an episode may go to.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def keeper_name(node_id: str) -> str:
 
 
 class Workbench:
-    """What a process plays with, for as long as it lives; it belongs to one driver."""
+    """State of a worker process for its lifetime; it belongs to one driver."""
 
     def __init__(self, purse: SharedPurse | None) -> None:
-        """The node's keeper knows this process before anything is started here."""
+        """Register this process with the node's keeper before anything starts here."""
         ray = import_module("ray")
         keeper = ray.get_actor(keeper_name(ray.get_runtime_context().get_node_id()))
         ray.get(keeper.register.remote(this_owner()))
@@ -87,7 +87,7 @@ PATIENCE_S = 10.0
 
 
 class Keeper:
-    """The actor of one node."""
+    """Actor that looks after one node."""
 
     def __init__(self) -> None:
         self._owners: set[str] = set()
@@ -104,7 +104,7 @@ class Keeper:
             return facts_here(digests, {}, f"{failure}" + (f"; there: {failure.hint}" if failure.hint else ""))
 
     def register(self, owner: str) -> None:
-        """A process of this node is about to play."""
+        """Register a process of this node that is about to play."""
         self._owners.add(owner)
 
     def clean(self) -> list[str]:
@@ -120,7 +120,7 @@ class Keeper:
         return self._runtime.sweep() if self._runtime else []
 
     def _prepared(self, needs: SentNeeds) -> dict[str, str]:
-        """The images of this node; raises whatever keeps it from playing."""
+        """Prepare the node and return its images; raises the error that keeps it from playing."""
         tasks = [one.here() for one in needs.tasks]
         agents = [make_agent(spec, options) for spec, options in needs.players]
         for agent in agents:
@@ -135,7 +135,7 @@ _SAME = "install one version of the harness, with one folder of tasks, on every 
 
 @dataclass
 class Cluster:
-    """The nodes of one session, and what is sent to them."""
+    """Nodes of one session, and the objects sent to them."""
 
     ray: Any
     nodes: Sequence[ClusterNode]
@@ -170,7 +170,7 @@ class Cluster:
         check_feasible([node for node in living(self.ray) if node.node_id in self.keepers], tasks)
 
     def forget(self, node: ClusterNode) -> None:
-        """A node has gone before anything was played there."""
+        """Remove a node that disappeared before anything was played there."""
         self.nodes = [one for one in self.nodes if one != node]
         self.keepers = {name: keeper for name, keeper in self.keepers.items() if name != node.node_id}
 
@@ -195,9 +195,9 @@ class Cluster:
 
 @contextmanager
 def cluster_of(ray: Any, needs: SentNeeds, tasks: Sequence[Task], meter: Meter, *, asks: bool, say: Say) -> Iterator[Cluster]:
-    """The nodes that can play a run, for the time of a session; raises RuntimeFailure before anything is played.
+    """Yield the nodes that can play a run, for one session; raises RuntimeFailure before anything is played.
 
-    `asks`: whether models are asked, so that what they cost is counted.
+    `asks` is true if models are called, so that their cost is counted.
     """
     every = living(ray)
     check_feasible(every, tasks)
@@ -223,7 +223,7 @@ def _keeper(ray: Any, node_id: str) -> Any:
 
 
 def _at(node_id: str) -> dict[str, Any]:
-    """Only there."""
+    """Return the Ray options that place an actor or a task on this node."""
     return {"label_selector": {"ray.io/node-id": node_id}}
 
 

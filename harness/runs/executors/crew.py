@@ -23,22 +23,25 @@ Play = Callable[[Sequence[Order], Progress], Iterator[Result]]
 
 
 class Crew:
-    """The workers of one run; `kill` ends whatever they are doing, from any thread."""
+    """Workers of one run; `kill` ends what they are doing, and may be called from any thread."""
 
     def __init__(
         self, play: Play, kill: Callable[[], object], *, at_once: int = 1, may_start: Callable[[], bool] = lambda: True
     ) -> None:
-        """`may_start` is asked before each order is taken; once it says no, what is left stays unplayed."""
+        """Create the workers.
+
+        `may_start` is called before each order; once it returns False, the remaining orders are not played.
+        """
         self._play, self._kill, self._at_once, self._may_start = play, kill, at_once, may_start
         self.cancelled = threading.Event()
         self.threads: list[threading.Thread] = []
         self._todo: queue.SimpleQueue[Order] = queue.SimpleQueue()
         self._news: queue.SimpleQueue[News | BaseException | None] = queue.SimpleQueue()
-        """None where a worker has left."""
+        """News of the workers; None means that a worker has ended."""
 
     @contextmanager
     def working(self, orders: Sequence[Order], count: int) -> Iterator[Iterator[News]]:
-        """Workers for the time of the context, and their news; leaving it by an exception cancels them."""
+        """Run workers during the context and yield their news. Leaving the context by an exception cancels them."""
         for order in orders:
             self._todo.put(order)
         self.threads = [threading.Thread(target=self._work, name=f"episode-{n}", daemon=True) for n in range(count)]
@@ -93,7 +96,7 @@ class Crew:
         self._news.put(None)
 
     def _next(self) -> list[Order]:
-        """What a worker plays next: one episode, or a chunk of them; nothing when all are taken."""
+        """Return the orders that a worker plays next: one episode or a chunk; empty if all are taken."""
         orders: list[Order] = []
         with suppress(queue.Empty):
             while len(orders) < self._at_once and self._may_start():

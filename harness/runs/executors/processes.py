@@ -36,17 +36,17 @@ LEAST = 30
 
 
 def serves(runtime: Runtime, agent: Agent, episodes: int) -> bool:
-    """Whether these episodes are worth processes, and can be played by them."""
+    """Return True if processes can play these episodes, and are worth starting for them."""
     return runtime.plays_in_process and agent.only_computes and episodes >= LEAST
 
 
 def useful(workers: int) -> int:
-    """How many processes are of use: no more than there are processors."""
+    """Return the useful number of processes, which is at most the number of processors."""
     return min(workers, os.cpu_count() or 1)
 
 
 def chunk_size(episodes: int, players: int) -> int:
-    """How many a process takes at once, so that all have the same to do: whole chunks for each of the players."""
+    """Return the number of episodes per chunk, such that every process gets the same number of full chunks."""
     turns = ceil(episodes / (players * CHUNK))
     return ceil(episodes / (players * turns))
 
@@ -74,7 +74,7 @@ class Processes:
 
     @contextmanager
     def playing(self, orders: Sequence[Order], workers: int) -> Iterator[Iterator[News]]:
-        """The news of these orders, all of one agent and budget."""
+        """Yield the news of these orders, which must share one agent and budget."""
 
         def play(chunk: Sequence[Order], tell: Progress) -> Iterator[Result]:
             for result in self.play(chunk):
@@ -122,7 +122,7 @@ class Processes:
                     _idle.append(worker)
 
     def _lost(self, chunk: Sequence[Order], failure: BoundaryError) -> list[Result]:
-        """The episodes of a chunk whose process died, recorded as what they are; there was nobody else to write them."""
+        """Record the episodes of a chunk whose process died."""
         agent, images = _agent(chunk, self._make), chunk[0].images
         episodes = [(one.spec, one.key) for one in chunk]
         outcomes = lost_episodes(episodes, agent, failure, IN_PROCESS, images)
@@ -155,7 +155,7 @@ def _agent(chunk: Sequence[Order], make: Make) -> Agent:
 
 
 def _ready() -> Worker:
-    """An idle process that still lives, else a new one."""
+    """Return an idle process that is alive, or else a new one."""
     while _idle:
         worker = _idle.pop()
         if worker.alive:
