@@ -35,7 +35,7 @@ class NotFound(Exception):
 
 @dataclass
 class HandleStore:
-    """The stored values of one episode, and what the next one may be taken from."""
+    """Stored values of one episode, and the response from which the next value may be taken."""
 
     instruction: str = ""
     last: WireResponse | None = None
@@ -49,7 +49,7 @@ class HandleStore:
         return PREFIX + name
 
     def take(self, how: str, where: str, *, instruction: bool = False) -> bytes:
-        """The value that `how` (pointer, header, link, pattern) finds at `where`; raises NotFound."""
+        """Return the value that `how` (pointer, header, link, pattern) finds at `where`; raises NotFound."""
         if instruction:
             return _TAKERS[how](WireResponse(0, (), self.instruction.encode()), where)
         if self.last is None:
@@ -57,7 +57,7 @@ class HandleStore:
         return _TAKERS[how](self.last, where)
 
     def resolve(self, request: WireRequest) -> WireRequest:
-        """The request with every handle replaced by what it stands for; raises WireError for an unknown one."""
+        """Return the request with every handle replaced by its value; raises WireError for an unknown handle."""
         target = self._replaced(request.target.decode("latin-1"))
         if request.target.startswith(b"/" + PREFIX.encode()):
             # a whole URL or target was stored; the slash only made the handle look like one
@@ -79,7 +79,7 @@ class HandleStore:
 
 
 def resolving(transport: Transport, store: HandleStore) -> Transport:
-    """`transport` with handles resolved in front of it; every answer becomes what the next value may be taken from."""
+    """Wrap `transport` to resolve handles in requests. Each response becomes the source of the next stored value."""
 
     def send(request: WireRequest) -> WireResponse:
         store.last = transport(store.resolve(request))

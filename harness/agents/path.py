@@ -1,8 +1,8 @@
-"""The path between an agent and its world, on which options change what is sent and what comes back.
+"""Path between an agent and its world, on which options change requests and responses.
 
 `mutate`, `handles` and `mitigate` are options of the world, so they are recorded in the first event, in the run's plan and in
-every result. What they do is defined by the world's family, in `harness.families.<family>.path`; a family without this module
-has no such options. A program in `main` speaks to the world directly, so these options cannot reach it.
+every result. Their effect is defined by the world's family, in `harness.families.<family>.path`; a family without this module
+does not have these options. A program in `main` connects to the world directly, so the options do not affect it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ValueStore(Protocol):
         ...
 
     def take(self, how: str, where: str, *, instruction: bool = False) -> bytes:
-        """The value that `how` (pointer, header, link, pattern) finds at `where`; raises NotFound."""
+        """Return the value that `how` (pointer, header, link, pattern) finds at `where`; raises NotFound."""
         ...
 
 
@@ -33,13 +33,13 @@ OPTIONS = ("mutate", "handles", "mitigate")
 
 
 def is_bent(options: Mapping[str, OptionValue]) -> bool:
-    """Whether these options ask the harness to do anything on the path between agent and world."""
+    """Return True if these options change anything on the path between agent and world."""
     handles = str(options.get("handles", False)).lower() == "true"
     return bool(options.get("mutate") or handles or "backoff" in str(options.get("mitigate")).split("+"))
 
 
 def lacks_path(family: str) -> bool:
-    """Whether a family has no path module, and so none of these options."""
+    """Return True if a family has no path module, and therefore none of these options."""
     return family_part_or_none(family, "path") is None
 
 
@@ -78,7 +78,7 @@ class RoutedPod:
         return self._send(request)
 
     def call_as_host(self, request: WireRequest) -> WireResponse:
-        """Straight to the world: the host's own calls take no path."""
+        """Call the world directly, because the host's own calls do not take the path."""
         return self._pod.call_as_host(request)
 
     def stop(self, cause: str) -> None:
@@ -86,13 +86,13 @@ class RoutedPod:
         self._pod.stop(cause)
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
-        """As the pod itself would answer."""
+        """Run a command in the pod."""
         return self._pod.run(command, timeout_s=timeout_s, stdin=stdin, virtual_time=virtual_time)
 
     def put(self, files: Mapping[str, bytes]) -> None:
-        """As the pod itself would."""
+        """Write files into the pod."""
         self._pod.put(files)
 
     def finish(self) -> bytes:
-        """The log."""
+        """Finish the pod and return the log."""
         return self._pod.finish()

@@ -26,18 +26,18 @@ class NopAgent:
     only_computes = True
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """Needs nothing."""
+        """Return False."""
         return False
 
     def identity(self) -> AgentIdentity:
-        """Its name."""
+        """Return the identity, which is the name alone."""
         return AgentIdentity(name=self.name)
 
     def check(self) -> None:
-        """Nothing can be wrong."""
+        """Check nothing."""
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
-        """Does nothing."""
+        """Do nothing, and record an empty trajectory."""
         report.trajectory = scripted_trajectory(self.name, pod.instruction, None)
 
 
@@ -51,7 +51,7 @@ class ScriptedAgent:
         self.name = name
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """Only a script with a command needs hands; raises UsageError where there are none."""
+        """Return True if the script contains a command; raises UsageError if the runtime cannot run it."""
         needed = any("run" in action for action in self.actions)
         if needed and runtime == "inprocess":
             hint = "harness doctor, which says what a sandbox lacks here"
@@ -59,7 +59,7 @@ class ScriptedAgent:
         return needed
 
     def identity(self) -> AgentIdentity:
-        """Its name and the actions themselves."""
+        """Return the identity with the name and the actions."""
         return AgentIdentity(name=self.name, actions=tuple(map(dict, self.actions)))
 
     def check(self) -> None:

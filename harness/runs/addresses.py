@@ -1,7 +1,7 @@
-"""Where an API key is sent is typed, or confirmed by a person; a file alone never decides it.
+"""Confirmation of API addresses: a key is sent only to an address that a person typed or confirmed, never on a file's word.
 
-A run.json that came from elsewhere may name any server, and so may a configuration. An address is the base URL of a server, or
-the name of a model where a provider takes its server's address there.
+A run.json or a configuration that came from elsewhere may name any server. An address is the base URL of a server, or the name
+of a model if a provider accepts its server's address there.
 """
 
 from __future__ import annotations

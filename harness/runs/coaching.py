@@ -42,9 +42,10 @@ class FirstRun:
         return failed
 
     def player(self, api_base: str | None, confirmed: Confirmed) -> AgentSpec | None:
-        """The model or the team of the first run and how it played, its address typed or confirmed; None where it was neither.
+        """Return the model or the team of the first run with its settings, or None if it had neither.
 
-        Raises UsageError for an address that the file alone names, and for a run whose file does not say who played.
+        The address must be typed or confirmed. Raises UsageError for an address that only the file names, and for a run whose
+        file does not record the agent.
         """
         agent = self.record.identity.agent
         if agent.model is None and agent.team is None:

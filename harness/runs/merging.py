@@ -110,7 +110,7 @@ def _read(folder: Path) -> ShardRun:
 
 
 def _fitting(shards: Sequence[ShardRun]) -> list[ShardRun]:
-    """All shards of one plan, by number; raises UsageError for one of another plan, one too many and one that is missing."""
+    """Return all shards of one plan, by number; raises UsageError for a missing, a duplicate and an unrelated shard."""
     first, *others = shards
     for one in others:
         if one.shard.of != first.shard.of:

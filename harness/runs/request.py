@@ -2,8 +2,8 @@
 
 1. A `RunRequest` is frozen and serializable, so a run can be rebuilt from its run.json in another process or on another
 machine. It excludes what must be typed each time: trust, variables of the host, API keys, the key of a private edition.
-2. `RunRecord` is run.json: the request, the identity that `--resume` compares, and where it was played. All readers of a run use
-`read_record`.
+2. `RunRecord` is run.json: the request, the identity that `--resume` compares, and where it was played. All readers of a run
+call `read_record`.
 3. A sweep is one request with several parts, each in a folder of its own; the record of each part contains the whole request.
 """
 

@@ -1,12 +1,13 @@
-"""The model as an agent: a conversation about one task, with a model client or with replies that are known already.
+"""Model agent: a conversation about one task, with a model client or with cached replies.
 
-1. `ToolConversation` is a state machine that calls no model, so a training loop drives it too: what to ask is in `messages`,
-   what the model said goes to `hear`. Actions are tool calls, or, where a model knows none, one fenced block of JSON in plain
-   text: {"tool": ..., "arguments": {...}}, read by the rule of `worlds.core.replies`, without repair.
-2. The model is told of its mistakes, and of a reply that was cut off, was empty, or wrote a tool call as text. MOST_UNUSABLE
-   such replies in a row end the episode. Where calls arrive as text only, or every reply is cut off, the set-up is at fault.
-3. Budgets are looked at before each query, so a reply once paid for is carried out. A conversation that outgrows the model is a
-   budget used up, `context`. The trajectory is saved in `finally`, so a crashed episode keeps all that happened before.
+1. `ToolConversation` is a state machine that calls no model, so that a training loop can drive it too: the prompt is in
+`messages`, and the reply goes to `hear`. Actions are tool calls, or, for models without tools, one fenced block of JSON in plain
+text: {"tool": ..., "arguments": {...}}, parsed by the rule of `worlds.core.replies`, without repair.
+2. The model is told about its mistakes, and about a reply that was truncated, empty, or wrote a tool call as text.
+MOST_UNUSABLE such replies in a row end the episode. If calls arrive only as text, or every reply is truncated, the set-up is at
+fault.
+3. Budgets are checked before each call, so a reply that is paid for is executed. A conversation longer than the model's context
+uses up the budget `context`. The trajectory is saved in `finally`, so a crashed episode keeps everything before the crash.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ MOST_UNUSABLE, MOST_CUT_OFF = 3, 8
 
 
 class Speech:
-    """One way of asking for actions and reading them; one object serves all episodes of a client."""
+    """Protocol for requesting and parsing actions; one object serves all episodes of a client."""
 
     def __init__(self, name: str) -> None:
         """Raise UsageError for a protocol that there is not."""
@@ -67,7 +68,7 @@ class Speech:
         """False until a tool call has arrived in the form that is expected."""
 
     def offered(self, tools: Tools) -> Tools:
-        """The tools that go into the request itself; for plain text, the system prompt shows them."""
+        """Return the tools for the request itself; empty for plain text, because the system prompt shows them."""
         return () if self._is_text else tools
 
     def heard(self, said: Completion) -> Completion:
@@ -83,7 +84,7 @@ class Speech:
         return said.actions
 
     def told(self, action: Action, text: str) -> dict[str, Any]:
-        """The message that tells the model what an action brought."""
+        """Return the message that tells the model the result of an action."""
         if self._is_text:
             return {"role": "user", "content": f"Answer of {action.tool}:\n{text}" if action.tool else text}
         return {"role": "tool", "tool_call_id": action.call_id, "content": text}
@@ -104,7 +105,7 @@ def system_prompt(interface: Interface, speech: Speech, task: Task, budget: Budg
 
 
 def prompt_digest(interface: Interface, speech: Speech) -> str:
-    """SHA-256 over the templates and the tools."""
+    """Return the SHA-256 over the templates and the tools."""
     total = hashlib.sha256(speech.name.encode())
     for name in (interface.template, "speech.j2"):
         total.update((_FOLDER / name).read_bytes())
@@ -113,7 +114,7 @@ def prompt_digest(interface: Interface, speech: Speech) -> str:
 
 
 class ToolConversation:
-    """The state of one episode while it is played."""
+    """State of one episode while it is played."""
 
     def __init__(
         self, interface: Interface, speech: Speech, task: Task, pod: Pod, budget: Budget, report: Report, trajectory: Trajectory
@@ -168,7 +169,7 @@ class ToolConversation:
         self._tell({"role": "user", "content": UNREADABLE})
 
     def used_up(self, models: str, say_once: Callable[[str], None]) -> str | None:
-        """The budget that forbids another query; `say_once` is told where `models` have no price to count."""
+        """Return the budget that forbids another call, or None; calls `say_once` if `models` have no known price."""
         return self._budget.used_up(
             self._report.usage, turns=self.turns, seconds=self._seconds(), game=False, models=models, say_once=say_once
         )
@@ -214,7 +215,7 @@ class ToolConversation:
         return False
 
     def _execute(self, said: Completion, actions: Sequence[Action]) -> bool:
-        """Carry out the actions in order and tell the model; whether that ended the episode."""
+        """Execute the actions in order and add the results to the conversation. Return True if that ended the episode."""
         done, self._unusable = False, 0
         for action in actions:
             result = (
@@ -276,11 +277,11 @@ _CALL = AnswerShape('one JSON object with "tool"', _call, key="tool")
 
 @dataclass(frozen=True)
 class LlmConfig(ModelSettings):
-    """Which model plays, and how: settings of its client, and of the conversation; `prices` count before LiteLLM's own."""
+    """Model of an agent with the settings of its client and conversation; `prices` take precedence over LiteLLM's."""
 
     interface: str = "shell"
     handles: bool = False
-    """Whether the tool interface offers `store` and resolves @HANDLE:name; the world option of the same name."""
+    """True if the tool interface offers `store` and resolves @HANDLE:name, as the world option of the same name."""
 
     protocol: str = "tools"
     prices: Mapping[str, Price] = field(default_factory=dict)
@@ -295,7 +296,7 @@ class LlmConfig(ModelSettings):
         )  # fmt: skip
 
     def settings(self, model: str | None = None) -> ModelSettings:
-        """The client's part, for another model where one is named; the model `local` has an address and a price of its own."""
+        """Return the client settings, for another model if one is named. The model `local` has its own address and price."""
         name = model or self.name
         price = self.prices.get(name) or (FREE if name == LOCAL else None)
         return replace(self, name=name, api_base=None if name == LOCAL else self.api_base, price=price)
@@ -308,7 +309,7 @@ class LlmAgent:
     only_computes = False
 
     def __init__(self, config: LlmConfig, *, say: Callable[[str], None] = to_stderr, replies: Replies | None = None) -> None:
-        """`replies`: what models said before, which is not asked again."""
+        """Create the agent; `replies` is the cache of model replies."""
         self.config = config
         self.client, self.replies = ModelClient(config.settings(), say=say), replies
         self.interface = Interface(config.interface, handles=config.handles)

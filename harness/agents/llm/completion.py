@@ -1,8 +1,8 @@
-"""What a model said: its text, tool calls and tokens, and the message that goes back into the conversation.
+"""Reply of a model: its text, tool calls and tokens, and the message that is appended to the conversation.
 
-The message repeats the reasoning and signatures as the server gave them, because some servers demand them. Malformed arguments
-go back as {"_raw": text} and empty content as null or NO_TEXT, because some refuse their own. Tokens that a provider does not
-report are counted here and marked as estimated. Of very long texts head and tail are kept.
+The message repeats the reasoning and signatures as the server sent them, because some servers require them. Malformed arguments
+are returned as {"_raw": text}, and empty content as null or NO_TEXT, because some servers reject their own output. Tokens that
+a provider does not report are counted locally and marked as estimated. Very long texts are cut in the middle.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ ASKED_CHANCES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": 10}
 
 
 class TokenChances(NamedTuple):
-    """One token of an answer, and the probability of each that could have stood there."""
+    """One token of a reply, and the probability of each alternative at its position."""
 
     text: str
     chances: Mapping[str, float]
@@ -65,7 +65,7 @@ class TokenChances(NamedTuple):
 
 @dataclass(frozen=True)
 class Action:
-    """One tool call of a model; `problem` says why it cannot be carried out."""
+    """One tool call of a model; `problem` says why it cannot be executed."""
 
     call_id: str
     tool: str
@@ -75,11 +75,12 @@ class Action:
 
 @dataclass(frozen=True)
 class Completion:
-    """One answer of a model.
+    """One reply of a model.
 
-    `waited_s` are the real seconds that failed attempts took before it, `left_out` the characters of a text longer than any
-    answer may be. `chances` is what each token could have been, where that was asked for and the provider says it.
-    `is_refusal`: the text is the model's refusal. `lost_reasoning`: the model was not sent its earlier reasoning.
+    `waited_s` is the time of failed attempts before it, in real seconds, and `left_out` the number of characters cut from an
+    overlong text. `chances` are the alternatives of each token with their probabilities, if they were requested and the
+    provider returns them. `is_refusal` is true if the text is the model's refusal, `lost_reasoning` if the model was not sent
+    its earlier reasoning.
     """
 
     text: str
@@ -96,7 +97,7 @@ class Completion:
 
     @property
     def cut_off(self) -> bool:
-        """Whether the model ran into its limit of output tokens."""
+        """True if the reply was truncated at the limit of output tokens."""
         return self.finish_reason == "length"
 
     @property
@@ -172,9 +173,9 @@ def as_text(said: Completion, *, named: bool) -> Completion:
 
 
 def is_written_call(text: str, tools: Sequence[Mapping[str, Any]]) -> bool:
-    """True for a text that calls one of the tools: after a mark of a model's own, as bare JSON, or as code.
+    """Return True for a text that contains a call of one of the tools: after a model's own marker, as bare JSON, or as code.
 
-    A server writes so that has no parser for the form in which its model calls tools.
+    A server returns such a text if it has no parser for its model's tool calls.
     """
     names = [str(tool["function"]["name"]) for tool in tools]
     fenced = _FENCE.fullmatch(text)
@@ -209,13 +210,13 @@ def without_reasoning(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, A
 
 
 def shortened(text: str) -> str:
-    """A quarter of what is kept from the front, the rest from the back, and how many characters were between them."""
+    """Return a text with the middle cut out, keeping a quarter from the head, and state the number of removed characters."""
     head, tail = KEPT // 4, KEPT - KEPT // 4
     return f"{text[:head]}\n[{len(text) - KEPT} characters left out]\n{text[-tail:]}" if len(text) > KEPT else text
 
 
 def read_action(call_id: str, tool: str, arguments: dict[str, Any]) -> Action:
-    """One tool call as it can be written down; where that is not what the model said, with the problem."""
+    """Return a tool call in a form that can be recorded, with a problem if that differs from the model's output."""
     level: list[Any] = [arguments]
     for _ in range(_DEEPEST):
         if any(isinstance(one, float) and not isfinite(one) for one in level):
@@ -240,7 +241,7 @@ def add_usage(total: Usage, one: Usage) -> None:
 
 
 def told_tokens(usage: Usage) -> str:
-    """The tokens of a call in words; what was counted here and not by the provider has a ~, what was kept says so."""
+    """Return the tokens of a call as text; a ~ marks counts estimated locally, and replies from the cache are marked too."""
     about, kept = "~" if usage.estimated else "", ", from the cache" if usage.kept_calls else ""
     said, cached = f"{about}{usage.prompt_tokens} in", f"{usage.cached_tokens} cached"
     return f"{said} ({cached}), {about}{usage.completion_tokens} out{kept}"
@@ -298,7 +299,7 @@ def _reasoning_of(given: Mapping[str, Any]) -> str | None:
 
 
 def _is_reasoning(part: Any) -> bool:
-    """True for a part of a message's content that holds reasoning."""
+    """Return True for a part of a message's content that contains reasoning."""
     return isinstance(part, Mapping) and _REASONING.search(str(part.get("type"))) is not None
 
 
@@ -328,7 +329,7 @@ def _plain(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _calls(value: Any, names: Sequence[str]) -> bool:
-    """True for an object that names a tool and has arguments for it."""
+    """Return True for an object that names a tool and has arguments for it."""
     if not isinstance(value, dict):
         return False
     inner = value.get("function")
@@ -367,7 +368,7 @@ def _actions(calls: Sequence[Mapping[str, Any]], number: int) -> list[Action]:
 
 
 def _arguments(text: str) -> dict[str, Any]:
-    """Tool arguments as an object; raises ValueError with what is wrong with them."""
+    """Parse tool arguments into an object; raises ValueError with the problem."""
     if len(text) > LONGEST_ARGUMENTS:
         raise ValueError(f"the arguments are {len(text)} characters long, and at most {LONGEST_ARGUMENTS} are read")
     try:

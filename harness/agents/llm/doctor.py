@@ -42,7 +42,7 @@ _LEAST, _ROOMY, _CHEAP, _UNKNOWN = 4096, 16_384, 32_768, 8192
 
 _CHAT = "/chat/completions"
 _SIZES = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length", "n_ctx")
-"""How servers call the size of a context in their list of models."""
+"""Names of the context size in the model lists of servers."""
 
 _SIZE = re.compile(r"(?:context|maximum|limit|n_ctx)\D{0,60}?(\d[\d,]{2,})", re.IGNORECASE)
 
@@ -51,7 +51,7 @@ Verdict = Literal["yes", "no", "note", "not tried"]
 
 
 class CheckRow(NamedTuple):
-    """One check; `advice` is empty where there is nothing to do."""
+    """Result of one check; `advice` is empty if nothing needs to be done."""
 
     check: str
     verdict: Verdict
@@ -61,10 +61,10 @@ class CheckRow(NamedTuple):
 
 @dataclass
 class Examination:
-    """One model at one server while it is examined: the rows of the report, and the flags that follow from them.
+    """State of the examination of one model at one server: the rows of the report, and the flags that follow from them.
 
-    `flags` are those of `harness run` beside the model and its address, `unusable` is why no run can work, and `called` the
-    answer to the offer of a tool, None where the server drops or refuses tools.
+    `flags` are flags of `harness run` besides the model and its address, `unusable` is the reason why no run can work, and
+    `called` is the reply to an offered tool, None if the server drops or rejects tools.
     """
 
     client: ModelClient
@@ -93,7 +93,7 @@ class Examination:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The model, its address and the flags, as a file of settings has them."""
+        """Model, address and flags, in the form of a settings file."""
         base = self.client.settings.api_base
         return {"model": self.client.name, **({"api-base": public_address(base)} if base else {}), **self.flags}
 
@@ -118,7 +118,7 @@ class Examination:
 
     @property
     def chat(self) -> httpx.Request | None:
-        """The last request for a chat completion in OpenAI's format."""
+        """Last request for a chat completion in OpenAI's format."""
         return next((one.request for one in reversed(self.calls) if one.request.url.path.endswith(_CHAT)), None)
 
     @property
@@ -128,11 +128,11 @@ class Examination:
 
     @property
     def sent(self) -> Mapping[str, Any]:
-        """The body of that request."""
+        """Body of that request."""
         return {} if self.chat is None else json.loads(self.chat.content)
 
     def fetch(self, path: str, body: Mapping[str, Any] | None = None) -> str:
-        """The text at an address beside the chat's, asked for with the same key; "" where there is none."""
+        """Return the response text of an address relative to the chat's, requested with the same key; "" if there is none."""
         if (chat := self.chat) is None:
             return ""
         headers = {name: value for name, value in chat.headers.items() if name == "authorization"}
@@ -145,7 +145,7 @@ class Examination:
         return str(answer.text) if answer.status_code == httpx.codes.OK else ""
 
     def listed(self, path: str = "models") -> dict[str, Mapping[str, Any]]:
-        """The server's list of models by name; empty where it has none."""
+        """Return the server's list of models by name; empty if it has none."""
         rows = _object(self.fetch(path)).get("data")
         return {str(row["id"]): row for row in rows if isinstance(row, dict) and "id" in row} if isinstance(rows, list) else {}
 
@@ -205,7 +205,7 @@ def _corrected(tried: Examination) -> bool:
 
 
 def _tools(tried: Examination) -> None:
-    """Offer a tool, which is called, seen and ignored, dropped by the server, or called in words."""
+    """Check tool calls: offer a tool, and see whether it is called, ignored, dropped by the server, or called as text."""
     try:
         said = tried.call(TOOL_PROBE, (READY,), _CALL_TOKENS)
         fault = tools_fault(said, lambda: tried.call(TOOL_PROBE), tried.client.name)
@@ -265,7 +265,7 @@ def _reasoning(tried: Examination) -> None:
 
 
 def _turn(said: Completion, content: str | None = "I call it.", *, calls: int = 1, bare: bool = False) -> list[dict[str, Any]]:
-    """A conversation in which the tool was called and has answered; `bare`: without what else the server returned."""
+    """Return a conversation with a tool call and its result; `bare` omits the other fields that the server returned."""
     made = list(said.message.get("tool_calls") or [])[:1]
     for number in range(len(made), calls):
         made.append({"id": f"ready{number}xyz", "type": "function", "function": {"name": "ready", "arguments": "{}"}})
@@ -349,7 +349,7 @@ def _context(tried: Examination) -> None:
 
 
 def _told_size(tried: Examination) -> int:
-    """Tokens of the context as /models, /props or LiteLLM's table say, 0 where they do not."""
+    """Return the context size in tokens according to /models, /props or LiteLLM's table; 0 if it is unknown."""
     rows, made = tried.listed(), _object(tried.fetch("../props")).get("default_generation_settings")
     row = rows.get(str(tried.sent.get("model"))) or (next(iter(rows.values())) if len(rows) == 1 else {})
     for size in (*map(row.get, _SIZES), made.get("n_ctx") if isinstance(made, dict) else None):

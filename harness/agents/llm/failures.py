@@ -45,7 +45,7 @@ CODES = {
     "request_too_large": "Anthropic",
     "model_context_window_exceeded": "Z.ai",
 }
-"""How servers say by a code that a prompt is longer than the model's context."""
+"""Error codes of servers for a prompt longer than the model's context."""
 
 PHRASES = {
     r"maximum context length(?: (?:is|of) (?:only )?\d|\W*$)": "OpenAI, Azure, DeepSeek, OpenRouter, vLLM, mlx",
@@ -82,7 +82,7 @@ PHRASES = {
     r"current length is \d+ while limit is \d": "Cerebras",
     r"context window exceeded for given call": "LiteLLM proxy",
 }
-"""How they say it in a sentence, in lower case. Recorded bodies are in tests/agents/context_bodies.toml."""
+"""Error messages with the same meaning, in lower case. Recorded bodies are in tests/agents/context_bodies.toml."""
 
 _ANY_CODE = re.compile(rf"\b(?:{'|'.join(CODES)})\b")
 _ANY_PHRASE = re.compile("|".join(f"(?:{phrase})" for phrase in PHRASES), re.MULTILINE)
@@ -138,11 +138,11 @@ _UNIT_S = {"h": 3600, "m": 60, "s": 1, "ms": 0.001, "": 1}
 
 
 class CallFailure(ParleyError):
-    """One model call failed.
+    """Failure of one model call.
 
-    `where` is the server that was really asked, and `proxy` the variable and the address through which it should have been;
-    `retry_after` is the pause that it asked for, in seconds, `why` the reason of a Denied, and `waited_s` the real seconds for
-    which the provider kept us waiting before the call that failed.
+    `where` is the server that was actually called, and `proxy` the variable and address of the proxy that it should have used;
+    `retry_after` is the pause that the server requested, in seconds, `why` the reason of a Denied, and `waited_s` the time
+    spent waiting for the provider before the failed call, in real seconds.
     """
 
     where: str | None = None
@@ -161,7 +161,7 @@ class Transient(CallFailure):
 
 
 class Silent(Transient):
-    """The server sent no complete answer: a timeout, or a connection that broke."""
+    """Missing or incomplete response: a timeout, or a broken connection."""
 
 
 class Unconnected(Silent):
@@ -185,7 +185,7 @@ class Streamed(NoApi):
 
 
 class Refused(CallFailure):
-    """The provider will not answer this request, however often it is repeated."""
+    """Request that the provider rejects, so that a retry is useless."""
 
 
 class ParameterRefused(Refused):
@@ -193,35 +193,35 @@ class ParameterRefused(Refused):
 
 
 class Denied(Refused):
-    """The provider answers no request like ours, whatever is said in it."""
+    """Rejection that applies to every request of ours, whatever its content."""
 
 
 class Withheld(Refused):
-    """The provider's content filter withheld the reply."""
+    """Reply withheld by the provider's content filter."""
 
 
 class ContextFull(CallFailure):
-    """The conversation is longer than the model can read."""
+    """Conversation longer than the model's context."""
 
 
 class UnreadableCall(CallFailure):
-    """The model wrote a tool call that cannot be read: nested thousands deep, or refused by the server (`tool_use_failed`)."""
+    """Tool call of the model that cannot be parsed: nested thousands deep, or rejected by the server (`tool_use_failed`)."""
 
 
 class Telling:
     """Messages about the failures of one model: a ProviderLost, which ends the run, is what every other call would meet too."""
 
     def __init__(self, name: str, base: str | None, keys: Callable[[], Sequence[str]]) -> None:
-        """`base` is the address that was typed, without secrets; `keys` names the variables that hold the key."""
+        """Store the model's name, its typed address without secrets, and a callback for the variables that hold its key."""
         self._name, self._base, self._keys = name, base, keys
 
     @property
     def name(self) -> str:
-        """The model, and where it is asked if that was typed."""
+        """Name of the model, with its address if one was typed."""
         return f"{self._name} at {self._base}" if self._base else self._name
 
     def gave_up(self, last: Transient, seconds: float) -> OutOfPatience:
-        """Patience is used up."""
+        """Return the failure for a call whose retry time is used up."""
         asked = f", which asks to wait {last.retry_after:g} s" if last.retry_after else ""
         hint = "see that the server is up, or run again later with --resume"
         failure = OutOfPatience(f"{self._name}: no answer from {self._at(last)} in {seconds:.0f} s{asked}: {last}", hint=hint)
@@ -229,7 +229,7 @@ class Telling:
         return failure
 
     def never_there(self, failure: Unconnected) -> Unreachable:
-        """No connection was made to the server, from the first call on."""
+        """Return the failure for a server that never accepted a connection."""
         if failure.proxy is not None:
             told = f"the proxy {failure.proxy} cannot be used"
             variable = failure.proxy.partition("=")[0]
@@ -242,7 +242,7 @@ class Telling:
         return Unreachable(f"{self._name}: {told}: {failure}", hint=hint)
 
     def refused(self, refusal: Refused) -> ProviderFailure:
-        """The provider does not answer this request, or no request at all."""
+        """Return the failure for a provider that rejects this request, or every request."""
         if isinstance(refusal, Denied):
             told = f"{self._name}: {self._at(refusal)} {_DENIALS[refusal.why]}: {refusal}"
             return ProviderLost(told, hint=self._cure(refusal.why))
@@ -253,12 +253,12 @@ class Telling:
         return failure
 
     def no_tools(self, failure: CallFailure) -> SetupFault:
-        """The server takes no tools."""
+        """Return the failure for a server that does not support tools."""
         told = f"{self._name}: {self._at(failure)} takes no tools: {failure}; run with --protocol text"
         return SetupFault(told, "tools_not_seen", hint="harness run ... --protocol text")
 
     def not_ready(self, last: Transient) -> ProviderLost:
-        """The one call before a run brought no answer."""
+        """Return the failure for a probe before a run that got no reply."""
         if isinstance(last, NoApi):
             return ProviderLost(f"{self._name}: {self._at(last)} answers with {last}", hint=last.hint)
         hint = "see that the server is up and has the model ready, or --no-probe to begin all the same"
@@ -279,11 +279,11 @@ class Telling:
 
 
 class ErrorBody(NamedTuple):
-    """What a body says about an error."""
+    """Information about an error in a response body."""
 
     codes: frozenset[str] = frozenset()
     sentences: tuple[str, ...] = ()
-    """The server's messages, outermost first."""
+    """Messages of the server, outermost first."""
 
     @property
     def text(self) -> str:
@@ -292,13 +292,13 @@ class ErrorBody(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The informative line of each message, in one line; "" where the body says nothing."""
+        """Informative line of each message, joined into one line; "" if the body contains none."""
         lines = dict.fromkeys(filter(None, map(_informative_line, self.sentences)))
         return ": ".join(line for line in lines if not any(line != other and line in other for other in lines))
 
 
 def refuses_tools(failure: CallFailure) -> bool:
-    """True where a server says that it, or its model, takes no tools."""
+    """Return True if a server says that it, or its model, does not support tools."""
     return _TOOLS.search(str(failure)) is not None
 
 
@@ -324,12 +324,12 @@ def failure_of(
 
 
 def answer_failure(status: int, headers: Mapping[str, str], text: str, clean: Clean) -> CallFailure:
-    """Classify a server's answer with an error status."""
+    """Classify a response with an error status."""
     return body_failure(status, read_error_body(text), clean, asked_pause(headers, text))
 
 
 def body_failure(status: int, body: ErrorBody, clean: Clean, retry_after: float | None = None, shown: str = "") -> CallFailure:
-    """Classify an error by its status and what its body says; `shown` stands for the status in messages."""
+    """Classify an error by its status and its body; `shown` replaces the status in messages."""
     told = f"{_shown(body.line, clean) or 'an error without a message'} ({shown or status})"
     if is_context_full(status, body):
         return ContextFull(told)
@@ -351,7 +351,7 @@ def body_failure(status: int, body: ErrorBody, clean: Clean, retry_after: float 
 
 
 def is_context_full(status: int | None, body: ErrorBody) -> bool:
-    """True where a prompt does not fit into the model's context, or a 413 into what a proxy before the model takes."""
+    """Return True if a prompt exceeds the model's context, or, for a 413, the limit of a proxy in front of the model."""
     text = body.text.lower()
     if _ANY_CODE.search(text):
         return True
@@ -408,7 +408,7 @@ def _is_openais(call: WireExchange) -> bool:
 
 
 def parsed(text: str) -> Any:
-    """The JSON of a text, None where it is none."""
+    """Parse a text as JSON; return None if it is invalid."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -416,7 +416,7 @@ def parsed(text: str) -> Any:
 
 
 def _seconds(text: str) -> float | None:
-    """The seconds of "1m26.4s", "120ms" or "7.66"; None where the text is no duration."""
+    """Parse the seconds of "1m26.4s", "120ms" or "7.66"; return None if the text is not a duration."""
     parts = re.findall(r"([\d.]+)(ms|h|m|s|$)", text)
     try:
         is_whole = parts and "".join(map("".join, parts)) == text
@@ -439,7 +439,7 @@ def _read(value: Any) -> ErrorBody:
 
 
 def _fields(value: Any, depth: int = 0) -> Iterator[tuple[bool, str]]:
-    """Codes (True) and sentences (False) of a value; a proxy often puts the whole body of another server into its message."""
+    """Yield the codes (True) and sentences (False) of a value; proxies often nest another server's body in their message."""
     if depth > _DEEPEST:
         return
     if isinstance(value, list):
@@ -456,12 +456,12 @@ def _fields(value: Any, depth: int = 0) -> Iterator[tuple[bool, str]]:
 
 
 def _is_token_rate(body: ErrorBody) -> bool:
-    """True where a body speaks of a rate limit that counts tokens, whatever its status."""
+    """Return True if a body mentions a rate limit that counts tokens, whatever its status."""
     return "rate_limit_exceeded" in body.codes or bool(_TOKEN_RATE.search(body.text))
 
 
 def _shown(text: str, clean: Clean) -> str:
-    """One line without secrets that can be written down."""
+    """Return a text as one recordable line without secrets."""
     # secrets are removed before the text is cut: half a secret would not be recognised
     return str(encodable(clean(text.strip())[:_SHOWN]))
 
@@ -476,7 +476,7 @@ def _denied(status: int, text: str) -> Why | None:
 
 
 def _unanswered(broken: Exception, clean: Clean, silent_for: str) -> Silent:
-    """The failure of a connection that was not made, broke or stayed silent; no server said anything then."""
+    """Classify a connection that was not made, broke or timed out, without a response of the server."""
     said = _shown(str(broken), clean)
     if isinstance(broken, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
         return Unconnected(said or "no connection in time")
@@ -486,7 +486,7 @@ def _unanswered(broken: Exception, clean: Clean, silent_for: str) -> Silent:
 
 
 def _no_completion(error: Exception | None, call: WireExchange, value: Any, clean: Clean) -> CallFailure:
-    """Classify an answer with HTTP 200 that is no completion."""
+    """Classify a response with HTTP 200 that is not a completion."""
     if error is not None and _stumbled(error):
         return UnreadableCall("the reply held a tool call that cannot be read")
     if _PAGE.search(call.text):
@@ -503,7 +503,7 @@ def _no_completion(error: Exception | None, call: WireExchange, value: Any, clea
 
 
 def _unsent(litellm: ModuleType, error: Exception, clean: Clean) -> CallFailure:
-    """Classify what LiteLLM raised without a call that we have seen."""
+    """Classify an exception of LiteLLM without a recorded call."""
     line = _WRAPPING.sub("", f"{_informative_line(str(error))} ")
     said, status = _shown(line, clean) or type(error).__name__, getattr(error, "status_code", None)
     if isinstance(error, litellm.UnsupportedParamsError):

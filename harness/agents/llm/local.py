@@ -1,6 +1,6 @@
-"""The model `local`: a small open model (SmolLM2-135M-Instruct) on a llama.cpp server that the harness starts and stops.
+"""Model `local`: a small open model (SmolLM2-135M-Instruct) on a llama.cpp server that the harness starts and stops.
 
-It needs no key and no network. The server starts with the first call and ends with this process, however that ends.
+It needs neither a key nor a network. The server starts with the first call and ends with this process for any reason.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class LocalServer:
 
 
 _running: list[LocalServer] = []
-"""The server of this process, once it has been started."""
+"""Server of this process, once it has been started."""
 
 _starting = threading.Lock()
 

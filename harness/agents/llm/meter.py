@@ -1,7 +1,7 @@
-"""What a whole run has spent, and its limits: one meter for all its threads, seats and parts.
+"""Spending of a whole run and its limits: one meter for all its threads, seats and parts.
 
-Before each model call the meter is asked, after each it is told. Once a limit is reached no call is begun; those under way are
-finished and paid, at most one for each conversation. An episode that would need another call is left ungraded with the cause
+The meter is checked before each model call and updated after it. Once a limit is reached, no call is started. Calls in flight
+are finished and paid for, at most one per conversation. An episode that would need another call is left ungraded with the cause
 `limit`.
 """
 
@@ -20,7 +20,7 @@ from worlds.core.models import Strict
 
 
 class RunLimits(Strict):
-    """What a run may spend as a whole, over all its sessions; None where there is no limit."""
+    """Spending limits of a whole run, over all its sessions; None if there is no limit."""
 
     cost_usd: Annotated[float, Field(ge=0)] | None = None
     tokens: Annotated[int, Field(ge=1)] | None = None
@@ -47,7 +47,7 @@ class Spent:
         return self.prompt + self.completion
 
     def __add__(self, other: Spent) -> Spent:
-        """Both together."""
+        """Return the sum of both."""
         return Spent(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
@@ -60,7 +60,7 @@ class Meter:
         spent: Spent = Spent(),
         note: Callable[[Spent], object] = lambda one: None,
     ) -> None:
-        """`spent`: by earlier sessions of the run; `note` writes each call down."""
+        """Create the meter; `spent` is the spending of earlier sessions of the run, and `note` records each call."""
         self.limits = limits
         self._spent, self._note, self._lock = spent, note, threading.Lock()
 
@@ -71,7 +71,7 @@ class Meter:
 
     @property
     def reached(self) -> str | None:
-        """Which limit is reached, as a person is told; None while there may be calls."""
+        """Message about the limit that is reached; None while calls are allowed."""
         spent = self.spent
         if self.limits.cost_usd is not None and spent.cost_usd >= self.limits.cost_usd:
             return f"--max-cost of ${self.limits.cost_usd:g} is reached (${spent.cost_usd:.4f} spent)"

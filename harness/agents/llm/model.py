@@ -68,10 +68,10 @@ READY: dict[str, Any] = {
         "parameters": {"type": "object", "properties": {}, "additionalProperties": False},
     },
 }  # fmt: skip
-"""What a model is asked before a run that needs no tools, and before one that does, with the tool that is offered then."""
+"""Prompts of the probe before a run without and with tools, and the tool that it offers."""
 
 PLACEHOLDER_KEY = "parley-placeholder"
-"""What a server behind --api-base is shown where the environment has no key."""
+"""API key sent to a server behind --api-base if the environment contains none."""
 
 Messages = Sequence[dict[str, Any]]
 
@@ -104,11 +104,11 @@ _REMEMBERED = 10_000
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """Which model, as LiteLLM names it, where, and how patiently.
+    """Model by its LiteLLM name, its address, and its timeouts.
 
     None stands for the provider's own address, the key in the environment, no temperature, the provider's limit of output
-    tokens, a context of which the server says when it is full, LiteLLM's price, and nobody who counts the calls of a run. One
-    call may be silent for `timeout_s`, and a failing one is repeated for `patience_s`, after pauses that grow exponentially.
+    tokens, a context of unknown size, LiteLLM's price, and no meter. A call may be silent for `timeout_s`, and a failing one is
+    retried for `patience_s` with exponential backoff.
     """
 
     name: str
@@ -125,32 +125,33 @@ class ModelSettings:
 
 
 def pause_s(attempt: int, first_s: float) -> float:
-    """A random pause after a failed attempt, counted from 1; its limit doubles each time."""
+    """Return a random pause after a failed attempt, counted from 1; its upper bound doubles each time."""
     return random.uniform(0, min(_LONGEST_PAUSE_S, first_s * 2 ** min(attempt - 1, 30)))  # noqa: S311 - no secret
 
 
 class Quirks:
-    """What one model at one server was found to refuse, and requests without it.
+    """Parameters that one model at one server rejected, and requests without them.
 
-    A refused `temperature`, `logprobs` or earlier reasoning is left out. A refused `max_tokens` is sent under another name, and
-    where that is refused too, no limit is sent. The text of a refused `system` role is put in front of the first user message.
-    Each is said once, holds for the rest of the run, and stands in `effective`; lost reasoning stands in the reply.
+    A rejected `temperature`, `logprobs` or earlier reasoning is omitted. A rejected `max_tokens` is sent under another name,
+    and if that is rejected too, no limit is sent. The text of a rejected `system` role is prepended to the first user message.
+    Each change is reported once, applies to the rest of the run, and is recorded in `effective`; lost reasoning is recorded in
+    the reply.
     """
 
     def __init__(self, model: str, requested: Mapping[str, Any], say_once: Callable[[str], None]) -> None:
-        """`requested`: sampling parameters by name."""
+        """Start without known rejections; `requested` are the sampling parameters by name."""
         self._model, self._requested, self._say_once = model, dict(requested), say_once
         self._sent = {name: value for name, value in requested.items() if name != "max_tokens"}
         self._limit: str | None = "max_tokens"
-        """What the limit of output tokens is called; None where none is sent."""
+        """Name of the parameter that limits output tokens; None if none is sent."""
 
         self._gives_chances = self._takes_reasoning = True
         self.refuses_system = False
-        """True once a system message was refused."""
+        """True once a system message was rejected."""
 
     @property
     def effective(self) -> dict[str, Any]:
-        """The parameters that are really sent, as far as is known now."""
+        """Parameters that are actually sent, as far as is known now."""
         return {**self._parameters(), **({"system_role": "user"} if self.refuses_system else {})}
 
     def learn(self, effective: Mapping[str, Any]) -> None:
@@ -173,7 +174,7 @@ class Quirks:
         return {**request, "messages": messages, **self._parameters(limit), **asked}
 
     def work_around(self, refusal: Refused, request: Mapping[str, Any]) -> bool:
-        """Remember what was refused; False where it is nothing that a request can do without."""
+        """Remember a rejected parameter. Return False if a request cannot do without it."""
         limit = next((name for name in _LIMITS if name in request), None)
         if "temperature" in request and _is_about("temperature", refusal):
             self.drop("temperature")
@@ -201,7 +202,7 @@ class Quirks:
             self._say_once(f"{self._model} does not take {name} {value:g}: left out, the provider's default applies")
 
     def lost_reasoning(self, messages: Messages, sent: Messages, body: bytes) -> bool:
-        """True where an answered request did not carry the reasoning in `messages`; says so, and remembers a refusal."""
+        """Return True if an answered request did not carry the reasoning in `messages`; report it, and remember a rejection."""
         if not carries_reasoning(messages):
             return False
         if not carries_reasoning(sent):
@@ -230,7 +231,7 @@ class ContextBudget:
     """
 
     def __init__(self, context: int | None, reply: int | None, model: str) -> None:
-        """None for `context` checks nothing."""
+        """Create the check; nothing is checked if `context` is None."""
         self._context, self._reply, self._model = context, reply or 1, model
         self._counted: dict[int, tuple[int, int, int]] = {}
         self._lock = threading.Lock()
@@ -251,7 +252,7 @@ class ContextBudget:
             raise ContextFull(f"the prompt takes about {tokens} tokens{told}, and --context is {self._context}")
 
     def note(self, messages: Messages, tools: Messages, usage: Usage) -> None:
-        """Remember what the provider counted."""
+        """Remember the token counts of the provider."""
         if self._context is None:
             return
         key, characters = _digest(messages, tools)
@@ -283,7 +284,7 @@ class ModelClient:
 
     @cached_property
     def _gate(self) -> ProviderGate:
-        """The way to its provider, by its address, or by the provider's name where that has the usual one."""
+        """Rate limiter of its provider, by address, or by the provider's name for the default address."""
         settings = self.settings
         try:
             usual = library().get_llm_provider(settings.name)[1]
@@ -293,17 +294,17 @@ class ModelClient:
 
     @property
     def name(self) -> str:
-        """As LiteLLM names it."""
+        """LiteLLM name of the model."""
         return self.settings.name
 
     @property
     def effective(self) -> dict[str, Any]:
-        """The parameters that are really sent, as far as is known now."""
+        """Parameters that are actually sent, as far as is known now."""
         return self.quirks.effective
 
     @property
     def price(self) -> Price | None:
-        """What its tokens cost, as it was typed or as LiteLLM's table has it; None where nobody knows."""
+        """Token price, as set by the user or from LiteLLM's table; None if it is unknown."""
         return self.settings.price or listed_price(self.settings.name)
 
     def identity(self) -> dict[str, Any]:
@@ -332,10 +333,10 @@ class ModelClient:
         self._settle()
 
     def complete(self, messages: Messages, tools: Messages = (), *, chances: bool = False) -> Completion:
-        """One answer, with the chances of its tokens where these are asked for and the provider names them.
+        """Return one reply, with token probabilities if they are requested and the provider returns them.
 
-        Raises ProviderFailure when patience is used up or the provider refuses, ProviderLost, ContextFull, UnreadableCall,
-        LimitReached where the run may spend no more, and ClientFailure for what we did wrong ourselves.
+        Raises ProviderFailure if the retry time is used up or the provider rejects the request, ProviderLost, ContextFull,
+        UnreadableCall, LimitReached if the run may spend no more, and ClientFailure for our own bugs.
         """
         with self._gate.visited(), own_bugs():
             self._context.check(messages, tools)
@@ -522,7 +523,7 @@ class ModelClient:
         return [str(name) for name in environment["missing_keys"]]
 
     def _keys(self) -> list[str]:
-        """The variables that hold its key."""
+        """Return the variables that hold its key."""
         return self._missing_keys() or [f"{library().get_llm_provider(self.settings.name)[1].upper()}_API_KEY"]
 
 
@@ -542,9 +543,9 @@ def tools_fault(said: Completion, without: Callable[[], Completion], name: str) 
 
 
 def hides_tools(said: Completion, bare: Completion, messages: Sequence[dict[str, Any]]) -> bool:
-    """True where a server counts as many tokens for a prompt without tools (`bare`) as for the same with them.
+    """Return True if a server counts as many tokens for a prompt without tools (`bare`) as for the same prompt with them.
 
-    A server that counts fewer tokens than any prompt of this length has reports a made-up number, which says nothing.
+    A server that counts fewer tokens than any prompt of this length has reports an invented number, which means nothing.
     """
     is_counted = not (said.usage.estimated or bare.usage.estimated)
     is_plausible = bare.usage.prompt_tokens >= len(json.dumps(messages)) / _MOST_CHARACTERS_A_TOKEN
@@ -564,12 +565,12 @@ def without_system(messages: Messages) -> list[dict[str, Any]]:
 
 
 def carries_reasoning(messages: Messages) -> bool:
-    """True where a message of the model holds reasoning."""
+    """Return True if a message of the model contains reasoning."""
     return any(True for message in messages for _ in reasoning_texts(message))
 
 
 def has_arrived(sent: str | bytes, messages: Messages) -> bool:
-    """True where the body of a request holds the latest reasoning in `messages`, or where either is not known."""
+    """Return True if a request body contains the latest reasoning in `messages`, or if either is unknown."""
     latest = next((texts for message in reversed(messages) if (texts := list(reasoning_texts(message)))), [])
     try:
         body = json.dumps(json.loads(sent), ensure_ascii=False)
@@ -579,21 +580,21 @@ def has_arrived(sent: str | bytes, messages: Messages) -> bool:
 
 
 def refuses_reasoning(refusal: Refused, messages: Messages) -> bool:
-    """True where a refusal may be about the reasoning in the messages, or about fields that a server does not know."""
+    """Return True if a rejection may concern the reasoning in the messages, or fields that a server does not know."""
     is_parameter = isinstance(refusal, ParameterRefused) or re.search("temperature|logprobs", str(refusal))
     is_about = refusal.status in {400, 422} and _REASONING.search(str(refusal))
     return not is_parameter and bool(is_about) and carries_reasoning(messages)
 
 
 def _is_about_system(refusal: Refused, roles: Collection[str]) -> bool:
-    """True where the role is refused, and not what a system message says or how the turns after it alternate."""
+    """Return True if the role is rejected, rather than the content of a system message or the alternation of turns."""
     if "system" not in roles or ("assistant" in roles and "roles must alternate" in str(refusal).lower()):
         return False
     return _SYSTEM.search(str(refusal)) is not None and _NOT.search(str(refusal)) is not None
 
 
 def _is_about(parameter: str, refusal: Refused) -> bool:
-    """True where a refusal would not have come without a parameter."""
+    """Return True if a request without this parameter would not have been rejected."""
     return (isinstance(refusal, ParameterRefused) or refusal.status in {400, 422}) and parameter in str(refusal)
 
 
@@ -602,6 +603,6 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 def _digest(messages: Messages, tools: Messages) -> tuple[int, int]:
-    """A key of a prompt, and its characters."""
+    """Return a key of a prompt, and its number of characters."""
     text = "\n".join(map(_text, (*tools, *messages)))
     return hash(text), len(text)

@@ -76,7 +76,7 @@ def listed_price(model: str) -> Price | None:
 
 @cache
 def _table() -> Mapping[str, Mapping[str, Any]]:
-    """Model -> its row; empty where LiteLLM is not installed or ships no table."""
+    """Return the rows by model; empty if LiteLLM is not installed or has no table."""
     spec = importlib.util.find_spec("litellm")
     try:
         table = from_json((Path(spec.origin).parent / _FILE).read_bytes()) if spec and spec.origin else {}

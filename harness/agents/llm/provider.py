@@ -1,7 +1,7 @@
-"""The one way to LiteLLM: a configured import, one call, its answer and its failures without secrets (`harness.secrets`).
+"""Access to LiteLLM: a configured import, one call, and its response and failures without secrets (`harness.secrets`).
 
-LiteLLM takes seconds to import and fetches prices, tokenizers and headers; here it is imported late and offline. A proxy or
-certificate in the environment with which no HTTP client can be made is named before anything is asked.
+LiteLLM takes seconds to import, and fetches prices, tokenizers and headers; here it is imported late and offline. Invalid
+proxies or certificates in the environment are reported before any call.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ _NETWORK = {
 """Variables that HTTP clients read, in either case, and what to do where one is wrong."""
 
 _UNMADE = (ImportError, OSError, ValueError, httpx.InvalidURL)
-"""What making an HTTP client raises."""
+"""Exceptions raised when an HTTP client is created."""
 
 _configuring = threading.Lock()
 
 
 class WireAnswer(NamedTuple):
-    """The answer to one call: as LiteLLM translated it, None where it could not, and as a completion in OpenAI's shape.
+    """Response to one call: as translated by LiteLLM, None if that failed, and as a completion in OpenAI's format.
 
-    That `body` is the server's own where it has one, since LiteLLM renames fields and drops some. `sent` is what was asked.
+    `body` is the server's own if there is one, because LiteLLM renames and drops fields. `sent` is the request.
     """
 
     response: Any
@@ -165,7 +165,7 @@ def proxy_of(url: httpx.URL) -> str | None:
 
 
 def _given(*lower: str) -> list[tuple[str, str]]:
-    """The variables of these names that are set, in whichever case they are written."""
+    """Return the variables of these names that are set, in upper or lower case."""
     return [(name, value) for name in sorted(os.environ) if name.lower() in lower and (value := os.environ.get(name))]
 
 

@@ -31,14 +31,14 @@ class HumanAgent:
         self._terminal, self._interface = terminal, Interface("tool")
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """Never; raises UsageError for a task that has no tool interface."""
+        """Return False; raises UsageError for a task without a tool interface."""
         has = task.parley.interfaces if task.parley else ("shell",)
         if self._interface.name not in has:
             raise UsageError(f"{task.task_id} has no tool interface for a person, it has {', '.join(has)}")
         return self._interface.needs_main(runtime)
 
     def identity(self) -> AgentIdentity:
-        """Its name."""
+        """Return the identity, which is the name alone."""
         return AgentIdentity(name=self.name)
 
     def check(self) -> None:

@@ -21,7 +21,7 @@ class TerminalDesk:
     """Sits people down at one terminal."""
 
     beside = False
-    """Whether people here are asked at the same time."""
+    """True if people here are asked at the same time."""
 
     chat = None
     """No chat is held at a terminal."""
@@ -39,7 +39,7 @@ class TerminalDesk:
         self.terminal.show(f"\n=== {sitter.called}: your instruction ===\n\n{sitter.rules.strip()}\n\n{HELP}")
 
     def ask(self, sitter: Sitter, turn: OpenTurn) -> str | None:
-        """What the person types to a turn; None where they leave."""
+        """Return the text that the person types for a turn; None if they leave."""
         again = f", attempt {turn.attempt}" if turn.attempt > 1 else ""
         which = f"{turn.phase.lower().replace('_', ' ')}, round {turn.round}" if turn.round else turn.phase.lower()
         self.terminal.show(f"\n--- {sitter.called}: {which.replace('_', ' ')}{again} ---\n\n{turn.text.strip()}\n")
@@ -68,5 +68,5 @@ class TerminalDesk:
 
 
 def refuse_chat() -> UsageError:
-    """What is said of a chat where nobody can hold one."""
+    """Return the error for a chat without people on pages and a clock."""
     return UsageError("a free chat needs people on pages and a clock", hint="harness host TASK, or without talk=chat")

@@ -1,6 +1,6 @@
-"""How people are reached, whoever asks them: a desk where they sit, and a room where they talk freely.
+"""Protocols for reaching people: a desk where they answer turns, and a room for free discussion.
 
-A desk is the terminal of this process, or pages that a host serves. A seat of a game knows no more of it than this.
+A desk is the terminal of this process, or web pages served by a host. Seats of a game use only these protocols.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Late(Exception):
 
 @dataclass
 class Sitter:
-    """One person at one seat, as a desk knows them."""
+    """One person at one seat, as seen by a desk."""
 
     seat: int
     name: str
@@ -27,12 +27,12 @@ class Sitter:
 
     @property
     def called(self) -> str:
-        """How the person is addressed."""
+        """Form of address for the person."""
         return f"seat {self.seat}" + (f", {self.name}" if self.name and self.name != ANONYMOUS else "")
 
 
 class ChatRoom(Protocol):
-    """Where people talk freely: what they say comes in the order in which they said it."""
+    """Room for free discussion, with messages in the order in which they were sent."""
 
     def open(self, minutes: int) -> None:
         """Let people write, for so many minutes by this room's clock."""
@@ -44,7 +44,7 @@ class ChatRoom(Protocol):
 
     @property
     def closed(self) -> bool:
-        """Whether the time is up and everything that was said in time was heard."""
+        """True if the time is up and every message sent in time was received."""
         ...
 
     def show(self, seat: int, text: str, *, is_last: bool) -> None:
@@ -52,21 +52,21 @@ class ChatRoom(Protocol):
         ...
 
     def close(self) -> None:
-        """The chat is over."""
+        """Close the discussion."""
         ...
 
 
 class PeopleDesk(Protocol):
-    """Where people sit."""
+    """Place where people answer turns."""
 
     @property
     def beside(self) -> bool:
-        """Whether people here are asked at the same time."""
+        """True if people here are asked at the same time."""
         ...
 
     @property
     def chat(self) -> ChatRoom | None:
-        """Where they talk freely; None where they cannot."""
+        """Room for free discussion; None if there is none."""
         ...
 
     def check(self) -> None:
@@ -74,13 +74,13 @@ class PeopleDesk(Protocol):
         ...
 
     def sit(self, sitter: Sitter) -> None:
-        """A game begins for this person."""
+        """Start a game for this person."""
         ...
 
     def ask(self, sitter: Sitter, turn: OpenTurn) -> str | None:
-        """What they reply; None where they left for good. Raises Late."""
+        """Return the person's reply; None if they left for good. Raises Late."""
         ...
 
     def done(self, sitter: Sitter) -> None:
-        """Their game is over."""
+        """End this person's game."""
         ...

@@ -29,7 +29,7 @@ class Left(Exception):
 
 
 class Terminal:
-    """The terminal that this process was started from; one person at a time has it."""
+    """Terminal that this process was started from, used by one person at a time."""
 
     def __init__(self, keyboard: int = 0, screen: int = 2) -> None:
         self._keyboard, self._screen = keyboard, screen
@@ -42,7 +42,7 @@ class Terminal:
             raise UsageError("a person needs a terminal, and this is none", hint="harness host TASK, which serves a web page")
 
     def show(self, text: str) -> None:
-        """Lines for the person, wrapped at the width of the terminal; blanks at the start of a line are kept."""
+        """Print lines for the person, wrapped at the width of the terminal; indentation is kept."""
         width = min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns)) - 1
         for line in printable(text).split("\n"):
             indent = " " * (len(line) - len(line.lstrip()))
@@ -52,7 +52,7 @@ class Terminal:
             self._write("\n".join(pieces or [""]) + "\n")
 
     def entry(self) -> str:
-        """What the person types until an empty line or Ctrl-D; raises Left where the terminal is gone."""
+        """Return the text that the person types until an empty line or Ctrl-D; raises Left if the terminal is gone."""
         lines: list[str] = []
         while True:
             line = self._line("> " if not lines else ". ")
@@ -75,7 +75,7 @@ class Terminal:
                 return _joined(lines)
 
     def _line(self, prompt: str) -> str | None:
-        """One line without its end; None at the end of the input."""
+        """Return one line without its line ending; None at the end of the input."""
         self._write(prompt)
         typed = b""
         while not typed.endswith(b"\n"):
@@ -97,5 +97,5 @@ class Terminal:
 
 
 def _joined(lines: list[str]) -> str:
-    """The lines as one text, those joined that end with a backslash."""
+    """Join the lines, without a line break after those that end with a backslash."""
     return "\n".join(lines).replace("\\\n", "")

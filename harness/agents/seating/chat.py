@@ -24,7 +24,7 @@ from worlds.core.replies import spoken
 from worlds.core.turns import OpenTurn
 
 MOST_OF_A_PROGRAM = 15
-"""How often one policy or model is asked: as many times as a seat has rounds in the paper's talk between models."""
+"""Maximum number of calls of one policy or model, equal to the rounds of a seat in the paper's talk between models."""
 
 PACE_S = 10.0
 _LISTEN_S = 0.1
@@ -58,7 +58,7 @@ class Chat:
         return turns
 
     def _next(self, turns: Sequence[OpenTurn], seats: Mapping[int, SeatHolder], hand_in: HandIn) -> Sequence[OpenTurn]:
-        """One word of somebody, or one who leaves, or nothing for a moment."""
+        """Process one message or departure of a player, or nothing for a moment, and return the open turns."""
         by_seat = {turn.seat: turn for turn in turns}
         word = self._room.heard(_LISTEN_S)
         if word is not None:

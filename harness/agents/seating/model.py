@@ -35,14 +35,14 @@ Weigher = Callable[[Completion], str]
 
 
 def weigher_of(family: str, session: Mapping[str, Any]) -> Weigher | None:
-    """What a family has to weigh answers in a session: its part `weighing`, where it has one and something is to be weighed."""
+    """Return the family's weigher of answers in a session, from its part `weighing`; None if nothing is to be weighed."""
     module = family_part_or_none(family, "weighing")
     weigher: Weigher | None = module.weigher(session) if module else None
     return weigher
 
 
 NO_CALL = "no shorter than a conversation that did not fit, so the model was not called"
-"""What agent.log says of a turn that is forfeited without a call."""
+"""Message in agent.log about a turn that is forfeited without a call."""
 
 
 def _size(messages: Sequence[Mapping[str, Any]]) -> int:
@@ -51,7 +51,7 @@ def _size(messages: Sequence[Mapping[str, Any]]) -> int:
 
 
 class ModelSeat:
-    """One seat: its model, its conversation, and the record of both."""
+    """One seat with its model, its conversation and their record."""
 
     beside = True
 
@@ -65,9 +65,9 @@ class ModelSeat:
         weigher: Weigher | None = None,
         conversation: Interlocutor | None = None,
     ) -> None:
-        """`variant` names what was appended to the rules, for the record; `weigher` answers turns that only measure.
+        """Create the seat; `variant` names what was appended to the rules, and `weigher` answers turns that only measure.
 
-        `conversation`: who is asked, where some replies are known already; else `client`.
+        `conversation` replaces `client` if some replies are cached.
         """
         self._asked: Interlocutor = conversation or client
         self.client, self.usage = client, Usage()
@@ -75,7 +75,7 @@ class ModelSeat:
         self._seat, self._variant, self._weigher = seat, variant, weigher
         self._latencies_s: list[float] = []
         self._too_long: int | None = None
-        """Characters of the shortest conversation that did not fit the model's context."""
+        """Number of characters of the shortest conversation that did not fit the model's context."""
         self._replies = self._cut_off = 0
 
     @property
@@ -84,7 +84,7 @@ class ModelSeat:
         return self._talk.trajectory
 
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
-        """The model's answer; raises ProviderFailure and Cancelled."""
+        """Return the model's answer; raises ProviderFailure and Cancelled."""
         asked, weigher = time.monotonic(), self._weigher if turn.ephemeral else None
         messages = self._talk.before(turn)
         if self._too_long is not None and _size(messages) >= self._too_long:
@@ -117,7 +117,7 @@ class ModelSeat:
         self._talk.keep(turn, said)
 
     def result(self) -> SeatResult:
-        """The model, its tokens, cost and time."""
+        """Return the model with its tokens, cost and time."""
         name = self.client.settings.name
         return SeatResult(
             seat=self._seat, kind="model", name=name, model=name, tokens=self.usage.tokens(), cost_usd=self.usage.cost_usd,

@@ -30,7 +30,7 @@ class PersonSeat:
         desk.sit(sitter)
 
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
-        """What the person replies."""
+        """Return the person's reply."""
         if self._left:
             return Forfeit("declined", "the person left")
         asked = time.monotonic()
@@ -50,7 +50,7 @@ class PersonSeat:
         write_down(self.trajectory, turn, reply)
 
     def result(self) -> SeatResult:
-        """A name or an id, and how long answers took."""
+        """Return the person's name or id, and the response times."""
         self._desk.done(self.sitter)
         return SeatResult(
             seat=self.sitter.seat, kind="human", name=self.sitter.name or ANONYMOUS,

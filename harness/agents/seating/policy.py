@@ -21,7 +21,7 @@ class PolicySeat:
         self.trajectory, self.usage = trajectory, Usage()
 
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
-        """What the policy says."""
+        """Return the policy's reply."""
         said = self._player.reply(turn)
         return Forfeit("declined", "a policy has no answer to this") if said is None else SeatReply(said)
 
@@ -30,5 +30,5 @@ class PolicySeat:
         write_down(self.trajectory, turn, reply)
 
     def result(self) -> SeatResult:
-        """Its name."""
+        """Return the policy's name."""
         return SeatResult(seat=self._seat, kind="policy", name=self._name)

@@ -34,7 +34,7 @@ class ReplaySeat:
         self.trajectory, self.usage = trajectory, Usage()
 
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
-        """What was said to this turn then."""
+        """Return the recorded reply to this turn."""
         recorded = self._turns.get(turn.id)
         if recorded is None:
             return Forfeit("budget", "the recording has no such turn")
@@ -45,7 +45,7 @@ class ReplaySeat:
         write_down(self.trajectory, turn, reply)
 
     def result(self) -> SeatResult:
-        """The folder that was replayed."""
+        """Return the folder that was replayed."""
         return SeatResult(seat=self._seat, kind="replay", name=self._folder)
 
 
@@ -58,7 +58,7 @@ def check_recording(folder: str, task_id: str) -> None:
 
 @lru_cache(maxsize=8)
 def read_recording(folder: str) -> tuple[str, Mapping[str, Turned]]:
-    """The task of a recorded episode, and its turns by id; raises UsageError for a folder that holds none."""
+    """Return the task and the turns by id of a recorded episode; raises UsageError for a folder without one."""
     try:
         events = read_log(read_recorded(Path(folder), "events.jsonl", RECORD_BYTES))
     except (OSError, LogError) as error:

@@ -28,7 +28,7 @@ from harness.records import Key, Result, RunFolder
 from harness.registry import Task
 
 NOT_RUN = "not run"
-"""How a model is told, and a record tells, that a call was not carried out."""
+"""Text in the conversation and in the record for a call that was not executed."""
 
 
 class ReplayAgent:
@@ -41,7 +41,7 @@ class ReplayAgent:
         self._folder, self._handles = RunFolder(Path(run)), handles
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """As the recorded interface does; raises UsageError for a task that the run has no calls of."""
+        """Return True if the recorded interface needs `main`; raises UsageError if the run has no calls for the task."""
         path = self._folder.path
         finished = self._folder.files.finished()
         recorded = [path / Path(name).parent for name in finished if name.startswith(f"episodes/{task.family}/{task.task_id}/")]
@@ -54,7 +54,7 @@ class ReplayAgent:
         return Interface(_interface(first, path), handles=self._handles).needs_main(runtime)
 
     def identity(self) -> AgentIdentity:
-        """Its name, and which run it is."""
+        """Return the identity with the name and the replayed run."""
         plan = self._folder.read_plan() or {}
         return AgentIdentity.model_validate({"name": self.name, "replay_of": plan.get("run") or self._folder.path.name})
 
@@ -78,7 +78,7 @@ class ReplayAgent:
         report.trajectory = scripted_trajectory(self.name, pod.instruction, f"played {folder} again, {report.tool_calls} acts")
 
     def _replied(self, folder: Path, pod: Pod, budget: Budget, report: Report, *, stops: bool) -> None:
-        """Everybody at a seat says again what was said there."""
+        """Replay the recorded messages at each seat."""
         game, known = SeatedGame(pod, budget, report), read_recording(str(folder))[1]
         for row in game.session()["seats"]:
             game.seats[row["seat"]] = ReplaySeat(row["seat"], str(folder))
@@ -86,7 +86,7 @@ class ReplayAgent:
         report.seats = [holder.result() for holder in game.seats.values()]
 
     def _called(self, folder: Path, result: Result, task: Task, pod: Pod, budget: Budget, report: Report) -> None:
-        """Every tool call is made again."""
+        """Repeat every recorded tool call."""
         hands = Interface(_interface(result, folder), handles=self._handles).hands(task, pod)
         ends = time.monotonic() + budget.seconds(game=False)
         for tool, arguments in _calls(folder):
@@ -108,7 +108,7 @@ class ReplayAgent:
 
 
 def _interface(result: Result, where: Path) -> str:
-    """The interface whose calls are recorded; raises UsageError for an episode without any."""
+    """Return the interface of the recorded calls; raises UsageError for an episode without any."""
     if result.model is None or result.interface is None:
         hint = f"harness run {result.task_id} --agent {result.agent}"
         raise UsageError(f"{where}: {result.agent} played {result.task_id}, and no model's calls are recorded", hint=hint)
@@ -116,7 +116,7 @@ def _interface(result: Result, where: Path) -> str:
 
 
 def _calls(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The tool calls of a trajectory that were carried out; raises UsageError for a file that is none."""
+    """Yield the executed tool calls of a trajectory; raises UsageError if the file is invalid."""
     try:
         trajectory = json.loads(read_recorded(folder, "trajectory.json", RECORD_BYTES))
         for step in trajectory["steps"]:

@@ -21,7 +21,7 @@ from harness.teams import Holder, SeatTeam
 
 
 class TeamFlags(NamedTuple):
-    """What is typed of a team."""
+    """Flags that describe a team."""
 
     members: str
     entrant: str | None = None
@@ -29,7 +29,7 @@ class TeamFlags(NamedTuple):
 
 
 def read_members(flags: TeamFlags, families: Sequence[str]) -> tuple[Holder, ...]:
-    """The members, an entrant last; raises UsageError for a name that is none."""
+    """Parse the members, an entrant last; raises UsageError for an invalid name."""
     names = flags.members.split(",")
     if "" in (flags.entrant, *names):
         raise UsageError("a team is names joined by commas", hint="harness run calendar --team A,B,C,D --entrant E")
@@ -44,9 +44,9 @@ def read_members(flags: TeamFlags, families: Sequence[str]) -> tuple[Holder, ...
 def make_team(
     flags: TeamFlags, tasks: Sequence[Task], families: Sequence[str], combinations: Sequence[Mapping[str, str]] = ({},)
 ) -> SeatTeam:
-    """The team with its line-ups; raises UsageError for tasks that have not as many seats as it has members.
+    """Return the team with its line-ups; raises UsageError for tasks whose number of seats differs from the number of members.
 
-    `combinations`: the options of each part of a sweep, which may change how many seats there are.
+    `combinations` are the options of each part of a sweep, which may change the number of seats.
     """
     members = read_members(flags, families)
     if flags.entrant_seat is not None and flags.entrant_seat not in range(len(members)):

@@ -26,7 +26,7 @@ FOLDER, SUFFIX = "prompt_variants", ".md"
 
 
 def read_variant(name: str, families: Sequence[str]) -> Variant:
-    """The variant that a name or a path means; raises UsageError for one that cannot be read, or is another family's."""
+    """Read the variant with this name or path; raises UsageError if it cannot be read, or belongs to another family."""
     homes = {family: folder / f"{name}{SUFFIX}" for family in families if (folder := _folder(family)) is not None}
     if "/" not in name and any(path.exists() for path in homes.values()):
         if without := [family for family in families if family not in homes or not homes[family].exists()]:
@@ -40,13 +40,13 @@ def read_variant(name: str, families: Sequence[str]) -> Variant:
 
 
 def shipped(family: str) -> list[str]:
-    """The variants that a family has by name."""
+    """Return the names of the variants that a family ships."""
     folder = _folder(family)
     return sorted(path.stem for path in folder.glob(f"*{SUFFIX}")) if folder else []
 
 
 def read_seat_variants(texts: Sequence[str], families: Sequence[str]) -> dict[int, Variant]:
-    """The variants that `--seat-variant SEAT=NAME` names; raises UsageError for what names none, or a seat twice."""
+    """Parse the variants of `--seat-variant SEAT=NAME`; raises UsageError for an invalid or duplicate seat."""
     made: dict[int, Variant] = {}
     for text in texts:
         parts = re.fullmatch(r"(\d{1,3})=(.+)", text, re.ASCII)
@@ -76,7 +76,7 @@ def check_variants(spec: AgentSpec, task: Task, seats: int) -> None:
 
 
 def variant_refs(spec: AgentSpec) -> dict[str, Any]:
-    """The variants of a spec as its identity names them; nothing where there are none."""
+    """Return the variants of a spec for its identity; empty if there are none."""
     seats = {seat: variant.ref for seat, variant in sorted(spec.seat_variants.items())}
     return {**({"variant": spec.variant.ref} if spec.variant else {}), **({"seat_variants": seats} if seats else {})}
 

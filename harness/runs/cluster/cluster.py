@@ -228,7 +228,10 @@ def _at(node_id: str) -> dict[str, Any]:
 
 
 def _introduced(cluster: Cluster, needs: SentNeeds) -> Mapping[str, str]:
-    """The images of all nodes; raises RuntimeFailure naming the first node that is unlike the run, or the others."""
+    """Return the images of all nodes.
+
+    Raises RuntimeFailure naming the first node that differs from the run or from the others.
+    """
     asked = [(node, cluster.keepers[node.node_id].introduce.remote(needs)) for node in cluster.nodes]
     model: NodeFacts | None = None
     for node, one in asked:

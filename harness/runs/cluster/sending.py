@@ -74,7 +74,7 @@ class SentNeeds:
 
 
 def sent_needs(needed: Needed) -> SentNeeds:
-    """What a run needs, as it travels; raises UsageError for what cannot be played on another machine."""
+    """Return the requirements of a run as they are sent; raises UsageError if it cannot be played on another machine."""
     for spec, _ in needed.players:
         if spec.has_people:
             raise UsageError("people play at this terminal, and a cluster has none", hint="harness run ... --executor here")

@@ -90,5 +90,8 @@ class Executor(Protocol):
     """A way to play orders."""
 
     def playing(self, orders: Sequence[Order], workers: int) -> AbstractContextManager[Iterator[News]]:
-        """The news of these orders, played by so many workers, until each has its record; raises Cancelled on an interrupt."""
+        """Yield the news of these orders, played by `workers` workers, until each has a record.
+
+        Raises Cancelled on an interrupt.
+        """
         ...
