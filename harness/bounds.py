@@ -50,7 +50,7 @@ FILES = Limit(20_000, "files", "files")
 FOLDER_DEPTH = Limit(64, "folder_depth", "folders")
 FOLDER_BYTES = Limit(1 << 30, "folder_bytes")
 FILE_BYTES = Limit(256 << 20, "file_bytes")
-"""One file that is read as bytes."""
+"""Size of a file that is read as bytes."""
 
 TEXT_BYTES = Limit(64 << 20, "text_bytes")
 """A log that is shown."""

@@ -25,12 +25,12 @@ CauseName = Literal[
 
 
 class Cause(NamedTuple):
-    """One row of the table."""
+    """Row of the table of causes."""
 
     responsible: Responsible
     is_graded: bool
     message: str
-    """One clause for people, suitable for the headline of a stopped episode."""
+    """Message for people in one clause, suitable for the headline of a stopped episode."""
 
 
 CAUSES: dict[CauseName, Cause] = {

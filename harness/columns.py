@@ -24,7 +24,7 @@ Rows = Sequence[Sequence[str]]
 
 
 class TextLine(NamedTuple):
-    """One line of a table; `is_head` is true for the line of column names."""
+    """Line of a table; `is_head` is true for the line of column names."""
 
     text: str
     is_head: bool

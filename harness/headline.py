@@ -23,7 +23,7 @@ from harness.records import Forfeits, Result
 
 @dataclass(frozen=True)
 class PublishedFigure:
-    """One value published in a paper, shown beside ours without a rank."""
+    """Value published in a paper, shown beside ours without a rank."""
 
     model: str
     value: float

@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Leftover:
-    """One resource that outlived its owner."""
+    """Resource that outlived its owner."""
 
     kind: str
     """container, volume, network, sandbox folder, cgroup, episode folder, file."""

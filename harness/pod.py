@@ -38,7 +38,7 @@ NO_POLICY, ENGINE_POLICY = "none", "engine"
 """Placeholders for the digest of our system call policy where it does not apply."""
 
 Say = Callable[[str], object]
-"""Hears one line for a person."""
+"""Callback that prints one line for people."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Probe:
 
 
 class Pod(Protocol):
-    """One open episode."""
+    """Open episode in a runtime."""
 
     instruction: str
     """Instruction as the world renders it for this seed."""

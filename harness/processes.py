@@ -45,7 +45,7 @@ def can_copy() -> bool:
 
 
 class Worker:
-    """One worker process; `copied` if it is to be forked from this one, which requires `can_copy`."""
+    """Worker process; `copied` if it is to be forked from this one, which requires `can_copy`."""
 
     def __init__(self, *, copied: bool = False) -> None:
         self._pipe, theirs = multiprocessing.Pipe()

@@ -174,7 +174,7 @@ class VariantRef(Strict):
 
 
 class SeatResult(Strict):
-    """One seat of a game: its holder and its usage."""
+    """Seat of a game with its holder and its usage."""
 
     seat: Whole
     """From 0."""
@@ -238,7 +238,7 @@ class Result(EpisodeEnding):
 
     severity: Amount | None = None
     metrics: Mapping[str, Any] = {}
-    """The family's own measures, as in the verdict."""
+    """Measures of the family, as in the verdict."""
 
     recovered: bool = False
     steps: Whole = 0
@@ -266,13 +266,15 @@ class Result(EpisodeEnding):
     """Digest of the texts that replaced the family's own; "" without any."""
 
     seats: tuple[SeatResult, ...] = ()
-    """One row per seat of a game. The tokens and the cost above are the totals of all seats."""
+    """Seats of a game, one row each. The tokens and the cost above are the totals of all seats."""
 
     timings: Timings = Timings()
     images: dict[str, str] = {}
     syscalls: str = ""
-    """The policy of system calls that held in the rooms, by its digest: `none` in process, `engine` where Docker's own held,
-    "" in records of versions that did not say."""
+    """Digest of the system call policy of the containers.
+
+    It is `none` in process, `engine` for Docker's own policy, and "" in records of versions that did not record it.
+    """
 
     path: str = ""
 

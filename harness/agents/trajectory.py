@@ -22,7 +22,7 @@ AGENT_VERSION = "0.1.0"
 
 @dataclass(frozen=True)
 class ToolCall:
-    """One tool call as it was made."""
+    """Tool call as it was made."""
 
     call_id: str
     tool: str

@@ -37,7 +37,7 @@ class GameHost(Protocol):
 
 
 class TurnClient:
-    """One game, as seen from the host; raises WorldFailure if the world violates the protocol."""
+    """Game as seen from the host; raises WorldFailure if the world violates the protocol."""
 
     def __init__(self, pod: GameHost) -> None:
         self._pod = pod

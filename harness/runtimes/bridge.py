@@ -1,10 +1,10 @@
-"""The host's end of the bridge: numbered requests over one pair of byte streams, from any thread, several at once.
+"""Host side of the bridge: numbered requests over a pair of byte streams, from any thread, several at once.
 
-1. `send` takes bytes, `receive` returns the next bytes or nothing at the end; a runtime brings its own pair (a Docker exec
-   through `Frames`, the pipes of a sandboxed process).
-2. One thread reads and hands each reply to the caller that waits for its number.
-3. A request that no client can send is refused here, before it leaves, as in every runtime.
-4. A stream that ends, garbage on it, or an answer that never comes is the world's failure, and every waiting caller hears it.
+1. `send` takes bytes, `receive` returns the next bytes, or nothing at the end. Each runtime provides its own pair (a Docker
+exec through `Frames`, the pipes of a sandboxed process).
+2. One thread reads replies and passes each to the caller that waits for its number.
+3. A request that no client can send is refused here, before it is sent, as in every runtime.
+4. An ended stream, invalid data, or a missing reply is a failure of the world, raised in every waiting caller.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STDERR_KEPT = 4096
 
 
 class Bridge:
-    """One open bridge; `call` is safe from any thread."""
+    """Open bridge; `call` is safe from any thread."""
 
     def __init__(self, send: Callable[[bytes], object], receive: Callable[[], bytes]) -> None:
         self._send, self._receive = send, receive
@@ -58,7 +58,7 @@ class Bridge:
         return response_from_json(self._ask(to_json(request), _shown(request), timeout_s))
 
     def log(self, most: int) -> bytes:
-        """The event log so far; raises WorldFailure when it does not come, or is longer than `most` bytes."""
+        """Return the event log so far; raises WorldFailure if it does not arrive, or is longer than `most` bytes."""
         log = bytearray()
         while piece := self._piece(len(log)):
             log += piece
@@ -130,7 +130,7 @@ class Frames:
         self._link.sendall(data)
 
     def receive(self) -> bytes:
-        """The next bytes of stdout, or nothing at the end."""
+        """Return the next bytes of stdout, or nothing at the end."""
         while (frame := self._frame()) is not None:
             stream, payload = frame
             if stream == _STDERR:
@@ -140,7 +140,7 @@ class Frames:
         return b""
 
     def _frame(self) -> tuple[int, bytes] | None:
-        """One frame (8 bytes of header: stream, length), or None at the end, a torn frame included."""
+        """Return one frame (8 bytes of header: stream, length), or None at the end or for an incomplete frame."""
         if not self._fill(8):
             return None
         stream, length = struct.unpack(">BxxxL", self._buffer[:8])

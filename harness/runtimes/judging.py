@@ -42,7 +42,7 @@ _UNUSED = (
 
 @dataclass
 class _Waiting:
-    """One log that somebody wants judged; done once it has a judgement or an error."""
+    """Log that waits for its judgement; done once it has a judgement or an error."""
 
     task: Task
     log: bytes
@@ -55,7 +55,7 @@ _queue: list[_Waiting] = []
 
 
 def judge_together(task: Task, log: bytes) -> Judgement:
-    """The judgement of one log, in one session with whatever else is waiting; raises VerifierFailure where it gets none."""
+    """Return the judgement of one log, in a session shared with other waiting logs; raises VerifierFailure if there is none."""
     mine = _Waiting(task, log)
     with _door:
         _queue.append(mine)
@@ -71,7 +71,7 @@ def judge_together(task: Task, log: bytes) -> Judgement:
 
 
 def judge_all(cases: Sequence[tuple[Task, bytes]]) -> list[Judgement | VerifierFailure]:
-    """What each log is worth, or why it has no judgement; sessions are shared as far as hidden tests are the same files."""
+    """Return the judgement of each log, or its failure; logs with identical hidden tests share a session."""
     waiting = [_Waiting(task, log) for task, log in cases]
     with _session:
         for batch in _batches(waiting):
@@ -80,13 +80,13 @@ def judge_all(cases: Sequence[tuple[Task, bytes]]) -> list[Judgement | VerifierF
 
 
 def judge_in_process(task: Task, logs: Sequence[bytes]) -> list[Judgement]:
-    """The judgement of each log, in order; raises VerifierFailure when the session leaves one without a verdict."""
+    """Return the judgement of each log, in order; raises VerifierFailure if the session leaves one without a verdict."""
     with _session:
         return _judged([(task, log) for log in logs])
 
 
 def _batches(waiting: Sequence[_Waiting]) -> Iterator[list[_Waiting]]:
-    """Those whose hidden tests are the same files, together."""
+    """Yield batches of logs with identical hidden tests."""
     groups: dict[tuple[tuple[str, bytes], ...], list[_Waiting]] = {}
     for one in waiting:
         tests = contents_of(one.task.path, "tests").items()
@@ -146,14 +146,14 @@ def _run_session(tests: Path, listing: Path) -> _Transcript:
 
 
 class _Transcript:
-    """What a verifier's log tells: each test with its outcome, and what could not be collected."""
+    """Content of a verifier's log: each test with its outcome, and files that could not be collected."""
 
     def __init__(self) -> None:
         self._lines: dict[str, list[str]] = {}
         """By episode, or "" for what is of none in particular."""
 
     def of(self, episode: str) -> str:
-        """What there is to tell of one episode: what is of none in particular, and its own tests."""
+        """Return the lines of one episode: its own tests, and lines that belong to no episode."""
         return "".join((*self._lines.get("", ()), *self._lines.get(episode, ())))
 
     @HookimplMarker("pytest")(tryfirst=True)
@@ -168,12 +168,12 @@ class _Transcript:
         return pytest.TestReport(item.nodeid, item.location, {}, "failed", said, call.when, duration=call.duration)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Notes one test."""
+        """Record one test."""
         if report.when == "call" or not report.passed:
             self._note(report.outcome, report)
 
     def pytest_collectreport(self, report: Any) -> None:
-        """Notes a file that does not import."""
+        """Record a file that cannot be imported."""
         if report.failed:
             self._note("not collected", report)
 

@@ -1,13 +1,13 @@
-"""The policy of system calls of every sandbox and container: classic BPF for bubblewrap, a seccomp profile for Docker.
+"""System call policy of every sandbox and container: classic BPF for bubblewrap, a seccomp profile for Docker.
 
-What Docker's default profile keeps from a container without capabilities is kept from a sandbox too, as EPERM: keys, BPF,
-performance counters, io_uring, user namespaces, mounts, modules, clocks. Besides:
-1. clone3 hides its flags behind a pointer, where no filter can look: ENOSYS, and the C library falls back to clone.
-2. Sockets are of four families. Any other (AF_VSOCK reaches the machine that this one is a guest of) is EAFNOSUPPORT.
-3. A number beyond the calls this table was written for is ENOSYS, and so is every call of x86's x32 table.
-4. A call made the way of another architecture, whose numbers mean something else, ends its process.
-Docker's profile names the calls that are open, so that what it does not know is refused.
-ptrace stays open as in Docker: PID 1 is out of its reach in another way, and everything else in reach is the agent's own.
+Calls that Docker's default profile denies to a container without capabilities fail in a sandbox too, with EPERM: keys, BPF,
+performance counters, io_uring, user namespaces, mounts, modules, clocks. In addition:
+1. clone3 hides its flags behind a pointer that no filter can read: ENOSYS, and the C library falls back to clone.
+2. Sockets are of four families. Any other (AF_VSOCK reaches the machine that this one is a guest of) fails with EAFNOSUPPORT.
+3. A number beyond the calls for which this table was written fails with ENOSYS, and so does every call of x86's x32 table.
+4. A call in the convention of another architecture, whose numbers have other meanings, ends its process.
+Docker's profile lists the allowed calls, so that unknown ones are refused.
+ptrace is allowed as in Docker: PID 1 is protected in another way, and every other process in reach is the agent's own.
 
 Sources: seccomp(2), <linux/filter.h>, moby's profiles/seccomp/default_linux.go, arch/x86/entry/syscalls/syscall_64.tbl and
 include/uapi/asm-generic/unistd.h of Linux 6.18.
@@ -42,7 +42,7 @@ NAMESPACES = 0x7E020080
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, NEWTIME."""
 
 SIGNAL_MASK = 0xFF
-"""What clone reads as a signal in its flags, where unshare has CLONE_NEWTIME."""
+"""Bits of clone's flags that contain a signal; unshare uses one of them for CLONE_NEWTIME."""
 
 FAMILIES = (1, 2, 10, 16)
 """AF_UNIX, AF_INET, AF_INET6, AF_NETLINK (the C library asks it which addresses there are)."""
@@ -113,13 +113,13 @@ OPEN = """
 """All other calls of both architectures, by which Docker names them: what is in none of these tables is refused there."""
 
 MACHINES: Mapping[str, tuple[int, int]] = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-"""The column of the tables above, and the name of the architecture in <linux/audit.h>, by machine."""
+"""Column of the tables above, and the name of the architecture in <linux/audit.h>, by machine."""
 
 
 def program(machine: str | None = None, *, uncounted: bool = True) -> bytes:
-    """The filter for a machine (by default this one), as the kernel takes it; raises RuntimeFailure for an unknown one.
+    """Return the filter for a machine (by default this one) in the kernel's format; raises RuntimeFailure for an unknown one.
 
-    `uncounted` says whether the calls of UNCOUNTED are left open.
+    `uncounted` is true if the calls of UNCOUNTED are allowed.
     """
     machine = machine or os.uname().machine
     if machine not in MACHINES:
@@ -183,7 +183,7 @@ def _return(what: int) -> Instruction:
 
 
 def _on(number: int, body: Sequence[Instruction]) -> list[Instruction]:
-    """What to do for one call; `body` ends in a return."""
+    """Return the instructions for one system call; `body` ends in a return."""
     return [(IF_EQUAL, 0, len(body), number), *body]
 
 
@@ -192,6 +192,6 @@ def _unless_any_bit(bits: int) -> list[Instruction]:
 
 
 def _only(values: Sequence[int], errno: int) -> list[Instruction]:
-    """Allow a first argument that is one of these."""
+    """Return instructions that allow only these values of the first argument."""
     tests = [(IF_EQUAL, len(values) - place, 0, value) for place, value in enumerate(values)]
     return [(LOAD, 0, 0, FIRST_ARGUMENT), *tests, _return(ERRNO | errno), _return(ALLOW)]

@@ -1,13 +1,13 @@
 """Model agent: a conversation about one task, with a model client or with cached replies.
 
 1. `ToolConversation` is a state machine that calls no model, so that a training loop can drive it too: the prompt is in
-`messages`, and the reply goes to `hear`. Actions are tool calls, or, for models without tools, one fenced block of JSON in plain
-text: {"tool": ..., "arguments": {...}}, parsed by the rule of `worlds.core.replies`, without repair.
+`messages`, and the reply goes to `hear`. Actions are tool calls, or, for models without tools, one fenced block of JSON:
+{"tool": ..., "arguments": {...}}, parsed by the rule of `worlds.core.replies`, without repair.
 2. The model is told about its mistakes, and about a reply that was truncated, empty, or wrote a tool call as text.
-MOST_UNUSABLE such replies in a row end the episode. If calls arrive only as text, or every reply is truncated, the set-up is at
-fault.
-3. Budgets are checked before each call, so a reply that is paid for is executed. A conversation longer than the model's context
-uses up the budget `context`. The trajectory is saved in `finally`, so a crashed episode keeps everything before the crash.
+MOST_UNUSABLE such replies in a row end the episode. If calls arrive only as text, or every reply is truncated, the set-up is
+at fault.
+3. Budgets are checked before each call, so a reply that is paid for is executed. A conversation longer than the context uses
+up the budget `context`. The trajectory is saved in `finally`, so a crashed episode keeps everything before the crash.
 """
 
 from __future__ import annotations
@@ -318,7 +318,10 @@ class LlmAgent:
         self.prompt_digest = prompt_digest(self.interface, self.speech)
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """Only the shell needs hands; raises UsageError for an interface that the task or the runtime does not have."""
+        """Return True if the interface needs `main`.
+
+        Raises UsageError if the task or the runtime does not have the interface.
+        """
         has = task.parley.interfaces if task.parley else ("shell",)
         if self.interface.name not in has:
             hint = f"--interface {has[0]}" if set(has) & set(INTERFACES) else f"harness show {task.task_id}"

@@ -57,7 +57,7 @@ ASKED_CHANCES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": 10}
 
 
 class TokenChances(NamedTuple):
-    """One token of a reply, and the probability of each alternative at its position."""
+    """Token of a reply, with the probability of each alternative at its position."""
 
     text: str
     chances: Mapping[str, float]
@@ -65,7 +65,7 @@ class TokenChances(NamedTuple):
 
 @dataclass(frozen=True)
 class Action:
-    """One tool call of a model; `problem` says why it cannot be executed."""
+    """Tool call of a model; `problem` says why it cannot be executed."""
 
     call_id: str
     tool: str
@@ -75,7 +75,7 @@ class Action:
 
 @dataclass(frozen=True)
 class Completion:
-    """One reply of a model.
+    """Reply of a model.
 
     `waited_s` is the time of failed attempts before it, in real seconds, and `left_out` the number of characters cut from an
     overlong text. `chances` are the alternatives of each token with their probabilities, if they were requested and the

@@ -388,7 +388,7 @@ def read_error_body(text: str) -> ErrorBody:
 
 
 def asked_pause(headers: Mapping[str, str], body: str) -> float | None:
-    """Seconds to wait, by `Retry-After`, a phrase such as "try again in 7.66s", or the reset of a limit with nothing left."""
+    """Return the seconds to wait, from `Retry-After`, a phrase such as "try again in 7.66s", or an exhausted limit's reset."""
     if (milliseconds := _seconds(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
     if (asked := headers.get("retry-after")) is not None:

@@ -280,7 +280,7 @@ def _bytes(asked: HttpRequest | Submit) -> bytes:
 
 
 def _head_and_tail(data: bytes, cap: int, omitted: int = 0) -> tuple[bytes, int, bytes]:
-    """A quarter of `cap` from the front, the rest from the back, and how many bytes, with the `omitted` ones, are left out."""
+    """Return a quarter of `cap` from the front, the number of bytes left out (with `omitted`), and the rest from the back."""
     if not omitted and len(data) <= cap:
         return data, 0, b""
     head = min(cap, len(data)) // 4

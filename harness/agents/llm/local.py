@@ -37,7 +37,7 @@ _SIZE = "127 MB to download, 196 MB on disk"
 
 
 class LocalServer:
-    """One server process with its log."""
+    """Server process with its log."""
 
     def __init__(self, context: int, log: Path) -> None:
         """Start the process. Raises UsageError where a package is missing, ProviderLost where the server does not start."""

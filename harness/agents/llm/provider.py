@@ -56,7 +56,10 @@ class WireAnswer(NamedTuple):
 
 
 def library() -> ModuleType:
-    """LiteLLM, offline and quiet; raises Refused where it cannot be imported, UsageError for a wrong proxy or certificate."""
+    """Return LiteLLM, offline and quiet.
+
+    Raises Refused if it cannot be imported, UsageError for a wrong proxy or certificate.
+    """
     for name in _OFFLINE:
         os.environ.setdefault(name, "True")
     # one thread imports and configures it while the others wait

@@ -175,7 +175,7 @@ class Replies(KeptFiles[KeptReply]):
 
 
 class KeptConversation:
-    """One conversation with the number of times that each question was asked, which distinguishes equal questions."""
+    """Conversation with the number of times that each question was asked, which distinguishes equal questions."""
 
     def __init__(self, client: ModelClient, place: ConversationPlace, replies: Replies) -> None:
         self._client, self._place, self._replies = client, place, replies

@@ -51,7 +51,7 @@ class RecordedResponse(Strict):
 
 
 class WireCall(Strict):
-    """One request and its response, None if the connection broke; `times` and `delay_s` are for replays."""
+    """Request and its response, None if the connection broke; `times` and `delay_s` are for replays."""
 
     request: RecordedRequest = RecordedRequest()
     response: RecordedResponse | None = None
@@ -93,7 +93,7 @@ def read_cassette(path: Path) -> Cassette:
 
 @dataclass(eq=False)
 class WireExchange:
-    """One call while it happens, and afterwards; `broken` is how the connection failed, also in the middle of an answer."""
+    """Call during and after its execution; `broken` is the connection error, if any, also in mid-response."""
 
     request: httpx.Request
     began: float

@@ -20,7 +20,7 @@ Clean = Callable[[str], str]
 
 
 class LoggedCall(Protocol):
-    """One call during and after its execution."""
+    """Call during and after its execution."""
 
     began: float
 

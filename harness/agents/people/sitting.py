@@ -19,7 +19,7 @@ class Late(Exception):
 
 @dataclass
 class Sitter:
-    """One person at one seat, as seen by a desk."""
+    """Person at one seat, as seen by a desk."""
 
     seat: int
     name: str
@@ -39,7 +39,10 @@ class ChatRoom(Protocol):
         ...
 
     def heard(self, wait_s: float) -> tuple[int, str | None] | None:
-        """The next word: seat and text, or None for one who leaves; None where nothing comes within these real seconds."""
+        """Return the seat and text of the next message; the text is None if the person left.
+
+        Return None after `wait_s` real seconds.
+        """
         ...
 
     @property

@@ -34,7 +34,7 @@ Until = Callable[[Sequence[OpenTurn]], bool]
 
 
 class SeatedGame:
-    """One game with its seat holders."""
+    """Game with its seat holders."""
 
     def __init__(self, pod: GameHost, budget: Budget, report: Report) -> None:
         self.seats: dict[int, SeatHolder] = {}

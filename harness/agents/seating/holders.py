@@ -34,7 +34,7 @@ class Forfeit(NamedTuple):
     """A turn that a seat gives up."""
 
     cause: str
-    """One of the causes in `worlds.core.turns.NO_REPLY_CAUSES`."""
+    """Cause from `worlds.core.turns.NO_REPLY_CAUSES`."""
 
     why: str
     waited_s: float = 0.0

@@ -51,7 +51,7 @@ def _size(messages: Sequence[Mapping[str, Any]]) -> int:
 
 
 class ModelSeat:
-    """One seat with its model, its conversation and their record."""
+    """Seat with its model, its conversation and their record."""
 
     beside = True
 

@@ -63,7 +63,7 @@ def make_team(
 
 
 def _facts(task: Task, options: Mapping[str, str], members: int) -> Facts:
-    """What the family knows of the seats of a task; raises UsageError where there are more or fewer than members."""
+    """Return the family's facts about the seats of a task; raises UsageError if there is not one seat per member."""
     if not task.is_seated or task.parley is None:
         raise UsageError(f"{task.task_id} has no seats for a team", hint="harness run calendar --team A,B,C,D,E")
     module = family_part_or_none(task.family, "lineups")

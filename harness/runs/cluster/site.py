@@ -130,7 +130,7 @@ class RayCluster:
         self._address = address
         self.typed: tuple[str, ...] = ("--executor", "ray", "--address", address)
         self._clusters: list[Cluster] = []
-        """The open cluster, or empty."""
+        """Open cluster; empty if there is none."""
 
     def runtime(self, name: str, tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
         """Return a suitable runtime, which is probed on the nodes."""

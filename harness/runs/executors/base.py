@@ -22,7 +22,7 @@ from harness.records import Hint, Key, Result
 
 @dataclass(frozen=True)
 class Order:
-    """One episode to play."""
+    """Episode to play."""
 
     spec: EpisodeSpec
     key: Key

@@ -33,7 +33,7 @@ PREFIX = "parley."
 SELF = Path("/proc/self")
 CONTROLLERS = frozenset({"memory", "pids"})
 ENTRANCES = {1: "tasks", 2: "cgroup.procs"}
-"""The file by which one joins, by version."""
+"""File for joining a group, by version."""
 
 REMOVAL_PAUSES_S = (0.0, 0.01, 0.05, 0.2, 0.5)
 """Before each try to remove a group: its last process may be ending."""
@@ -43,11 +43,11 @@ MEGABYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Cgroup:
-    """One room's group: a folder in each hierarchy that it is limited in."""
+    """Control group of one sandbox: a folder in each hierarchy that limits it."""
 
     folders: tuple[Path, ...]
     entrance: str
-    """The file to write to."""
+    """Name of the file to write to."""
 
     @property
     def entrances(self) -> list[Path]:
@@ -55,7 +55,7 @@ class Cgroup:
         return [folder / self.entrance for folder in self.folders]
 
     def kills(self) -> int:
-        """How many processes the kernel has ended because the group was out of memory; 0 where it does not count them."""
+        """Return the number of processes that the kernel killed because the group ran out of memory; 0 if it is not counted."""
         for name in ("memory.oom_control", "memory.events"):
             with suppress(OSError):
                 lines = [line.split() for line in (self.folders[0] / name).read_text(encoding="ascii").splitlines()]
@@ -70,13 +70,13 @@ class Cgroup:
 
 @dataclass(frozen=True)
 class Hierarchies:
-    """Where this process may make groups: the folders to make them in, memory first, and the version."""
+    """Hierarchies in which this process may create groups: the parent folders, memory first, and the version."""
 
     parents: tuple[Path, ...]
     version: int
 
     def make(self, memory_mb: int, processes: int) -> Cgroup:
-        """A new group with these limits on all that is in it; raises OSError where the kernel refuses."""
+        """Create a group with these limits on all its processes; raises OSError if the kernel refuses."""
         name = f"{PREFIX}{_hashed_owner()}.{secrets.token_hex(4)}"
         group = Cgroup(tuple(parent / name for parent in self.parents), ENTRANCES[self.version])
         made: list[Path] = []
@@ -106,7 +106,7 @@ class Hierarchies:
 
 @cache
 def hierarchies(process: Path = SELF) -> Hierarchies | None:
-    """Where groups can be made, decided by making one; None where nothing lets us. `process` is its folder in /proc."""
+    """Find hierarchies by creating a group; return None if that is not allowed. `process` is our folder in /proc."""
     for find in (_version_1, _version_2):
         try:
             places = find(process)
@@ -119,7 +119,7 @@ def hierarchies(process: Path = SELF) -> Hierarchies | None:
 
 
 def groups_left() -> list[Leftover]:
-    """The groups that dead processes of this host left behind, and whose they were; nothing is changed."""
+    """Return the groups that dead processes of this host left behind, with their owners, without removing them."""
     return [Leftover("cgroup", str(group), group.name.split(":")[1], made=changed_at(group)) for group in sorted(_left())]
 
 
@@ -177,13 +177,13 @@ def _hand_down(group: Path) -> bool:
 
 
 def _own_groups(process: Path) -> Mapping[str, str]:
-    """The path of a process's group by controller; that of version 2 has no name (cgroups(7), /proc/[pid]/cgroup)."""
+    """Return the path of a process's group by controller; that of version 2 has no name (cgroups(7), /proc/[pid]/cgroup)."""
     lines = (process / "cgroup").read_text(encoding="utf-8").splitlines()
     return {name: path for _, names, path in (line.split(":", 2) for line in lines) for name in names.split(",")}
 
 
 def _mounts(process: Path) -> Iterator[tuple[str, Path, str, frozenset[str]]]:
-    """Each mount's kind, place, root and options (proc(5), /proc/[pid]/mountinfo)."""
+    """Yield the type, mount point, root and options of each mount (proc(5), /proc/[pid]/mountinfo)."""
     for line in (process / "mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
         before, _, after = line.partition(" - ")
         kind, *_, options = after.split()
@@ -192,7 +192,7 @@ def _mounts(process: Path) -> Iterator[tuple[str, Path, str, frozenset[str]]]:
 
 
 def _below(point: Path, root: str, path: str) -> Path:
-    """Where a group lies that a process names by its path, on a mount that shows the tree from `root` on."""
+    """Return the folder of a group, given by its path, on a mount that shows the tree from `root` on."""
     return point / path.removeprefix(root.rstrip("/")).lstrip("/")
 
 

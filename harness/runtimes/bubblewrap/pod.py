@@ -1,11 +1,11 @@
-"""One episode's pod: an outer sandbox that owns the network, the world and `main` inside it.
+"""Pod of one episode: an outer sandbox with its own network that contains the world and `main`.
 
-1. The outer sandbox is forked from a template that has imported what worlds import. It has a loopback interface and nothing
-   else; whoever is started in it joins that network, so `api` is 127.0.0.1 there and port 8080 is the pod's own. Its PID 1
-   starts the two rooms, the world's by a fork, `main` by bwrap, and everything dies with it.
-2. Each room has a PID 1 of its own, which starts the world and its bridge, or the agent's commands. Secrets travel over
-   its socket into the world's environment, never on a command line and never through the template.
-3. Everything is asked for at once; the messages wait in their sockets until somebody is there to obey.
+1. The outer sandbox is forked from a template that has imported what worlds import. It has only a loopback interface. Programs
+started in it join that network, so `api` is 127.0.0.1 there and port 8080 belongs to the pod. Its PID 1 starts the two rooms,
+the world's by a fork and `main` by bwrap, and everything dies with it.
+2. Each room has a PID 1 of its own, which starts the world and its bridge, or the agent's commands. Secrets are sent over its
+socket into the world's environment, never on a command line and never through the template.
+3. All requests are sent at once; the messages wait in their sockets until their receivers are ready.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ KILL_LIMIT_S = 120.0
 """Millions of files in memory, which an agent may leave, take the kernel many seconds to let go of."""
 
 NOTICE_LIMIT_S = 0.2
-"""How long after its last word a world, or a sandbox, may take to be dead."""
+"""Seconds after its last message within which a world or a sandbox should have ended."""
 
 CHUNK = 65_536
 COMPLAINT = 2048
@@ -57,7 +57,7 @@ T = TypeVar("T")
 
 
 class BubblewrapPod:
-    """One open episode of a task of ours."""
+    """Open episode of a task of ours."""
 
     def __init__(self, spec: EpisodeSpec, environments: Environments, watcher: Watcher) -> None:
         self._spec, self._environments = spec, environments
@@ -205,7 +205,7 @@ class BubblewrapPod:
             raise RuntimeFailure(f"{name} still runs {KILL_LIMIT_S:g} s after it was killed")
 
     def _last_words(self) -> str:
-        """What its sandboxes complained of last, or what its template did, which may never have started."""
+        """Return the last error output of its sandboxes, or of its template, which may never have started."""
         return self._folder.tail("sandbox.log") or (self._template.last_words() if self._template else "")
 
     def _instruction(self) -> str:
@@ -238,7 +238,7 @@ def _receive(link: socket.socket, until: float) -> bytes:
 
 
 def _at_hand(link: socket.socket) -> bytes:
-    """What has been said so far, if it is not too long."""
+    """Return the output received so far, up to a limit."""
     try:
         return link.recv(COMPLAINT, socket.MSG_DONTWAIT)
     except OSError:

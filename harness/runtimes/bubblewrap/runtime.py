@@ -103,11 +103,11 @@ def _check(answer: str, complaint: str) -> None:
 VERDICT_LIMIT = 1 << 20
 _SCRIPT = ("bash", "/tests/test.sh")
 WARM_TESTS = "validators.warm:main"
-"""What the test.sh of our tasks does, for a process that has imported pytest."""
+"""Function that does what test.sh of our tasks does, for a process that has imported pytest."""
 
 
 class _OneSandbox:
-    """One sandbox beside those of a pod, with its folder, its control group and the socket that it is told by."""
+    """Single sandbox outside a pod, with its folder, its control group and its control socket."""
 
     def __init__(self, memory_mb: int) -> None:
         self._folder, self._control, self._group = Folder.make(), Control(), new_group(memory_mb)
@@ -129,7 +129,7 @@ class _OneSandbox:
 
 
 class Judging(_OneSandbox):
-    """One verdict."""
+    """Sandbox of one verdict."""
 
     def __init__(self, task: Task, environments: Environments, log: bytes) -> None:
         super().__init__(VERIFIER_MB)
@@ -172,7 +172,7 @@ class Judging(_OneSandbox):
 
 
 class Confined(_OneSandbox):
-    """One program of the prover; its streams are files of the folder, so nobody waits for anybody."""
+    """Sandbox of one program of the prover. Its streams are files in the folder, so that no process blocks on another."""
 
     def __init__(self, room: Room) -> None:
         super().__init__(PROVER_MB)
@@ -216,7 +216,7 @@ class _Killable(Protocol):
 
 
 class BubblewrapRuntime:
-    """The runtime `bubblewrap`."""
+    """Runtime `bubblewrap`."""
 
     name = "bubblewrap"
     plays_in_process = False
@@ -274,7 +274,7 @@ class BubblewrapRuntime:
 
     @contextmanager
     def open(self, spec: EpisodeSpec) -> Iterator[Pod]:
-        """A pod, ready to answer."""
+        """Open a pod that is ready to answer."""
         pod = BubblewrapPod(spec, self.environments, self._watcher)
         try:
             with self._killable(spec.run_id, pod):
@@ -304,7 +304,7 @@ class BubblewrapRuntime:
             prover.close()
 
     def leftovers(self) -> list[Leftover]:
-        """The folders and control groups that dead runs of this host left behind."""
+        """Return the folders and control groups that dead runs of this host left behind."""
         return [*folders_left(), *cgroups.groups_left()]
 
     def sweep(self) -> list[str]:

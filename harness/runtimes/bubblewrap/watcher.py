@@ -22,12 +22,12 @@ from pathlib import Path
 PAUSE_S = 0.1
 KILOBYTE = 1024
 UNNAMED = ("/dev/zero", "/memfd:", "/SYSV")
-"""How shared memory is called in /proc/[pid]/smaps that lies in no folder."""
+"""Names in /proc/[pid]/smaps of shared memory that belongs to no folder."""
 
 
 @dataclass(frozen=True)
 class Watched:
-    """One room: its PID 1 as this host numbers it, most bytes, places in memory, and how to end it."""
+    """Watched room: its PID 1 as numbered on this host, its limit in bytes, its folders in memory, and how to end it."""
 
     process: Callable[[], int | None]
     most: int
@@ -36,7 +36,7 @@ class Watched:
 
 
 class Watcher:
-    """The thread, which lives while there is something to watch."""
+    """Thread that runs while there is something to watch."""
 
     def __init__(self) -> None:
         self._lock = threading.Condition()
@@ -73,7 +73,7 @@ class Watcher:
 
 
 def is_above(process: int, places: Sequence[str], most: int) -> bool:
-    """Whether a room takes more than so many bytes; False for one that is gone."""
+    """Return True if a room uses more than `most` bytes; False if it is gone."""
     root = f"/proc/{process}/root"
     files = sum(_pages(root + place) for place in places)
     rough = files + sum(_own(f"{root}/proc/{pid}/status") for pid in _processes(root))
@@ -81,7 +81,7 @@ def is_above(process: int, places: Sequence[str], most: int) -> bool:
 
 
 def _processes(root: str) -> list[str]:
-    """The processes of a room, as its own /proc lists them."""
+    """Return the processes of a room, as listed in its own /proc."""
     with suppress(OSError), os.scandir(f"{root}/proc") as entries:
         return [entry.name for entry in entries if entry.name.isdecimal()]
     return []
@@ -95,12 +95,12 @@ def _pages(place: str) -> int:
 
 
 def _own(status: str) -> int:
-    """Bytes of a process that are no file's."""
+    """Return the bytes of a process that belong to no file."""
     return sum(size for name, size in _sizes(status) if name in ("RssAnon:", "RssShmem:"))
 
 
 def _share(folder: str) -> int:
-    """Bytes of a process, shared pages in parts."""
+    """Return the bytes of a process, with shared pages counted in proportion."""
     sizes = dict(_sizes(f"{folder}/smaps_rollup"))
     if "Pss_Anon:" not in sizes:
         return _own(f"{folder}/status")
@@ -108,7 +108,7 @@ def _share(folder: str) -> int:
 
 
 def _unnamed(smaps: str) -> int:
-    """Bytes of shared memory that lies in no folder, in parts."""
+    """Return the bytes of shared memory outside of folders, counted in proportion."""
     total, counts = 0, False
     for line in _lines(smaps):
         words = line.split(None, 5)
@@ -127,7 +127,7 @@ def _sizes(path: str) -> Iterator[tuple[str, int]]:
 
 
 def _lines(path: str) -> list[str]:
-    """The lines of a file of /proc; none where its process has ended."""
+    """Return the lines of a file of /proc; empty if its process has ended."""
     with suppress(OSError):
         return Path(path).read_text(encoding="ascii", errors="replace").splitlines()
     return []

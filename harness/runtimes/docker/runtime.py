@@ -80,7 +80,7 @@ def _said(running: Exec, stdin: bytes, limit_s: float, most: int) -> bytes:
 
 
 def _code(running: Exec) -> int | None:
-    """Its exit code, which the engine knows a moment after its last word; None where it closed its output and runs on."""
+    """Return its exit code, which the engine knows shortly after the last output; None if it still runs, with closed output."""
     for _ in range(_SETTLE_TRIES):
         if (code := running.exit_code()) is not None:
             return code
@@ -104,13 +104,13 @@ _BUILDERS = 4
 
 
 class DockerRuntime:
-    """The runtime `docker`."""
+    """Runtime `docker`."""
 
     name = "docker"
     plays_in_process = False
 
     def __init__(self, *, wall_s: float = 3600.0, root: Path = ROOT, say: Callable[[str], object] = lambda line: None) -> None:
-        """`wall_s` is the longest an agent may play; it only sets how late an abandoned container ends by itself."""
+        """Create the runtime; `wall_s`, the time limit of an agent, determines when an abandoned container ends."""
         self.wall_s, self._root, self._say = wall_s, root, say
         self._pool = ThreadPoolExecutor(max_workers=32, thread_name_prefix="parley-docker")
         self._lock = threading.Lock()
@@ -122,12 +122,12 @@ class DockerRuntime:
 
     @cached_property
     def engine(self) -> Engine:
-        """The engine; raises RuntimeFailure when none answers."""
+        """Docker engine; raises RuntimeFailure if none answers."""
         return Engine()
 
     @cached_property
     def images(self) -> Images:
-        """The images of this engine."""
+        """Images of this engine."""
         return Images(self.engine, self._root)
 
     @cached_property
@@ -188,7 +188,7 @@ class DockerRuntime:
 
     @contextmanager
     def open(self, spec: EpisodeSpec) -> Iterator[Pod]:
-        """A pod, ready to answer."""
+        """Open a pod that is ready to answer."""
         settings: dict[str, Any] = {"cpus": self._cpus, "wall_s": self.wall_s, "check": lambda: self._check_aborted(spec)}
         images = self._images_of(spec.task)
         foreign = ForeignPod(self.engine, spec, images, **settings) if spec.task.parley is None else None
@@ -252,7 +252,7 @@ class DockerRuntime:
         remove_run(self.engine, run_id)
 
     def _images_of(self, task: Task) -> dict[str, str]:
-        """The images of a task, built once; raises ImageFailure, in short where `prepare` has told why."""
+        """Return the images of a task, built once; raises ImageFailure, in short form if `prepare` has reported the reason."""
         built = self._built(task)
         if isinstance(built, HarnessError):
             raise ImageFailure(f"its image cannot be built ({str(built).partition(': ')[0]})", hint=built.hint)
@@ -272,7 +272,7 @@ class DockerRuntime:
         return known
 
     def _stayers(self) -> StayingVerifiers:
-        """The verifiers that stay, of which there is one set, with as many as judge at once."""
+        """Return the reusable verifiers, of which there is one set, with as many as there are concurrent verdicts."""
         image = self.images.build_bases()["verifier"]
         with self._lock:
             if self._staying is None:
@@ -280,7 +280,7 @@ class DockerRuntime:
             return self._staying
 
     def _start_verifier(self, spec: EpisodeSpec) -> str:
-        """A verifier that waits: no agent code ever shares a namespace, a volume or a network with it."""
+        """Start a waiting verifier, which never shares a namespace, a volume or a network with agent code."""
         container = self.engine.create(
             self._images_of(spec.task)["verifier"], ["sleep", str(deadline_s(spec.task, self.wall_s))], user=NOBODY,
             host=hardened(VERIFIER_MB, self._cpus, network_mode="none"), environment=dict(spec.task.file.verifier.env),
@@ -295,10 +295,10 @@ class DockerRuntime:
         return container
 
     def _tested(self, container: str, limit_s: int, log: bytes) -> Tested:
-        """The exit code of the tests and the files they left: one program takes the log in and hands the outcome out.
+        """Return the exit code of the tests and the files they left; one program reads the log and returns the outcome.
 
-        It ends whatever the tests left, its own container's first process aside, which is another user's, before it reads.
-        Copying by archive costs the engine 70 ms of a processor each time, more than a verdict takes to reach.
+        Before it reads the files, it kills all processes that the tests left, except its container's first one, which belongs
+        to another user. Copying by archive would cost the engine 70 ms of CPU each time, more than a verdict takes.
         """
         running = self.engine.execute(container, ["bash", "-c", _TESTS, "tests", LOG, str(limit_s)], user=VERIFIER)
         try:

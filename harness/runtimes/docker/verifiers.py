@@ -35,26 +35,26 @@ LIFE_S = 6 * 3600
 """Real seconds after which one ends by itself, for the day when its connection hangs and nobody is left to remove it."""
 
 MARGIN_S = 60.0
-"""How long after the limit of its tests an answer may take."""
+"""Seconds after the time limit of its tests within which an answer must arrive."""
 
 ANSWER_LIMIT = 1 << 20
 ASKED, SAID = struct.Struct(">QI"), struct.Struct(">iQ")
-"""The heads of a question and of an answer, as `validators.forking` has them: bytes and seconds; exit code and bytes."""
+"""Headers of a question and of an answer, as in `validators.forking`: bytes and seconds; exit code and bytes."""
 
 CLEAN = b"\1"
-"""What follows an answer where the verdict left nothing."""
+"""Marker after an answer if the verdict left nothing behind."""
 
 Tested = tuple[int, dict[str, bytes]]
-"""The exit code of hidden tests, and the files that they left."""
+"""Exit code of hidden tests, and the files that they left."""
 
 
 def may_stay(task: Task) -> bool:
-    """Whether a task's logs may be judged by a verifier that judges others' too."""
+    """Return True if a task's logs may be graded by a verifier that is reused for others."""
     return task.parley is not None and runs_here(task) and has_plain_verifier(task)
 
 
 class StayingVerifier:
-    """One container."""
+    """Container of a verifier."""
 
     def __init__(self, engine: Engine, image: str, cpus: float) -> None:
         """Create and start it; it may still be importing."""
@@ -77,7 +77,7 @@ class StayingVerifier:
             raise
 
     def ask(self, archive: bytes, limit_s: int) -> Tested | None:
-        """What became of the tests in an archive; None where it gave no answer, and is of no use any more."""
+        """Run the tests in an archive and return their outcome; None if it gave no answer and is no longer usable."""
         streams = self._streams
         if streams is None:
             return None

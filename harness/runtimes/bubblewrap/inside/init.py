@@ -30,7 +30,7 @@ from harness.runtimes.bubblewrap.inside import forks, kernel
 MESSAGE_LIMIT = 1 << 20
 FILES_LIMIT = 8
 FILTER_LIMIT = 1 << 15
-"""The kernel takes 4,096 instructions of 8 bytes."""
+"""Maximum size of a filter: the kernel accepts 4,096 instructions of 8 bytes."""
 
 MOST_FILES = 4096
 """A template has no file with a higher number; it has a few dozen."""
@@ -43,31 +43,34 @@ HEADROOM = 16
 
 
 class Config:
-    """What the host says of a sandbox, first of all. A plain class: whatever else is imported costs each episode four times."""
+    """Configuration of a sandbox, sent first. A plain class, because an import would cost each episode four times its time."""
 
     def __init__(self, user: int | None, limits: dict[str, int], oom: int, groups: list[int], calls: str | None) -> None:
-        """`calls` is the file of a filter, or None where they stay open; `groups` are open files; no `user` stays root."""
+        """Store the configuration. `calls` is the file of a filter, or None without one.
+
+        `groups` are open files. Without a `user`, programs stay root.
+        """
         self.user, self.limits, self.oom, self.groups, self.calls = user, limits, oom, groups, calls
 
 
 class Program:
-    """One program to start."""
+    """Program to start."""
 
     def __init__(
         self, start: str, argv: list[str], env: dict[str, str], cwd: str, vital: bool, mounts: list[tuple[str, str]],
         call: str, sandbox: dict[str, object] | None, on_host: bool,
     ) -> None:  # fmt: skip
-        """Its name here, its command line, environment and folder, and what to mount before.
+        """Describe a program: its name here, command line, environment and folder, and mounts to make before.
 
-        `call` is `module:function`, in place of another program; `sandbox` the fields of a `forks.Fork`; `on_host` says
-        that it sees what the template of this process shows of the host, and nothing else.
+        `call` is `module:function`, instead of another program; `sandbox` are the fields of a `forks.Fork`; `on_host` means
+        that it sees only what the template of this process shows of the host.
         """
         self.name, self.argv, self.env, self.cwd, self.vital, self.mounts = start, argv, env, cwd, vital, mounts
         self.call, self.sandbox, self.on_host = call, sandbox, on_host
 
 
 class Init:
-    """The children of this sandbox by name, and the socket to the host."""
+    """Children of this sandbox by name, and the socket to the host."""
 
     def __init__(self, control: socket.socket, config: Config) -> None:
         self._control, self._config = control, config
@@ -75,7 +78,7 @@ class Init:
         self._vital: set[str] = set()
 
     def serve(self) -> None:
-        """Obey and reap until the host is gone."""
+        """Execute the host's messages and reap children until the host is gone."""
         self._say("here")
         wake, wake_end = os.pipe()
         os.set_blocking(wake_end, False)
@@ -120,7 +123,7 @@ class Init:
             self._vital.add(program.name)
 
     def _become(self, program: Program, files: list[int]) -> None:
-        """In the child: take the files, the limits and the user, then the program. Never returns."""
+        """Set up file descriptors, limits and user in the child process, then exec the program. Never returns."""
         argv = program.argv
         try:
             os.setsid()
@@ -208,7 +211,7 @@ def _enter(folder: str) -> None:
 
 
 def _tasks() -> int:
-    """Processes and threads in this pid namespace."""
+    """Return the number of processes and threads in this pid namespace."""
     return sum(len(_names(f"/proc/{pid}/task")) for pid in _names("/proc") if pid.isdecimal())
 
 
@@ -217,7 +220,7 @@ def _children(parent: int) -> list[int]:
 
 
 def _names(folder: str) -> list[str]:
-    """What is in a folder of /proc; nothing where its process has ended."""
+    """Return the names in a folder of /proc; empty if its process has ended."""
     with suppress(OSError), os.scandir(folder) as entries:
         return [entry.name for entry in entries]
     return []
@@ -234,7 +237,7 @@ def _parent(pid: str) -> int:
 
 
 def _kill_all() -> None:
-    """Everything in this pid namespace but PID 1."""
+    """Kill everything in this pid namespace except PID 1."""
     with suppress(ProcessLookupError):
         os.kill(-1, signal.SIGKILL)
 

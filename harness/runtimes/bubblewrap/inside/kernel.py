@@ -19,18 +19,18 @@ PR_CAP_AMBIENT_CLEAR_ALL = 4
 SECCOMP_MODE_FILTER = 2
 KEYCTL_JOIN_SESSION_KEYRING = 1
 KEYCTL = {"x86_64": 250, "aarch64": 219}
-"""The number of keyctl by machine."""
+"""Number of the system call keyctl by machine."""
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
 MS_NOATIME, MS_NODIRATIME, MS_RELATIME, ST_RELATIME = 1024, 2048, 1 << 21, 4096
 MNT_DETACH = 2
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
-"""The number of pivot_root by machine."""
+"""Number of the system call pivot_root by machine."""
 
 NEW_MOUNTS, NEW_CGROUPS, NEW_NAMES, NEW_IPC, NEW_USERS, NEW_PROCESSES, NEW_NETWORK = (
     0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000,
 )  # fmt: skip
-"""The kinds of namespaces (unshare(2))."""
+"""Types of namespaces (unshare(2))."""
 
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 SETGID, SETUID, SETPCAP, KILL = 6, 7, 8, 5
@@ -64,12 +64,12 @@ def join_new_keyring() -> bool:
 
 
 def set_dumpable(dumpable: bool) -> None:
-    """Whether others of the same user may look into this process, its open files included, until it runs another program."""
+    """Allow or forbid other processes of the same user to inspect this one, with its open files, until its next exec."""
     _prctl("PR_SET_DUMPABLE", PR_SET_DUMPABLE, int(dumpable))
 
 
 def empty_bounding_set() -> None:
-    """No program started from here on gains a capability, whatever its file says; needs CAP_SETPCAP."""
+    """Prevent programs started from here from gaining a capability, whatever their files say; needs CAP_SETPCAP."""
     for capability in range(CAPABILITIES):
         if _libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
             if ctypes.get_errno() == EINVAL:
@@ -78,17 +78,17 @@ def empty_bounding_set() -> None:
 
 
 def empty_ambient_set() -> None:
-    """No program started from here on inherits a capability."""
+    """Prevent programs started from here from inheriting a capability."""
     _prctl("PR_CAP_AMBIENT", PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
 
 
 def drop_capabilities() -> None:
-    """No capability of any kind is left to this process and what it runs: effective, permitted, inheritable (capset(2))."""
+    """Drop all capabilities of this process and the programs that it runs: effective, permitted, inheritable (capset(2))."""
     keep_capabilities(())
 
 
 def keep_capabilities(numbers: Iterable[int]) -> None:
-    """Of the capabilities that this process has, only these; none is inheritable. All are below 32."""
+    """Keep only these capabilities of this process; none is inheritable. All numbers must be below 32."""
     kept = sum(1 << number for number in numbers)
     header, sets = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)(kept, kept, 0, 0, 0, 0)
     if _libc.capset(header, sets) < 0:
@@ -102,7 +102,7 @@ def filter_calls(code: bytes) -> None:
 
 
 def die_with_parent() -> None:
-    """Be killed when the thread that forked this process ends, until this process becomes another user."""
+    """Request to be killed when the thread that forked this process ends, until this process changes its user."""
     _prctl("PR_SET_PDEATHSIG", PR_SET_PDEATHSIG, int(signal.SIGKILL))
 
 
@@ -113,23 +113,23 @@ def unshare(kinds: int) -> None:
 
 
 def raise_loopback() -> None:
-    """Switch on the loopback interface of a new network."""
+    """Enable the loopback interface of a new network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", IFF_UP))
 
 
 def mount_tmpfs(place: str, options: str) -> None:
-    """A folder in memory, with options as in tmpfs(5)."""
+    """Mount a folder in memory, with options as in tmpfs(5)."""
     _mount("tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV, options)
 
 
 def mount_processes(place: str) -> None:
-    """A /proc of this process's own namespace."""
+    """Mount a /proc of this process's own namespace."""
     _mount("proc", place, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
 
 
 def mount_terminals(place: str) -> None:
-    """A /dev/pts without terminals of anybody else."""
+    """Mount a /dev/pts without terminals of other processes."""
     _mount("devpts", place, "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
 
 

@@ -51,12 +51,12 @@ class Context:
 
     @property
     def recipe(self) -> list[str]:
-        """The Dockerfile's lines, comments and blank ones left out."""
+        """Lines of the Dockerfile without comments and blank lines."""
         lines = self.files[self.dockerfile][0].decode("utf-8", "replace").splitlines()
         return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
     def digest(self, *more: str) -> str:
-        """SHA-256 over every path, bit and content, and whatever else shapes the image."""
+        """Return the SHA-256 over every path, mode and content, and all other inputs of the image."""
         total = hashlib.sha256("\0".join((self.dockerfile, *more)).encode())
         for name, (data, executable) in sorted(self.files.items()):
             total.update(b"\0%d:%s%d:%d:" % (len(name.encode()), name.encode(), executable, len(data)) + data)
@@ -65,19 +65,19 @@ class Context:
         return total.hexdigest()[:24]
 
     def archive(self) -> bytes:
-        """The context as a tar archive, the same bytes for the same files."""
+        """Return the context as a tar archive; the same files give the same bytes."""
         executable = {name for name, (_, may_run) in self.files.items() if may_run}
         return pack({name: data for name, (data, _) in self.files.items()}, executable=executable, links=self.links)
 
 
 def folder_context(folder: Path, prefix: str = "", dockerfile: str = "Dockerfile", part: str = "") -> Context:
-    """Every file of `folder/part`, caches left out, below `prefix`; raises TaskInvalid where one is not plain."""
+    """Return a context of every file of `folder/part` except caches, below `prefix`; raises TaskInvalid if one is not plain."""
     files = contents_of(folder, part).items()
     return Context({prefix + name: (file.data, file.executable) for name, file in files}, dockerfile)
 
 
 def linked_context(folder: Path, dockerfile: str = "Dockerfile") -> Context:
-    """Every file of a folder, and its links that stay inside as links; raises TaskInvalid where anything else is not plain."""
+    """Return a context of every file of a folder and its internal links; raises TaskInvalid if anything else is not plain."""
     files = contents_of(folder, links="").items()
     return Context({name: (file.data, file.executable) for name, file in files}, dockerfile, inner_links(folder))
 
@@ -101,18 +101,18 @@ class Images:
             return dict(self._bases)
 
     def build_prover(self, say: Say = lambda line: None) -> str:
-        """The prover's image, built when it is first needed and where something changed."""
+        """Return the prover's image, built on first use and if something changed."""
         with self._locks["prover"]:
             if not recipes(self._root).is_dir():
                 return self._existing_base("prover")
             return self._build_base("prover", self._foundation(say), False, say)
 
     def have_bases(self) -> bool:
-        """Whether all base images are there, in whatever version."""
+        """Return True if all base images exist, in any version."""
         return all(self.image_id(f"parley/{room}:1") for room in ROOMS)
 
     def task_images(self, task: Task) -> dict[str, str]:
-        """The image of each room of one of our tasks, built where something changed."""
+        """Return the image of each room of one of our tasks, built if something changed."""
         folders = {"agent": "environment", "world": "environment/api", "verifier": "tests"}
         return {room: self._task_image(task, room, folder) for room, folder in folders.items()}
 
@@ -134,7 +134,7 @@ class Images:
         return tag
 
     def image_id(self, name: str) -> str | None:
-        """The id an image name stands for now, or None."""
+        """Return the id that an image name refers to now, or None."""
         with self._engine.doing(f"looking for image {name}") as api:
             try:
                 # a filtered listing would go through every image there is, and tasks are many
@@ -143,7 +143,10 @@ class Images:
                 return None
 
     def need(self, name: str, place: str = "") -> None:
-        """Pull an image that is not here; raises ImageFailure where it cannot be had. `place` (`path:line`) asks for it."""
+        """Pull an image if it is missing; raises ImageFailure if that fails.
+
+        `place` (`path:line`) is the place that requires it.
+        """
         with self._locks[name]:
             if self.image_id(name):
                 return
@@ -157,7 +160,7 @@ class Images:
         return [tag for tag in self.old_images(task_id) if self._remove(tag)]
 
     def old_images(self, task_id: str | None = None) -> list[str]:
-        """The tags of all but the newest image of each room of each task, or of one task."""
+        """Return the tags of all but the newest image of each room of each task, or of one task."""
         chosen = TASK_LABEL if task_id is None else f"{TASK_LABEL}={task_id}"
         groups: defaultdict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
         with self._engine.doing("listing images") as api:
@@ -194,7 +197,7 @@ class Images:
         return tag
 
     def _base_context(self, room: str) -> Context:
-        """What the Dockerfile of a room copies, and nothing else, so that only its own changes rebuild it."""
+        """Return only the files that the Dockerfile of a room copies, so that other changes do not rebuild it."""
         dockerfile = f"docker/{room}/Dockerfile"
         files = dict(folder_context(recipes(self._root) / room, f"docker/{room}/").files)
         for line in Context(files, dockerfile).recipe:
@@ -204,7 +207,7 @@ class Images:
         return Context(files, dockerfile)
 
     def _foundation(self, say: Say) -> str:
-        """The image that base images are built on; raises RuntimeFailure where none can be had."""
+        """Return the image that base images are built on; raises RuntimeFailure if it is not available."""
         chosen = os.environ.get("PARLEY_BASE")
         if chosen or self.image_id(BASE):
             return chosen or BASE
@@ -233,7 +236,7 @@ class Images:
 
 
 def image_name(task: Task, room: str) -> str:
-    """The repository of one room of a task, in the letters that Docker allows."""
+    """Return the repository name of one room of a task, in characters that Docker allows."""
     return f"parley-task/{_plain(task.task_id)}/{_plain(room)}"
 
 
@@ -242,12 +245,12 @@ def _plain(name: str) -> str:
 
 
 def _only_main(context: Context) -> Context:
-    """The context of `main`: the world's own folder lies inside it and must neither enter the image nor rebuild it."""
+    """Return the context of `main` without the world's folder, which must neither enter the image nor rebuild it."""
     return Context({name: file for name, file in context.files.items() if not name.startswith("api/")})
 
 
 def _pinned(context: Context, bases: Mapping[str, str]) -> Context:
-    """The context with our bases under their hashes: another checkout may make `:1` its own at any moment."""
+    """Return the context with our base images pinned to hashes, because another checkout may replace `:1` at any time."""
     written, executable = context.files[context.dockerfile]
     pinned = _OURS.sub(lambda line: line[1] + bases[line[2]], written.decode("utf-8", "surrogateescape"))
     recipe = pinned.encode("utf-8", "surrogateescape")

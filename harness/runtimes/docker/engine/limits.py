@@ -1,4 +1,4 @@
-"""What every container has, ours or foreign: labels that say whose it is, limits, and a deadline of its own."""
+"""Settings of every container, ours or foreign: labels that identify the owner, limits, and a deadline."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOGGED = {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}}
 
 
 def labels(spec: EpisodeSpec) -> dict[str, str]:
-    """What marks a container or volume as this episode's, and this process's."""
+    """Return the labels that mark a container or volume as belonging to this episode and this process."""
     return {RUN_LABEL: spec.run_id, EPISODE_LABEL: spec.episode_id, OWNER_LABEL: this_owner()}
 
 
@@ -29,7 +29,7 @@ def security_options(*, is_used_again: bool = False) -> list[str]:
 
 
 def hardened(memory_mb: int, cpus: float, **more: Any) -> dict[str, Any]:
-    """The host settings that every container of ours has."""
+    """Return the host settings of every container of ours."""
     return {
         "cap_drop": ["ALL"], "security_opt": security_options(), "init": True, "pids_limit": PIDS,
         "mem_limit": f"{memory_mb}m", "memswap_limit": f"{memory_mb}m", "nano_cpus": int(cpus * 1e9), "log_config": _LOGGED,
@@ -42,6 +42,6 @@ GAME_S = 7 * 86_400.0
 
 
 def deadline_s(task: Task, wall_s: float) -> int:
-    """Real seconds after which a container ends by itself: the longest an episode may take, and a margin."""
+    """Return the real seconds after which a container ends by itself: the longest possible episode, plus a margin."""
     longest = max(task.file.agent.timeout_sec or 0, GAME_S if task.is_seated else wall_s)
     return int(longest + task.file.verifier.timeout_sec + 600)

@@ -17,11 +17,11 @@ from harness.runtimes.docker.engine.client import Engine
 from harness.runtimes.owner import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, is_dead
 
 _PASSES, _SETTLE_S = 5, 0.3
-"""How often a sweep looks, and how long it lets the engine finish what it was told."""
+"""Number of passes of a sweep, and seconds in which the engine may finish its work between them."""
 
 
 def left_behind(engine: Engine) -> list[Leftover]:
-    """What dead processes of this host left behind, and whose it was; nothing is changed."""
+    """Return the resources that dead processes of this host left behind, with their owners, without removing them."""
     things = [
         Leftover(kind[:-1], _name(thing), labels[OWNER_LABEL].rsplit(":", 2)[1], labels.get(RUN_LABEL, ""), moment(made))
         for kind, all_of_it in engine.labelled(OWNER_LABEL).items()
@@ -71,6 +71,6 @@ def _each(remove: Callable[[str], bool], names: Iterable[str]) -> list[str]:
 
 
 def _name(container: dict[str, Any]) -> str:
-    """The name of a container, a volume or a network."""
+    """Return the name of a container, a volume or a network."""
     names = container.get("Names") or [container.get("Name") or container["Id"][:12]]
     return str(names[0]).lstrip("/")

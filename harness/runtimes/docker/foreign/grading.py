@@ -34,7 +34,7 @@ _SHOWN = 60
 
 
 def file_in(archive: bytes, path: str) -> bytes:
-    """The bytes of the one regular file an archive holds; raises VerifierFailure where it is something else."""
+    """Return the bytes of the single regular file in an archive; raises VerifierFailure for any other content."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
         entry = opened.next()
         content = opened.extractfile(entry) if entry is not None and entry.isreg() else None
@@ -44,7 +44,7 @@ def file_in(archive: bytes, path: str) -> bytes:
 
 
 def reward_of(data: bytes, path: str) -> float:
-    """The number in a reward file's bytes; raises VerifierFailure naming what is wrong."""
+    """Parse the reward in a file's bytes; raises VerifierFailure naming the problem."""
     value = _from_json(data, path) if path.endswith(".json") else _from_text(data, path)
     if not 0 <= value <= 1:
         raise VerifierFailure(f"{path} must hold a reward in 0..1, not {value!r}")
@@ -82,7 +82,7 @@ def _refuse(path: str, name: str, value: Any) -> NoReturn:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys stand once: of two rewards neither counts."""
+    """Return an object with unique keys; raises ValueError for duplicates, because neither of two rewards would count."""
     names = [name for name, _ in pairs]
     if len(set(names)) != len(names):
         raise ValueError("a key stands twice")
@@ -190,7 +190,7 @@ def _reward(containers: Containers, name: str, done: CommandResult) -> float:
 
 
 def take(containers: Containers, task: Task, *, of_main: bool) -> tuple[dict[str, bytes], list[str]]:
-    """The artifacts of `main`, or of every other service, cleaned, by source; and one line for each thing left out."""
+    """Return the cleaned artifacts of `main`, or of all other services, by source, and one line for each part left out."""
     taken: dict[str, bytes] = {}
     notes: list[str] = []
     for artifact in artifacts_of(task):
@@ -212,7 +212,7 @@ def give(containers: Containers, name: str, taken: Mapping[str, bytes]) -> None:
 
 
 def _clean(containers: Containers, artifact: Artifact) -> Clean:
-    """One artifact; what is too large was made so by the agent alone, and is as good as missing."""
+    """Return one cleaned artifact. One that is too large counts as missing, because only the agent can have caused it."""
     try:
         data = containers.archive(artifact.service or "main", artifact.source.rstrip("/"), LIMIT)
     except RuntimeFailure as failure:

@@ -45,14 +45,14 @@ _ENTRYPOINT = "Entrypoint"
 
 
 class ForeignPod:
-    """One open episode of a foreign task."""
+    """Open episode of a foreign task."""
 
     has_main = True
 
     def __init__(
         self, engine: Engine, spec: EpisodeSpec, images: Mapping[str, str], *, check: Check, cpus: float, wall_s: float
     ) -> None:
-        """`check` is called after each creation and raises when the run was aborted meanwhile."""
+        """Prepare the pod; `check` is called after each creation, and raises if the run was aborted meanwhile."""
         self._engine, self._task, self._images, self._check = engine, spec.task, images, check
         self._services, self._verifier = services_of(spec.task), verifier_of(spec.task)
         self._labels = labels(spec)
@@ -86,15 +86,15 @@ class ForeignPod:
         self._networks.enter("agent")
 
     def call(self, request: WireRequest) -> WireResponse:
-        """There is no world to call; raises RuntimeFailure."""
+        """Raise RuntimeFailure, because there is no world to call."""
         raise RuntimeFailure(f"{self._task.task_id} is a foreign task: it has no world to send requests to")
 
     def call_as_host(self, request: WireRequest) -> WireResponse:
-        """There is no world to call; raises RuntimeFailure."""
+        """Raise RuntimeFailure, because there is no world to call."""
         return self.call(request)
 
     def stop(self, cause: str) -> None:
-        """There is no log to note it in: a foreign task is judged by what it left."""
+        """Do nothing: there is no log to note it in, because a foreign task is graded by the files that it leaves."""
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
         """Run a command in `main` as the agent's user; time is real whatever is asked, and [agent].timeout_sec its most."""
@@ -139,7 +139,7 @@ class ForeignPod:
         )  # fmt: skip
 
     def _upload(self) -> None:
-        """What lies beside a ready image goes into the working directory."""
+        """Copy the files beside a ready image to the working directory."""
         files = upload_of(self._task)
         if files is None or not (files.files or files.links):
             return
@@ -151,7 +151,7 @@ class ForeignPod:
         self._containers.put("main", "/", pack(data, mode=0o755, links=links))
 
     def _healthcheck(self) -> None:
-        """[environment.healthcheck], as Harbor counts: failures in the start period are free, one success ends it."""
+        """Run [environment.healthcheck] as Harbor does: failures in the start period do not count, and one success ends it."""
         asked = self._task.file.environment.healthcheck
         failures, began = 0, time.monotonic()
         while asked:
@@ -166,9 +166,10 @@ class ForeignPod:
             time.sleep(asked.start_interval_sec if early else asked.interval_sec)
 
     def _judge_shared(self) -> Judgement:
-        """Shared mode: in `main`, once nothing of the agent runs there any more.
+        """Run the tests in `main` (shared mode), after all processes of the agent have ended.
 
-        Where the engine answers and `main` takes no tests any more, nobody but the agent broke it: it ran when the agent began.
+        If the engine answers but `main` accepts no tests, only the agent can have broken it, because it ran when the agent
+        began.
         """
         try:
             note = self._end_agent()
@@ -224,7 +225,7 @@ class ForeignPod:
         return note
 
     def _has_services(self) -> bool:
-        """Whether `main` runs more than the sleep that keeps it: an ENTRYPOINT, or a command of the task's."""
+        """Return True if `main` runs more than our sleep command: an ENTRYPOINT, or a command of the task."""
         main = self._services["main"]
         if main.command is not None or main.entrypoint is not None:
             return True

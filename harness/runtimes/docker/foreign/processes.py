@@ -62,7 +62,7 @@ for pid in alive:
 
 
 def listed(stat: bytes) -> list[tuple[int, int]]:
-    """Each process of what `LIST` printed: its id, and when it started in clock ticks since boot (proc(5), field 22)."""
+    """Parse the output of `LIST` into process ids with their start times in clock ticks since boot (proc(5), field 22)."""
     processes = []
     for line in stat.decode("utf-8", "replace").splitlines():
         head, _, rest = line.rpartition(")")
