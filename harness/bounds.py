@@ -1,10 +1,10 @@
-"""Limits on data from elsewhere: one budget for every reader, and the values that task.toml may hold.
+"""Limits on untrusted data: one budget for every reader, and the allowed values of task.toml.
 
-The budget is for files that anybody may have written: runs, packs, settings, templates, caches, traces. Whatever exceeds it is
+The budget applies to files of unknown origin: runs, packs, settings, templates, caches, traces. Files that exceed it are
 refused in one line, with the limit's name and value.
 
-In a task's folder, a number without a bound turns a limit off (nano_cpus 0 is none) or overflows far from where it was written;
-a name without a shape becomes a path outside the run, or an option of a program.
+In a task's folder, an unbounded number could disable a limit (nano_cpus 0 means none) or overflow far from where it was
+written, and an unchecked name could become a path outside the run, or an option of a program.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pydantic import AfterValidator, Field, FiniteFloat
 
 
 class Limit(int):
-    """A limit of the budget: an integer that is printed as `20000 files (limit files)`."""
+    """Limit of the budget: an integer that is printed as `20000 files (limit files)`."""
 
     name: str
     unit: str
     is_parsed: bool
 
     def __new__(cls, most: int, name: str, unit: str = "bytes", *, is_parsed: bool = False) -> Self:
-        """Make a limit of `most` units; `is_parsed`: on the bytes of JSON, whose values are limited too."""
+        """Make a limit of `most` units; `is_parsed` marks a limit on JSON files, whose values are limited too."""
         limit = super().__new__(cls, most)
         limit.name, limit.unit, limit.is_parsed = name, unit, is_parsed
         return limit
@@ -33,7 +33,7 @@ class Limit(int):
         return f"{int(self)} {self.unit} (limit {self.name})"
 
     def exceeded(self, data: bytes | bytearray) -> str | None:
-        """Return how data of this kind is over the budget, `is longer than ...`; None where it is not."""
+        """Return how these data exceed the budget, `is longer than ...`, or None if they do not."""
         if len(data) > self:
             return f"is longer than {self}"
         if self.is_parsed:
@@ -53,13 +53,13 @@ FILE_BYTES = Limit(256 << 20, "file_bytes")
 """Size of a file that is read as bytes."""
 
 TEXT_BYTES = Limit(64 << 20, "text_bytes")
-"""A log that is shown."""
+"""Size of a log that is shown."""
 
 RECORD_BYTES = Limit(64 << 20, "record_bytes", is_parsed=True)
-"""A trajectory, an event log, a trace, a cassette, a file that is imported."""
+"""Size of a trajectory, an event log, a trace, a cassette, or an imported file."""
 
 RESULT_BYTES = Limit(16 << 20, "result_bytes", is_parsed=True)
-"""A run's plan, an episode's result and verdict, a cached reply."""
+"""Size of a run's plan, an episode's result and verdict, or a cached reply."""
 
 SETTINGS_BYTES = Limit(256 << 10, "settings_bytes", is_parsed=True)
 """Files written by people: settings, templates, prices, tables of seats."""

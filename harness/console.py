@@ -74,7 +74,7 @@ def show_table(
 
 
 def wrapped(line: str) -> str:
-    """Return a line for stderr, wrapped at blanks where that is a terminal, and as it is elsewhere."""
+    """Return a line for stderr, wrapped at blanks on a terminal and unchanged otherwise."""
     if not people.is_terminal:
         return line
     return textwrap.fill(line, max(20, people.width), subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)

@@ -1,11 +1,11 @@
-"""A folder's contents, read without ever leaving the folder: what others wrote is data until it is trusted.
+"""Safe reading of untrusted folders, without ever leaving the folder.
 
-1. A folder holds plain files and folders. A link, wherever it points, a FIFO, a socket and a device are refused by their path,
-   before anything is opened. A hard link is a plain file: nothing tells it from one. Where a caller allows it (`links`), a link
-   that stays inside is data: its target is read as text, and it is never followed.
-2. Every file is opened one component of its path at a time, each from the descriptor of the one before and none through a
-   link (openat(2) with O_NOFOLLOW). So what is put in a file's place after it was looked at is an error, and no way out.
-3. How many files there are, how deep, how long one is and all together is bounded (`harness.bounds`), so reading always ends.
+1. A folder may contain only plain files and folders. A link, a FIFO, a socket and a device are refused by their path before
+anything is opened. A hard link cannot be distinguished from a plain file. If a caller allows it (`links`), a link that stays
+inside is returned as data: its target is read as text, and the link is never followed.
+2. Every file is opened one path component at a time, each relative to the descriptor of its parent and without following links
+(openat(2) with O_NOFOLLOW). A file that is replaced after it was checked causes an error and cannot lead outside.
+3. The number of files, their depth, their size and their total size are limited (`harness.bounds`), so reading always ends.
 """
 
 from __future__ import annotations

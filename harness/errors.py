@@ -60,16 +60,16 @@ class HarnessError(ParleyError):
 
 
 def quoted(word: object) -> str:
-    """Return a path or another word as a shell takes it, for commands that are printed."""
+    """Quote a path or another word for the shell, for commands that are printed."""
     return shlex.quote(str(word))
 
 
 class UsageError(HarnessError):
-    """A wrong flag, option, model or plan."""
+    """Wrong flag, option, model or plan."""
 
 
 class UnknownTask(HarnessError):
-    """No task has this name; the message offers the nearest ones."""
+    """Unknown task name; the message offers the nearest names."""
 
 
 class GateFailed(HarnessError):
@@ -79,7 +79,7 @@ class GateFailed(HarnessError):
 
 
 class TaskInvalid(HarnessError):
-    """A task folder that breaks the format; the message is `path:line: what`."""
+    """Task folder that breaks the format; the message is `path:line: what`."""
 
     exit_code = 4
 
@@ -121,20 +121,20 @@ class Unreachable(ProviderLost):
 
 
 class RuntimeFailure(BoundaryError):
-    """Containers, sandboxes or images failed."""
+    """Failure of containers, sandboxes or images."""
 
     cause = "runtime"
     may_pass = True
 
 
 class ClientFailure(RuntimeFailure):
-    """Our own model client raised what it does not mean to raise: a bug of ours, which no model answers for."""
+    """Unexpected exception in our own model client: a bug of ours, not attributed to the model."""
 
     name: CauseName = "client_failure"
 
 
 class ImageFailure(RuntimeFailure):
-    """An image can be neither built nor pulled; the message begins with the Dockerfile's `path:line` where one asks for it."""
+    """Image that can be neither built nor pulled; the message begins with the Dockerfile's `path:line` if one requires it."""
 
     may_pass = False
 
@@ -178,7 +178,7 @@ class LimitReached(BoundaryError):
 
 @contextmanager
 def boundary(failure: type[BoundaryError], doing: str, *expected: type[BaseException]) -> Iterator[None]:
-    """Turn the `expected` exceptions raised while `doing` something into `failure`; our own pass through."""
+    """Convert the `expected` exceptions raised while `doing` something to `failure`; our own exceptions pass through."""
     try:
         yield
     except ParleyError:

@@ -1,10 +1,10 @@
-"""`${NAME}` in a foreign folder is filled from what was granted, never from this process's environment.
+"""Substitution of `${NAME}` in a foreign folder from granted variables, never from this process's environment.
 
-What may be filled in: variables named with `harness run --env NAME`, and in a compose file also the task's own
-[environment.env], which Harbor exports to Compose. Anything else that is asked for is an error before anything starts.
+Variables granted with `harness run --env NAME` are substituted, and in a compose file also the task's own [environment.env],
+which Harbor exports to Compose. Any other variable is an error before anything starts.
 1. Compose files: `${NAME}`, `$NAME`, `${NAME:-default}`, `${NAME-default}`, `$$`; other forms are refused.
-2. Tables of task.toml, as Harbor reads them: a value that is `${NAME}` or `${NAME:-default}` as a whole; all else is literal.
-3. A granted value is masked in whatever leaves a pod, so that no record holds it as it stands.
+2. Tables of task.toml, as in Harbor: a value that is `${NAME}` or `${NAME:-default}` as a whole; all else is literal.
+3. A granted value is masked in all output of a pod, so that no record contains it verbatim.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harness.registry import Task
 from harness.taskfile import line_of
 
 NAMED_BY_HARBOR = frozenset({"MAIN_IMAGE_NAME", "CONTEXT_DIR", "PREBUILT_IMAGE_NAME", "CPUS", "MEMORY"})
-"""Variables that Harbor's own compose files use; a task that uses them itself is refused with these words."""
+"""Variables that Harbor's own compose files use; a task that uses them itself is refused."""
 
 MASKED_FROM = 4
 """Length from which values are masked. Shorter ones, such as 1 or yes, occur everywhere."""

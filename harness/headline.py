@@ -39,7 +39,7 @@ def _nothing() -> Iterable[PublishedFigure]:
 
 @dataclass(frozen=True)
 class Headline:
-    """A family's headline figure."""
+    """Headline figure of a family."""
 
     title: str = "mean reward"
     short: str = "Reward"
@@ -83,7 +83,7 @@ def task_means(results: Iterable[Result], headline: Headline) -> dict[str, float
 
 
 def figure_words(family: str, results: Iterable[Result]) -> str:
-    """Return a family's figure over some episodes, as `Ypost % 26.8`; empty where success or reward says it already."""
+    """Return a family's figure over some episodes, as `Ypost % 26.8`; "" if the figure is the success rate or the reward."""
     headline = headline_of(family)
     means = task_means(results, headline) if headline.meaning else {}
     return f"{headline.short} {100 * fmean(means.values()):.1f}" if means else ""
@@ -100,22 +100,22 @@ SETUP_SHARE = 0.1
 """Share of episodes with a fault of the set-up above which the figures of a run are marked."""
 
 _SILENT = frozenset({"declined"})
-"""Forfeits that are no failure: a scripted player without an answer, a person who left."""
+"""Forfeits that are not failures: a scripted player without an answer, a person who left."""
 
 
 class UngradedBounds(NamedTuple):
-    """A figure if all ungraded episodes had failed, and if all had succeeded."""
+    """Bounds of a figure: its value if all ungraded episodes had failed, and if all had succeeded."""
 
     failed: float
     succeeded: float
     causes: str
-    """Ungraded episodes by who is responsible: `provider 6, setup 2`."""
+    """Ungraded episodes by responsible party: `provider 6, setup 2`."""
 
     episodes: int
     """Number of ungraded episodes."""
 
     def sentence(self, form: Callable[[float], str] = "{:.1%}".format) -> str:
-        """Return the bounds in words, for brackets behind the figure."""
+        """Return the bounds as text, for brackets after the figure."""
         many = f"the {self.episodes} ungraded episodes" if self.episodes > 1 else "the ungraded episode"
         return f"{form(self.failed)} to {form(self.succeeded)} if {many} had failed / succeeded: {self.causes}"
 
@@ -140,23 +140,23 @@ def bounds_of(
 
 
 def ungraded_by(ungraded: Iterable[Result]) -> str:
-    """Return who is responsible for ungraded episodes, with counts: `provider 6, setup 2`."""
+    """Return the responsible parties of ungraded episodes, with counts: `provider 6, setup 2`."""
     return _counted(Counter(str(result.cause) for result in ungraded))
 
 
 def ended_by(results: Iterable[Result]) -> str:
-    """Return what ended episodes, with counts, in the words of the table of causes."""
+    """Return the causes that ended episodes, with counts, in the wording of the table of causes."""
     ended = Counter(result.ended_by for result in results if result.ended_by and result.stopped)
     return _clauses(Counter({CAUSES[name].message: count for name, count in ended.items()}))
 
 
 def disturbed_by(results: Iterable[Result]) -> str:
-    """Return what disturbed episodes without ending them, with the number of episodes."""
+    """Return the causes that disturbed episodes without ending them, with the number of episodes."""
     return _clauses(Counter(CAUSES[name].message for result in results for name in result.disturbed))
 
 
 def forfeits_of(results: Iterable[Result]) -> str:
-    """Return why turns were forfeited, with the number of turns; those that seats declined are left out."""
+    """Return the reasons of forfeited turns, with the number of turns, without turns that seats declined."""
     counts: Counter[str] = Counter()
     for result in results:
         for one in result.forfeits:
@@ -165,7 +165,7 @@ def forfeits_of(results: Iterable[Result]) -> str:
 
 
 def setup_caveat(results: Iterable[Result]) -> str:
-    """Return the sentence that heads a run in which more than 10 % of the episodes met a fault of the set-up, or ""."""
+    """Return the sentence that heads a run with a fault of the set-up in more than 10 % of its episodes, or ""."""
     met, every, rows = 0, 0, Counter[str]()
     for result in results:
         faults = _setup_rows(result)
@@ -178,7 +178,7 @@ def setup_caveat(results: Iterable[Result]) -> str:
 
 
 def forfeits_told(forfeits: Iterable[Forfeits]) -> Iterator[str]:
-    """Yield a clause for each seat and reason; turns that a seat declined are no failure and are left out."""
+    """Yield a clause for each seat and reason, without turns that a seat declined, which are not failures."""
     for one in forfeits:
         if one.cause not in _SILENT:
             turns = f"{one.count} turn{'s' * (one.count != 1)}"
@@ -186,7 +186,7 @@ def forfeits_told(forfeits: Iterable[Forfeits]) -> Iterator[str]:
 
 
 def disturbances_told(result: Result) -> Iterator[str]:
-    """Yield a clause for each row that disturbed an episode without ending it."""
+    """Yield a clause for each cause that disturbed an episode without ending it."""
     for name, count in result.disturbed.items():
         yield f"{CAUSES[name].message} ({count} time{'s' * (count != 1)})"
 

@@ -1,10 +1,10 @@
-"""A signal to stop is obeyed once: the first raises KeyboardInterrupt, later ones wait until everything has been cleaned up.
+"""Stop signals: the first raises KeyboardInterrupt, and later ones are ignored until the clean-up is complete.
 
-1. INT (Ctrl-C), TERM (a supervisor) and HUP (the terminal is gone) stop alike; the exit code is 128 and the signal's number.
-2. An interrupt of the clean-up is what leaves containers behind, so a second signal changes nothing. Where the clean-up itself
-   hangs, one that comes after `PATIENCE_S` ends the process as it stands; the next run sweeps what that leaves.
+1. INT (Ctrl-C), TERM (a supervisor) and HUP (a closed terminal) stop in the same way; the exit code is 128 plus the signal.
+2. Interrupting the clean-up would leave containers behind, so a second signal has no effect. If the clean-up itself hangs, a
+signal after `PATIENCE_S` ends the process immediately; the next run removes what is left.
 3. A signal that was ignored when the process started stays ignored: under nohup a run outlives its terminal.
-4. After HUP nobody reads what is said to the terminal, and saying it would fail: it goes nowhere.
+4. After HUP, output to the terminal would fail, so it is discarded.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class StopSignals:
 
     @property
     def exit_code(self) -> int:
-        """128 and the number of the signal; that of Ctrl-C where there was none."""
+        """Return 128 plus the number of the signal received, or of Ctrl-C without one."""
         return 128 + (self.received or signal.SIGINT)
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
@@ -66,7 +66,7 @@ class StopSignals:
 
 
 stop_signals = StopSignals()
-"""Those of the command line."""
+"""Signal handling of the command line."""
 
 
 @contextmanager

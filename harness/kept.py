@@ -1,9 +1,9 @@
-"""Results of which a hundred thousand are held at once: each takes a fortieth of what it takes as it was read.
+"""Compact in-memory results, so that 100,000 fit at once (about 1/40 of a parsed result).
 
-1. What a verdict measured is most of a result. Its lists and tables are packed bytes until somebody looks at one, and are
-   unpacked for that look alone; numbers and words beside them stay as they are.
-2. Parts that many episodes have alike, such as options and parameters, are one object for all of them.
-3. A kept result is a `Result` like any other: equal to the one that was read, and written as that one is.
+1. The measures of a verdict are most of a result. Their lists and dicts are stored as packed bytes, and unpacked on each
+access; numbers and strings are stored unchanged.
+2. Parts that many episodes share, such as options and parameters, are one object for all of them.
+3. A compact result is a `Result` like any other: equal to the original, and serialized in the same way.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from harness.records import Result, SeatResult, Tokens
 
 _LONG = 400
-"""Bytes from which on a packed part is compressed as well."""
+"""Size in bytes from which a packed part is compressed too."""
 
 _COMPRESSED = 0x78
 """First byte of zlib data, which no list or dict of `marshal` begins with."""
@@ -61,7 +61,7 @@ def kept(results: Iterable[Result]) -> Iterator[Result]:
 
 
 class MeasurePacker:
-    """Keeps results, and knows what those before had alike."""
+    """Converter to compact results, which shares the common parts of all results that it has seen."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, ...], dict[str, int]] = {}

@@ -13,7 +13,7 @@ class Leftover:
     """Resource that outlived its owner."""
 
     kind: str
-    """container, volume, network, sandbox folder, cgroup, episode folder, file."""
+    """Kind of resource: container, volume, network, sandbox folder, cgroup, episode folder, file."""
 
     name: str
     process: str
@@ -21,11 +21,11 @@ class Leftover:
 
     run: str = ""
     made: float | None = None
-    """Seconds since 1970; None where it is not known."""
+    """Creation time in seconds since 1970; None if it is unknown."""
 
     @property
     def age_s(self) -> float | None:
-        """Seconds that it has been there."""
+        """Age in seconds."""
         return None if self.made is None else max(0.0, time.time() - self.made)
 
 

@@ -18,18 +18,19 @@ from harness.registry import Task
 
 @runtime_checkable
 class AsksModels(Protocol):
-    """An agent that asks models, and can try whether they answer."""
+    """Agent that calls models, and can test whether they reply."""
 
     def probe(self, *, tools: bool) -> None:
-        """Make one small call to each of its models before anything starts, or two where `tools` will be needed.
+        """Make one small call to each of its models before anything starts, or two if `tools` will be needed.
 
-        Raises ProviderLost for a model that cannot be asked, and SetupFault for one that is not shown the tools it needs.
+        Raises ProviderLost for a model that cannot be reached, and SetupFault for one that does not see the tools that it
+        needs.
         """
         ...
 
 
 class KeepsReplies(Protocol):
-    """Replies of models that are kept in a folder, and not asked for again."""
+    """On-disk cache of model replies."""
 
     folder: Path
 
@@ -39,7 +40,7 @@ class KeepsReplies(Protocol):
 
 
 class Agent(Protocol):
-    """Anything that can play an episode."""
+    """Agent that can play an episode."""
 
     name: str
 
@@ -55,12 +56,12 @@ class Agent(Protocol):
         ...
 
     def check(self) -> None:
-        """Raise UsageError for what would fail anyway (missing key, unknown provider), before anything starts."""
+        """Raise UsageError for problems that can be detected before anything starts (missing key, unknown provider)."""
         ...
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play one episode; raises BoundaryError for failures that are not the agent's.
 
-        `attempt`: which one at this seed it is, from 1; a line-up that rotates has other players at other seats in each.
+        `attempt` is the number of the attempt at this seed, from 1; a line-up that rotates moves its players with each attempt.
         """
         ...

@@ -39,16 +39,16 @@ class ModelEntry(Strict):
     """Source of its token price."""
 
     printed: Mapping[str, str]
-    """Its name in the paper of each family that has it."""
+    """Name in the paper of each family that has it."""
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Its id and its aliases."""
+        """Id and aliases."""
         return (*([self.id] if self.id else []), *self.aliases)
 
     @property
     def size(self) -> str | None:
-        """Parameters as a leaderboard prints them: 397B/17B, 27B, 4B (eff.); None where undisclosed."""
+        """Number of parameters as printed in a leaderboard: 397B/17B, 27B, 4B (eff.); None if undisclosed."""
         if self.total_b is None:
             return None if self.active_b is None else f"{self.active_b:g}B (eff.)"
         return f"{self.total_b:g}B" + ("" if self.active_b is None else f"/{self.active_b:g}B")

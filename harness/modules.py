@@ -1,8 +1,8 @@
-"""Modules that are imported when their name is asked for.
+"""Modules that are imported by name on demand.
 
-1. What the harness knows of a family: the parts of `harness.families.<family>`, by the rule of `worlds.core.parts`.
-2. What stands in a table as `module:name`: runtimes (`harness.play.choose`) and agents (`harness.play.agents`), of which a
-   command needs one and would otherwise load all.
+1. The parts of a family, `harness.families.<family>`, by the rule of `worlds.core.parts`.
+2. Entries `module:name` of tables: runtimes (`harness.play.choose`) and agents (`harness.play.agents`). A command needs only
+one of them, and would otherwise load all.
 3. Libraries of the extra `[report]`, which playing does not need.
 """
 
@@ -18,7 +18,7 @@ from worlds.core.parts import families_in, part
 _ROOM = "harness.families"
 
 REPORT_EXTRA = "pip install 'parley-bench[report]'"
-"""Installs what reports and packed runs need besides."""
+"""Command that installs the libraries of reports and packed runs."""
 
 
 def families() -> list[str]:
@@ -40,7 +40,7 @@ def family_part_or_none(family: str, name: str) -> ModuleType | None:
 
 
 def report_library(name: str) -> Any:
-    """Import a library that reports and packed runs need, and playing does not; raises UsageError where it is missing."""
+    """Import a library that only reports and packed runs need; raises UsageError if it is not installed."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

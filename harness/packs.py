@@ -1,10 +1,10 @@
-"""A run in one file: Parquet with zstd, so that a hundred thousand episodes are one file to copy, to publish and to query.
+"""Packed run: one Parquet file with zstd, so that a run of 100,000 episodes is easy to copy, publish and query.
 
 1. A row is one file of the run, or a piece of a longer one (at most `PIECE` bytes): `path`, `part` (from 0), and its bytes in
-   `data`; those of a finished episode's result.json stand in `result` instead, so that tables read only that column.
+`data`. The bytes of a finished episode's result.json are in `result` instead, so that tables read only that column.
 2. Rows are sorted folder by folder, in groups of `GROUP`. A file is looked up by the first path of each group, and the last few
-   groups are kept: whoever reads episode after episode unpacks each group once, and holds never more than those.
-3. DuckDB gets the file by its descriptor, since it would take `[` or `*` in a name for a pattern.
+groups are cached, so that reading the episodes in order unpacks each group once.
+3. DuckDB gets the file by its descriptor, because it would treat `[` or `*` in a name as a pattern.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ KIND, VERSION = "parley_run", "1"
 """Values in the metadata of a packed run."""
 
 _GROUPS_KEPT, _BLOCK = 4, 64
-"""Groups that are kept, and those whose lengths are asked for at once."""
+"""Number of cached groups, and of groups whose sizes are queried at once."""
 
 _AT_ONCE = 16 << 20
-"""Bytes that are fetched in one go: what is heavier is fetched row by row."""
+"""Bytes that are fetched at once; larger groups are fetched row by row."""
 
 _RESULT = re.compile(r"episodes/[^/]+/[^/]+/s[^/]*-a[^/]*/result\.json")
 _COLUMNS = [("path", "VARCHAR"), ("part", "INTEGER"), ("result", "BLOB"), ("data", "BLOB")]
@@ -54,11 +54,11 @@ _DUCKDB: dict[str, Any] = {
     "threads": 1, "memory_limit": "256MB", "temp_directory": "",
     "autoinstall_known_extensions": False, "autoload_known_extensions": False,
 }  # fmt: skip
-"""A file from elsewhere may fill neither the memory nor the disk, nor have DuckDB fetch an extension."""
+"""Settings that prevent an untrusted file from filling memory or disk, and DuckDB from downloading extensions."""
 
 
 class Piece(NamedTuple):
-    """A file of a run, or a piece of it by its number from 0."""
+    """File of a run, or a piece of it, numbered from 0."""
 
     path: str
     part: int
@@ -66,7 +66,7 @@ class Piece(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A row of a group that is kept: its bytes, or where in the file they are fetched."""
+    """Row of a cached group: its bytes, or the place in the file from which they are fetched."""
 
     path: str
     place: int
@@ -90,7 +90,7 @@ class PackedFiles:
     """Files of a packed run; safe to read from several threads."""
 
     def __init__(self, path: Path) -> None:
-        """Open it; raises UsageError for a file that is no packed run of this version, or is over the budget."""
+        """Open the file; raises UsageError if it is not a packed run of this version, or exceeds a limit."""
         duckdb = report_library("duckdb")
 
         self.path = path
@@ -198,7 +198,10 @@ class PackedFiles:
             return self._groups[number]
 
     def _is_heavy(self, number: int) -> bool:
-        """Return whether a group is; a query of its own for each would double the time of reading episode after episode."""
+        """Return True if a group is heavy.
+
+        Sizes are queried for many groups at once, which halves the time of reading all episodes.
+        """
         if number not in self._heavy:
             block = number - number % _BLOCK
             for first, last, is_heavy in self._stretches(_BOTH, block * GROUP, (block + _BLOCK) * GROUP - 1):
@@ -215,7 +218,7 @@ class PackedFiles:
             yield from self._fetched(column, first, last, 1 if is_heavy else last - first + 1)
 
     def _stretches(self, column: _Column, first: int, last: int) -> Iterator[tuple[int, int, bool]]:
-        """Split rows into runs of light groups, and heavy groups, by their lengths alone; raises UsageError over the budget."""
+        """Split rows into runs of light groups, and heavy groups, by their sizes alone; raises UsageError above a limit."""
         total, begun = 0, first
         for number, longest, size in self._asked(_LENGTHS.format(size=column.size), first, last):
             total += size

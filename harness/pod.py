@@ -25,7 +25,7 @@ from worlds.core.manifest import OptionValue
 from worlds.core.wire import WireRequest, WireResponse
 
 OUTPUT_CAP = 64 * 1024
-"""Bytes of a command's output that are kept: the first quarter and the last three."""
+"""Bytes of a command's output that are kept: the first quarter from its start, the rest from its end."""
 
 
 ROOMS = ("agent", "world", "verifier")
@@ -59,7 +59,7 @@ class EpisodeSpec:
     """True if a game takes its turns from `main`, as under Harbor, where one script holds every seat."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
-    """Texts that stand in the place of the family's own, by the names of their files."""
+    """Texts that replace the family's own, by file name."""
 
     host_token: str | None = None
     """Token for host-only routes. If None, the runtime draws one; only attacks on the seats set it."""
@@ -130,7 +130,7 @@ class Pod(Protocol):
         ...
 
     def stop(self, cause: str) -> None:
-        """Tell the world, with a logged `stop`, that a budget only the harness counts ran out."""
+        """Send the world a logged `stop`: a budget that only the harness counts ran out."""
         ...
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
@@ -140,7 +140,8 @@ class Pod(Protocol):
     def put(self, files: Mapping[str, bytes]) -> None:
         """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent.
 
-        They may travel with the next command, which then fails where they cannot be written. Raises RuntimeFailure for a path.
+        They may be sent with the next command, which fails if they cannot be written. Raises RuntimeFailure for an invalid
+        path.
         """
         ...
 
@@ -150,7 +151,7 @@ class Pod(Protocol):
 
 
 class Runtime(Protocol):
-    """A way to run episodes: `docker`, `bubblewrap` or `inprocess`."""
+    """Backend that runs episodes: `docker`, `bubblewrap` or `inprocess`."""
 
     name: str
 
@@ -162,7 +163,7 @@ class Runtime(Protocol):
         ...
 
     def set_up(self) -> None:
-        """Build what every episode needs, once; raises RuntimeFailure where that cannot be had."""
+        """Build the common requirements of all episodes, once; raises RuntimeFailure if that fails."""
         ...
 
     def refuses(self, task: Task) -> str | None:
@@ -170,7 +171,7 @@ class Runtime(Protocol):
         ...
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
-        """Build what the tasks need (idempotent) and return image digests or the like by name, for the record."""
+        """Build the requirements of the tasks (idempotent), and return image digests or similar ids by name, for the record."""
         ...
 
     def open(self, spec: EpisodeSpec) -> AbstractContextManager[Pod]:
@@ -178,7 +179,7 @@ class Runtime(Protocol):
         ...
 
     def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
-        """Run the task's hidden tests over a log, after `finish`; raises VerifierFailure when they leave no verdict."""
+        """Run the task's hidden tests on a log, after `finish`; raises VerifierFailure if they leave no verdict."""
         ...
 
     def syscalls(self, task: Task) -> str:
@@ -194,7 +195,7 @@ class Runtime(Protocol):
         ...
 
     def sweep(self) -> list[str]:
-        """Remove what dead runs left behind (never what a live one owns) and name it."""
+        """Remove resources of dead runs (never those of a live one), and return their names."""
         ...
 
     def abort(self, run_id: str) -> None:
@@ -211,7 +212,7 @@ class BulkRuntime(Runtime, Protocol):
 
 
 class SandboxedRuntime(Runtime, Protocol):
-    """A runtime that keeps code away from this host: `docker` or `bubblewrap`."""
+    """Runtime that isolates code from this host: `docker` or `bubblewrap`."""
 
     def confined(self, run_id: str, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
         """Return the stdout of a program run in the prover's sandbox: our packages, no network, no files of this host.

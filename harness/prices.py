@@ -24,7 +24,7 @@ from worlds.core.models import Strict
 HINT = '--prices FILE, in which ["MODEL"] has input = and output =, in US dollars per million tokens'
 
 Dollars = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
-"""US dollars per million tokens."""
+"""Price in US dollars per million tokens."""
 
 
 class Price(Strict):
@@ -33,7 +33,7 @@ class Price(Strict):
     input: Dollars
     output: Dollars
     cached: Dollars | None = None
-    """None: cached prompt tokens cost what others do."""
+    """Price of cached prompt tokens; None if they cost the same as others."""
 
     def dollars(self, prompt: float, completion: float, cached: float = 0) -> float:
         """Return the price of these tokens; `cached` is the part of the prompt that the provider had in its cache."""

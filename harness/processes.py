@@ -1,12 +1,11 @@
-"""A worker process that does one job after another, and may be killed at any moment.
+"""Worker processes that run one job after another, and may be killed at any time.
 
-The workers of Python's own pools share their queues: a worker that is killed while it writes a message leaves half of it in a
-queue, and the program waits for the other half when it ends. Here each worker has a pipe of its own, so its parent notices at
-once when it ends, whatever it was doing.
-1. A worker starts afresh (spawned), without a copy of its parent's threads and locks. Where its parent has only one thread it
-   may start as a copy (forked), with everything imported already, which takes milliseconds instead of most of a second.
-2. A worker ignores interrupts from the moment it starts: its parent handles them. It ends when its parent ends.
-3. A job makes much garbage and is over in seconds, so garbage is collected between jobs, and only once there is enough of it.
+The workers of Python's own pools share their queues: a worker killed while writing leaves an incomplete message, and the
+program waits forever for the rest when it ends. Here each worker has its own pipe, so its parent notices its end immediately.
+1. A worker is spawned, without a copy of its parent's threads and locks. If its parent has only one thread, it may be forked
+instead, with everything imported already, which takes milliseconds instead of most of a second.
+2. A worker ignores interrupts from its start, because its parent handles them. It ends when its parent ends.
+3. A job creates much garbage and takes seconds, so garbage is collected between jobs, and only above a threshold.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ GARBAGE_LIMIT = 300_000
 """Number of new objects after which garbage is collected between two jobs: a few hundred megabytes."""
 
 _ours: WeakSet[Connection] = WeakSet()
-"""This process's ends of all pipes. A copy of this process must close them, or workers would not notice when it ends."""
+"""Our ends of all pipes. A fork of this process must close them, or workers would not notice when this process ends."""
 
 
 def can_copy() -> bool:
@@ -59,7 +58,7 @@ class Worker:
             self._process.start()
         theirs.close()
         self._asking = threading.Lock()
-        """If two threads asked the system at once whether a process has ended, only one of them would get the answer."""
+        """Lock for checks of the process's state: if two threads called waitpid at once, only one would get the exit code."""
 
     @property
     def alive(self) -> bool:
@@ -83,12 +82,12 @@ class Worker:
         return value
 
     def kill(self) -> None:
-        """End it, whatever it is doing; a thread that waits for its answer gets WorkerEnded at once."""
+        """Kill the process, whatever it is doing; a thread that waits for its answer gets WorkerEnded immediately."""
         self._process.kill()
         self._join()
 
     def close(self) -> None:
-        """Let it end; it must not be doing anything."""
+        """Let the process end; it must be idle."""
         self._pipe.close()
         self._join()
 

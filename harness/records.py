@@ -46,13 +46,13 @@ from worlds.core.parts import part
 
 
 class Forfeits(Strict):
-    """Turns that one seat of a game gave up for one reason."""
+    """Turns that one seat of a game forfeited for one reason."""
 
     seat: Whole
-    """From 0."""
+    """Number of the seat, from 0."""
 
     cause: str
-    """A key of `harness.causes.FORFEITS`."""
+    """Key of `harness.causes.FORFEITS`."""
 
     count: Whole
 
@@ -72,7 +72,7 @@ class EpisodeEnding(Strict):
     failure_label: str | None = None
     failure_detail: dict[str, Any] = {}
     stopped_by: str | None = None
-    """The budget that ended it: wall, turns, tokens, cost, context, or steps, virtual_time, request_cap, which worlds count."""
+    """Budget that ended it: wall, turns, tokens, cost, context, or a world's own: steps, virtual_time, request_cap."""
 
     ended_by: CauseName | None = None
     """Row of `harness.causes.CAUSES` that ended the episode; None if the agent finished. Derived for records that lack it."""
@@ -85,7 +85,7 @@ class EpisodeEnding(Strict):
 
     @model_validator(mode="after")
     def _named(self) -> Self:
-        """Name the row that ended an episode whose record was written before rows were named."""
+        """Name the cause that ended an episode recorded before causes were named."""
         if self.ended_by is None and (self.cause or self.stopped_by):
             old = cause_of_old_record(self.cause, self.stopped_by, may_pass=self.may_pass)
             self.__dict__["ended_by"] = old  # the model is frozen, and this is the last step of making it
@@ -134,16 +134,16 @@ class Key(Strict):
 
     @property
     def name(self) -> str:
-        """`family/task/s<seed>-a<attempt>`, also the path under episodes/."""
+        """Name of the episode: `family/task/s<seed>-a<attempt>`, also its path under episodes/."""
         return f"{self.family}/{self.task_id}/s{self.seed}-a{self.attempt}"
 
     def place(self) -> tuple[str, str, int, int]:
-        """Return what episodes are sorted by, in whatever order they were played."""
+        """Return the sort key of episodes, independent of the order in which they were played."""
         return self.family, self.task_id, self.seed, self.attempt
 
 
 class Tokens(Strict):
-    """Tokens of one episode, as billed; `estimated` when any were counted locally."""
+    """Token counts of one episode, as billed; `estimated` if any were counted locally."""
 
     calls: Whole = 0
     prompt: Whole = 0
@@ -156,7 +156,7 @@ class Tokens(Strict):
 
 
 class Timings(Strict):
-    """Real seconds of each phase, of which an episode consists; `total` is what a user waits for."""
+    """Real seconds of each phase of an episode; `total` is the time that a user waits."""
 
     open: Span = 0.0
     agent: Span = 0.0
@@ -167,7 +167,7 @@ class Timings(Strict):
 
 
 class VariantRef(Strict):
-    """A prompt variant, by the name that it was asked for and the SHA-256 of its text."""
+    """Prompt variant, by the name that the user typed and the SHA-256 of its text."""
 
     name: str
     digest: str
@@ -177,21 +177,21 @@ class SeatResult(Strict):
     """Seat of a game with its holder and its usage."""
 
     seat: Whole
-    """From 0."""
+    """Number of the seat, from 0."""
 
     kind: Literal["policy", "model", "human", "replay"]
     name: str
     """Policy, LiteLLM model name, or the name a person chose: `anonymous`, or an id, if no name was given."""
 
     model: str | None = None
-    """Set where a model held the seat."""
+    """Model of the seat, if a model held it."""
 
     tokens: Tokens = Tokens()
     cost_usd: Amount | None = None
-    """None where no model was called, or one without a price."""
+    """Cost in US dollars; None if no model was called, or one without a price."""
 
     latency_s: Span = 0.0
-    """Real seconds that its model's or person's answers took together, without those in which a provider kept it waiting."""
+    """Total real seconds of its model's or person's answers, excluding the time spent waiting for a provider."""
 
     latencies_s: tuple[Span, ...] = ()
     """Time of each of these answers, in order; empty in records of versions that did not record it."""
@@ -234,7 +234,7 @@ class Result(EpisodeEnding):
     interface: str | None = None
     runtime: str
     reward: Amount | None = None
-    """None for an ungraded episode: it counts for nothing, and is counted apart."""
+    """Reward; None for an ungraded episode, which is excluded from means and counted separately."""
 
     severity: Amount | None = None
     metrics: Mapping[str, Any] = {}
@@ -243,12 +243,12 @@ class Result(EpisodeEnding):
     recovered: bool = False
     steps: Whole = 0
     virtual_time_elapsed: Span = 0.0
-    """Virtual seconds."""
+    """Elapsed virtual seconds."""
 
     trace_hash: str | None = None
     options: dict[str, Any] = {}
     hint: Hint | None = None
-    """Set where this is a retry."""
+    """Hint of a retry; None otherwise."""
 
     key_digest: str
     tool_calls: Whole = 0
@@ -297,7 +297,7 @@ class RunFolder:
 
     @cached_property
     def files(self) -> RunFiles:
-        """Its files, which lie in a folder or are packed into one; raises UsageError for a file that is no packed run."""
+        """Files of the run, in a folder or packed; raises UsageError for a file that is not a packed run."""
         return files_of(self.path)
 
     @contextmanager
@@ -352,7 +352,7 @@ class RunFolder:
                 damaged.append(refusal)
 
     def write(self, key: Key, files: Mapping[str, bytes]) -> Path:
-        """Write an episode's folder at once; an earlier ungraded one moves to attempts/, a graded one raises UsageError."""
+        """Write an episode's folder at once. An earlier ungraded one moves to attempts/; a graded one raises UsageError."""
         final = self.episode(key)
         if (done := self.finished(key)) and done.status == "graded":
             raise UsageError(
@@ -399,18 +399,18 @@ class RunFolder:
         self._replace("rewards.jsonl", "".join(lines).encode())
 
     def sweep(self) -> Iterator[Path]:
-        """Remove what a killed run left half written (only where its process is gone), and name it."""
+        """Remove incomplete files of a killed run, if its process is gone, and return their names."""
         for left in self.leftovers():
             remove(Path(left.name))
             yield Path(left.name)
 
     def leftovers(self) -> list[Leftover]:
-        """Return what a killed run left half written; nothing is changed."""
+        """Return the incomplete files of a killed run, without removing them."""
         return left_in(self.path)
 
     @property
     def size(self) -> int:
-        """Bytes of all its files."""
+        """Total size of all files in bytes."""
         return self.files.size
 
     @property
@@ -447,13 +447,13 @@ class RunFolder:
 
 
 def first_problem(error: ValidationError) -> str:
-    """Return which field of a record is wrong, and how."""
+    """Return the field of a record that is invalid, and the reason."""
     first = error.errors()[0]
     return ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)
 
 
 def misfit(result: Result) -> str:
-    """Return what of an episode's measures is not as its family's schema has it; empty where all that are there fit."""
+    """Describe a mismatch between an episode's measures and its family's schema; "" if all measures present match."""
     module = part("worlds", result.family, "rules.measures")
     try:
         if module is not None:

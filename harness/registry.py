@@ -1,13 +1,14 @@
-"""Finds every task folder, refuses every broken one, and knows tasks by id, glob or family.
+"""Registry of tasks: finds every task folder, rejects invalid ones, and selects tasks by id, glob or family.
 
-A folder is a task where it holds task.toml. Nothing is listed anywhere: drop a folder in and it is there.
-1. `survey` reads all folders, and has each that cannot be read with the reason; `discover` raises for the first of those. A
-   folder beside tasks that has files but no task.toml is such a folder; hidden ones, and what lies beside no task, are none.
-2. A task's id is its folder's name, and must equal the name in its task.toml; ids are unique over all families.
-3. A folder holds plain files and folders alone, within bounds (`harness.contents`): a link, a FIFO or a device in it, or in the
-   way to it, is refused by its path, and nothing of it was read.
-4. A folder without [metadata.parley] is a foreign Harbor task: it runs under Docker, with what Harbor promises. A link inside
-   its environment/ that stays there is kept as a link, as Docker keeps it.
+A folder that contains task.toml is a task. There is no list of tasks: a new folder is found automatically.
+1. `survey` reads all folders and returns invalid ones with the reason; `discover` raises for the first of those. A folder
+beside tasks that has files but no task.toml is invalid too. Hidden folders, and folders that are not beside a task, are
+ignored.
+2. A task's id is its folder's name, and must equal the name in its task.toml; ids are unique across all families.
+3. A folder may contain only plain files and folders, within limits (`harness.contents`). A link, a FIFO or a device in it, or
+in its path, is refused before anything is read.
+4. A folder without [metadata.parley] is a foreign Harbor task: it runs under Docker, with Harbor's guarantees. A link inside
+its environment/ that stays there is kept as a link, as in Docker.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ FOREIGN = "foreign"
 REQUIRED = ("instruction.md", "environment", "tests/test.sh")
 
 LONGEST_ID = 128
-"""Bytes of a task's id, which becomes a folder of every run."""
+"""Maximum bytes of a task's id, which becomes a folder name in every run."""
 
 _LOOKS = ("instruction.md", "task.yaml", "tests/test.sh")
-"""Files by which a folder without task.toml is taken for a task of somebody's."""
+"""Files that identify a folder without task.toml as a task of another format."""
 
 _TERMINAL_BENCH = re.compile(r"^(?:instruction|descriptions|parser_name)\s*:", re.MULTILINE)
 _LINKED = "environment"
@@ -55,7 +56,7 @@ class Task:
     admitted: bool = False
     """True if a person vouched for its code (`harness.trust`). Nothing read from a file sets this field."""
     granted: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
-    """Variables of this host that a foreign task may be given, by name: those named with --env."""
+    """Variables of this host that a foreign task may receive, by name, as granted with --env."""
 
     @property
     def task_id(self) -> str:
@@ -210,7 +211,7 @@ def _is_id(name: str) -> bool:
 
 
 def _refuse_other(folder: Path) -> None:
-    """Raise TaskInvalid for a task of Terminal-Bench 1, with the command that makes one of Harbor's of it."""
+    """Raise TaskInvalid for a task of Terminal-Bench 1, with the command that converts it to Harbor's format."""
     yaml = folder / "task.yaml"
     if yaml.is_file() and _TERMINAL_BENCH.search(read_text(yaml)):
         migrated = f"harbor tasks migrate -i {quoted(folder)} -o {quoted(folder.with_name(f'{folder.name}-harbor'))}"
@@ -218,7 +219,7 @@ def _refuse_other(folder: Path) -> None:
 
 
 def _check_script(folder: Path, name: str) -> None:
-    """Raise TaskInvalid for a script that bash cannot run because its lines end as on Windows."""
+    """Raise TaskInvalid for a script with Windows line endings, which bash cannot run."""
     if not (folder / name).exists():
         return
     with _plain():
@@ -233,7 +234,7 @@ def _check_script(folder: Path, name: str) -> None:
 
 @dataclass(frozen=True)
 class RefusedFolder:
-    """A folder that cannot be read as a task, and why."""
+    """Folder that cannot be read as a task, with the reason."""
 
     path: Path
     why: TaskInvalid
@@ -248,7 +249,7 @@ class Survey:
 
 
 def survey(root: Path) -> Survey:
-    """Read every folder under `root`; a broken one hides no other."""
+    """Read every folder under `root`; an invalid folder does not hide the others."""
     tasks: dict[str, Task] = {}
     refused: list[RefusedFolder] = []
     for folder in _folders(root):

@@ -16,7 +16,7 @@ from harness.registry import Task
 PATH = Path(__file__).with_name("release.json")
 
 Pinned = Mapping[str, Mapping[str, str]]
-"""Family -> task -> digest."""
+"""Task digests by family and task."""
 
 
 @cache

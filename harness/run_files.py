@@ -24,11 +24,11 @@ PACKED = ".run.parquet"
 
 _EPISODE = re.compile(r"s.*-a.*")
 _DEPTHS = ("*", "*/*")
-"""A run in a folder, and one of a sweep in a folder."""
+"""Glob patterns of a run in a folder, and of one of a sweep in a folder."""
 
 
 class RunFiles(Protocol):
-    """Reads the files of one run by their paths below its folder, `episodes/contract/a-task/s0-a1/result.json` for one."""
+    """Reader of one run's files by their paths below its folder, such as `episodes/contract/a-task/s0-a1/result.json`."""
 
     def finished(self) -> list[str]:
         """Return the path of result.json of each finished episode, by family, task and name."""
@@ -52,7 +52,7 @@ class RunFiles(Protocol):
 
     @property
     def size(self) -> int:
-        """Bytes on disk."""
+        """Size on disk in bytes."""
         ...
 
 
@@ -64,7 +64,7 @@ class FolderFiles:
 
     @cached_property
     def _root(self) -> Path:
-        """A user may name a run through a link; below it none is followed."""
+        """Folder of the run with links resolved: its own path may contain links, but no link below it is followed."""
         return self.path.resolve()
 
     def finished(self) -> list[str]:

@@ -1,8 +1,8 @@
-"""task.toml as typed data: Harbor's sections as Harbor reads them, ours under [metadata.parley], unknown keys refused.
+"""Typed task.toml: Harbor's sections as Harbor reads them, ours under [metadata.parley]; unknown keys are refused.
 
-1. Harbor ignores unknown keys; we do not: a typo in a budget would otherwise be a silent change of the benchmark.
-2. Every number has bounds and every name a shape (harness.bounds), because a folder may come from anybody.
-3. Every problem is `path:line: what`. The line is found by looking the key up in the text, section by section.
+1. Harbor ignores unknown keys, but here they are errors, because a typo in a budget would silently change the benchmark.
+2. Every number has bounds and every name a pattern (harness.bounds), because a folder may be untrusted.
+3. Every problem is reported as `path:line: what`. The line is found by searching for the key in the text, section by section.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SCHEMA_VERSION = "1.4"
 """Harbor schema version of our own folders."""
 
 DEEPEST_TOML = 32
-"""Levels of tables and lists of a task.toml: far more than a task needs."""
+"""Maximum nesting of tables and lists in a task.toml, far more than a task needs."""
 SCHEMA_VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4")
 """Schema versions of Harbor 0.25; later ones are not supported."""
 
@@ -59,7 +59,7 @@ Difficulty = Literal["easy", "medium", "hard", "very_hard", "extreme"]
 
 
 class Artifact(Strict):
-    """A file or folder that leaves a container: where it lies, and the service it lies in (`main` unless named)."""
+    """File or folder that is copied out of a container: its path, and its service (by default `main`)."""
 
     source: ContainerPath
     destination: RecordPath | None = None
@@ -126,7 +126,7 @@ class AgentSection(PhaseNetwork):
 
 
 class Healthcheck(Strict):
-    """A command that has to succeed once before the agent starts."""
+    """Command that must succeed once before the agent starts."""
 
     command: Command
     interval_sec: Pause = 5.0
@@ -210,19 +210,19 @@ class SolutionSection(Strict):
 
 
 class StatedOption(Option):
-    """An option as an author declares it: with a line for people."""
+    """Option as declared by an author, with a description for people."""
 
     doc: str = Field(min_length=1)
 
 
 class StatedKnob(Knob):
-    """A knob as an author declares it."""
+    """Knob as declared by an author."""
 
     doc: str = Field(min_length=1)
 
 
 class Parley(Described):
-    """[metadata.parley]: what our harness and our worlds need to know of a task."""
+    """[metadata.parley]: information about a task for our harness and our worlds."""
 
     family: FamilyName
     category: Literal["validity", "integrity", "both", "none"] | None = None
@@ -230,7 +230,7 @@ class Parley(Described):
     pattern: Line | None = None
     difficulty: Difficulty
     certificate: Literal["uncertified"] | None = None
-    """Said where a family proves its tasks, and of this one nothing is proved."""
+    """Marks a task without a proof in a family that proves its tasks."""
 
     seats: int = Field(default=1, ge=1, le=64)
     seeds: str = Field(default="0-9", max_length=200)
@@ -250,14 +250,14 @@ class Parley(Described):
 
 
 class ForeignSettings(Strict):
-    """[metadata.parley-run]: what a foreign task asks of this harness and Harbor has no key for."""
+    """[metadata.parley-run]: settings of a foreign task for this harness for which Harbor has no key."""
 
     new_privileges: bool = False
     """True if programs may gain privileges (sudo, su, file capabilities), as they always may under Harbor."""
 
 
 class Metadata(Strict):
-    """[metadata]: free for anybody under Harbor, so only `parley` and `parley-run` are ours to check."""
+    """[metadata]: free-form under Harbor, so only `parley` and `parley-run` are checked here."""
 
     parley: Parley | None = None
     foreign: ForeignSettings = Field(default=ForeignSettings(), alias="parley-run")

@@ -29,23 +29,22 @@ def seat_names(families: Sequence[str]) -> list[str]:
 
 
 class Holder(Strict):
-    """Somebody who may hold a seat."""
+    """Player that may hold a seat."""
 
     kind: Literal["policy", "model", "human", "replay"]
     name: str = ""
-    """A family's player (`imap`), a model as LiteLLM names it, the folder of the episode that is replayed, or what a person
-    wants to be called."""
+    """Name: a family's player (`imap`), a LiteLLM model, the folder of the replayed episode, or what a person chose."""
 
 
 class Variant(Strict):
-    """A text that is appended to the rules of a seat, whole, so that a run needs no file."""
+    """Text that is appended to the rules of a seat, stored in full, so that a run needs no file."""
 
     name: str
     text: str
 
     @property
     def ref(self) -> VariantRef:
-        """Its name and digest, which stand in records for it."""
+        """Name and digest, which represent it in records."""
         return VariantRef(name=self.name, digest=hashlib.sha256(self.text.encode()).hexdigest())
 
     def after(self, rules: str) -> str:
@@ -64,10 +63,10 @@ class SeatTeam(Strict):
     """Seat of the entrant in every episode; None if it moves like the others."""
 
     lineups: dict[TaskId, tuple[int, ...]] = {}
-    """Task -> by seat, the number of the member who sits there, from 0."""
+    """Member numbers, from 0, at each seat of each task."""
 
     step: int = 1
-    """By how many places members move on with each attempt."""
+    """Number of places by which members move with each attempt."""
 
     def lineup(self, task_id: str, attempt: int = 1) -> tuple[Holder, ...]:
         """Return the holder of each seat of a task in an attempt, from 1; raises KeyError for a task without a line-up."""
@@ -93,7 +92,7 @@ class SeatTeam(Strict):
 
 
 class PlannedTeam(Lenient):
-    """A team as a plan and a report name it."""
+    """Team as recorded in a plan and a report."""
 
     members: tuple[Holder, ...]
     entrant: bool = False

@@ -70,11 +70,11 @@ class TrustGate:
 
     @property
     def outside(self) -> tuple[Task, ...]:
-        """Those with code of ours to speak to that is not to run in this process; foreign Harbor tasks never ask to."""
+        """Tasks whose world code would not be allowed in this process, without foreign Harbor tasks, which never run here."""
         return tuple(task for task in self.tasks if task.parley is not None and not runs_here(task))
 
     def demand(self, what: str) -> None:
-        """Raise UsageError where `what`, which runs code of the folders in this process, would run code from elsewhere."""
+        """Raise UsageError if `what`, which runs code of the folders in this process, would run untrusted code."""
         for task in self.outside[:1]:
             raise UsageError(
                 f"{what} runs code in this process, and {task.path} is not one of this harness's own tasks",

@@ -1,8 +1,8 @@
-"""Folders and files of our own making: nobody but their owner can write them, and what the system refuses is said plainly.
+"""Creation of folders and files that only their owner can write, with clear errors.
 
-1. Modes are given where things are made, so that they hold under any umask, and wherever this is used as a library.
-2. What the system refuses about a path (no such folder, no right, a name too long) is a wrong flag. What no other path would
-   mend (a full disk, no files left) is the machine's trouble.
+1. Modes are set explicitly on creation, so that they hold under any umask, and also when this is used as a library.
+2. An error about a path (no such folder, no permission, a name too long) is a wrong flag. An error that no other path would fix
+(a full disk, no free descriptors) is a failure of the machine.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def append_to_file(path: Path, content: bytes) -> None:
-    """Add to the end of a file, through no link; in one piece, whoever else adds to it."""
+    """Append to a file in one write, without following a link, so that concurrent writers do not mix."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
     try:
         os.write(file, content)

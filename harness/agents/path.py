@@ -18,10 +18,10 @@ from worlds.core.wire import Transport, WireRequest, WireResponse
 
 
 class ValueStore(Protocol):
-    """Values that stand behind names for the time of an episode (`harness.agents.handles`)."""
+    """Named values for the duration of an episode (`harness.agents.handles`)."""
 
     def store(self, name: str, value: bytes) -> str:
-        """Keep a value under a name; the handle that stands for it. Raises NotFound for a name that is none."""
+        """Store a value under a name and return its handle. Raises NotFound for an invalid name."""
         ...
 
     def take(self, how: str, where: str, *, instruction: bool = False) -> bytes:
@@ -44,7 +44,7 @@ def lacks_path(family: str) -> bool:
 
 
 def check_path(family: str, options: Mapping[str, OptionValue]) -> None:
-    """Raise UsageError for an option of the path that the family does not have, or a value that it does not know."""
+    """Raise UsageError for a path option that the family does not have, or an unknown value."""
     asked = [name for name in OPTIONS if name in options]
     if asked and lacks_path(family):
         raise UsageError(f"the family {family!r} has no option {asked[0]!r}", hint="harness show TASK, which lists what it has")
@@ -53,7 +53,7 @@ def check_path(family: str, options: Mapping[str, OptionValue]) -> None:
 
 
 class RoutedPod:
-    """A pod whose requests take the path that the options describe."""
+    """Pod whose requests take the path that the options describe."""
 
     has_main = False
 
@@ -66,7 +66,7 @@ class RoutedPod:
         self._send = self._path(pod.call)
 
     def behind(self, transport: Transport) -> None:
-        """Put `transport` in the world's place, at the far end of the path."""
+        """Replace the world by `transport`, at the far end of the path."""
         self._send = self._path(transport)
 
     def _path(self, send: Transport) -> Transport:
@@ -82,7 +82,7 @@ class RoutedPod:
         return self._pod.call_as_host(request)
 
     def stop(self, cause: str) -> None:
-        """Tell the world."""
+        """Send the stop to the world."""
         self._pod.stop(cause)
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:

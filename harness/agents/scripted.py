@@ -1,7 +1,7 @@
-"""Two agents without a mind: one does nothing, the other plays a fixed list of actions.
+"""Scripted agents: one does nothing, the other plays a fixed list of actions.
 
-An action is one object: {"request": {"method", "target", "headers", "body"}}, {"wait": seconds}, {"submit": text} or
-{"run": command}. The list is data, so a test or a bug report can carry exactly what an agent did.
+An action is one object: {"request": {"method", "target", "headers", "body"}}, {"wait": seconds}, {"submit": text} or {"run":
+command}. The list is data, so a test or a bug report can contain an agent's exact actions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from worlds.core.wire import request
 
 
 class NopAgent:
-    """Reads nothing, asks nothing, hands in nothing: its reward must be 0 on every task."""
+    """Agent that does nothing; its reward must be 0 on every task."""
 
     name = "nop"
     only_computes = True
@@ -42,7 +42,7 @@ class NopAgent:
 
 
 class ScriptedAgent:
-    """Plays the actions in order; an action that cannot be sent is noted and the next one follows."""
+    """Agent that plays the actions in order; an action that cannot be sent is recorded and skipped."""
 
     only_computes = False
 
@@ -63,7 +63,7 @@ class ScriptedAgent:
         return AgentIdentity(name=self.name, actions=tuple(map(dict, self.actions)))
 
     def check(self) -> None:
-        """Raise UsageError for an action of no known kind."""
+        """Raise UsageError for an action of an unknown kind."""
         for number, action in enumerate(self.actions):
             if len(action) != 1 or next(iter(action)) not in _ACTIONS:
                 raise UsageError(f"action {number} must have exactly one of {', '.join(_ACTIONS)}")

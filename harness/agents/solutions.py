@@ -1,12 +1,12 @@
-"""Plays a task's clients: the right one, or a wrong one by name, in process by call and in `main` by solution/solve.sh.
+"""Clients of a task: the right one, or a wrong one by name, run in process or in `main` by solution/solve.sh.
 
-1. A folder with rules of its own ships its clients as solve.py and violations.py. Where tasks are data the family has them
-   (`harness.families.<family>.clients`), and the folder only the plan that they play, and a solve.sh for Harbor.
-2. Both ways see the same three things: an httpx client on the world, the instruction of this seed, and `wait`. A client that
-   raises or exits is noted in the report; what its episode is worth is the validator's to say.
-3. A game with seats is played by call in every runtime. Where the folder's code may not run in this process
-   (`harness.trust`) its solve.sh plays in `main` instead, and the world's turns are open there, as they are under Harbor; a
-   wrong client of the family's is no code of the folder, and is played by call there too.
+1. A folder with its own rules ships its clients as solve.py and violations.py. If tasks are data, the family has the clients
+(`harness.families.<family>.clients`), and the folder only contains the plan that they play, and a solve.sh for Harbor.
+2. In both cases a client receives an httpx client of the world, the instruction of this seed, and `wait`. A client that raises
+or exits is noted in the report; the validator grades its episode.
+3. A game with seats is played in process in every runtime. If the folder's code may not run in this process
+(`harness.trust`), its solve.sh plays in `main` instead, and the world's turns are open there, as under Harbor. A wrong client
+of the family is not code of the folder, so it is played in process there too.
 """
 
 from __future__ import annotations
@@ -172,14 +172,14 @@ class SolutionAgent:
         return self.player != "solve" and _family_clients(task) is not None
 
     def identity(self) -> AgentIdentity:
-        """Name only: what it plays is part of the task's digest."""
+        """Return the identity, which is the name alone: the client is part of the task's digest."""
         return AgentIdentity(name=self.name)
 
     def check(self) -> None:
         """Check nothing, because the tasks are not known yet."""
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
-        """Play it once."""
+        """Play the client once."""
         failed = self._in_main(task, pod, budget, report) if pod.has_main else self._by_call(task, pod, budget, report)
         report.failed = failed
         report.trajectory = scripted_trajectory(self.name, pod.instruction, failed or f"played {self.player}")

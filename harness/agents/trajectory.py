@@ -1,7 +1,7 @@
-"""A trajectory in ATIF-v1.8, grown step by step, so that a crashed episode still has all that happened before.
+"""Trajectory in ATIF-v1.8, built step by step, so that a crashed episode keeps everything before the crash.
 
-Every agent builds one: models add agent steps with metrics (`llm_call_count` 1), scripts, oracles and replays add them
-without (0). What ATIF refuses cannot be built here: arguments that are no object become {"_raw": text}, an observation
+Every agent builds one: models add agent steps with metrics (`llm_call_count` 1); scripts, oracles and replays add them without
+(0). Documents that violate ATIF cannot be built here: arguments that are not an object become {"_raw": text}, an observation
 belongs to a call of its own step, and a trajectory without any step is an error.
 """
 
@@ -104,7 +104,7 @@ class Trajectory:
             self.observe(seen.content, seen.call_id)
 
     def observe(self, content: str, call_id: str | None = None) -> None:
-        """Add to the last step what came back; raises ValueError for a call that this step did not make."""
+        """Add a result to the last step; raises ValueError for a call that this step did not make."""
         step = self._steps[-1]
         made = {call["tool_call_id"] for call in step.get("tool_calls", ())}
         if call_id is not None and call_id not in made:

@@ -18,9 +18,9 @@ from worlds.core.turns import OpenTurn, OpenTurns
 from worlds.core.wire import WireRequest, WireResponse, request
 
 LONGEST_REPLY = 256 << 10
-"""Bytes of a seat's reply: about 65,000 tokens, a quarter of what a world takes.
+"""Maximum bytes of a seat's reply: about 65,000 tokens, a quarter of the limit of a world.
 
-What a seat says is told to the others, and sent again with every later turn, so a game pays for its length many times over.
+A reply is shown to the other seats and sent again with every later turn, so a game pays for its length many times.
 """
 
 
@@ -32,7 +32,7 @@ class GameHost(Protocol):
         ...
 
     def stop(self, cause: str) -> None:
-        """End the game, because a budget that only its host counts ran out."""
+        """End the game, because a budget that only its host counts is used up."""
         ...
 
 
@@ -58,7 +58,7 @@ class TurnClient:
         return self._post(f"/turns/{turn}", reply)
 
     def forfeit(self, turn: str, cause: str) -> Sequence[OpenTurn]:
-        """Give a turn up - timeout, provider, budget or malformed - and return what is open next."""
+        """Forfeit a turn (timeout, provider, budget or malformed), and return the turns open next."""
         return self._post(f"/turns/{turn}?no_reply={cause}", "")
 
     def _post(self, target: str, body: str) -> Sequence[OpenTurn]:

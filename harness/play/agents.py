@@ -1,9 +1,9 @@
-"""Agents by name, and live agents from their specs: the table that `--agent` reads, and the one place where a spec comes alive.
+"""Agents by name (`--agent`), and creation of live agents from their specs.
 
 `oracle`, `nop`, `violation:<name>`, `scripted` (with a file of actions), `llm` (with a model), `replay:<run>`, `human` (at the
-terminal), and for games with seats whatever players their family offers (`imap`, `sd-map`, ...).
-1. `agent_named` turns flags into a spec, which is data: a plan freezes it, a file holds it, another process reads it.
-2. `make_agent` makes the agent, with its clients and locks, where it plays. A `Cast` makes each only once, for all threads.
+terminal), and for games with seats the players of their family (`imap`, `sd-map`, ...).
+1. `agent_named` converts flags to a spec, which is data: it can be frozen in a plan, written to a file and sent to a process.
+2. `make_agent` creates the agent, with its clients and locks, where it plays. A `Cast` creates each one once, for all threads.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _MADE = {
     "replay": "harness.agents.seating.replayed:ReplayAgent",
     "llm": "harness.agents.seating.agent:SeatAgent", "seats": "harness.agents.seating.agent:SeatAgent",
 }  # fmt: skip
-"""Kind of a spec -> the class of its live agent, which is imported when one is made."""
+"""Class of the live agent for each kind of spec, imported on demand."""
 
 _PRICE = "harness.agents.llm.model_table:listed_price"
 _LOG = "harness.agents.llm.local:keep_log"
 """Entry points that are imported only if a run uses models."""
 
 _ALONE = {"oracle": AgentSpec(kind="oracle"), "nop": AgentSpec(kind="nop")}
-"""Agents of which nothing more can be said."""
+"""Agents without settings."""
 
 Options = Mapping[str, OptionValue]
 Say = Callable[[str], None]
@@ -132,7 +132,7 @@ def listed_price(model: str) -> Price | None:
 
 
 def keep_logs(specs: Sequence[AgentSpec], folder: Path) -> None:
-    """Put the logs of servers that were started for these agents into the folder of their run."""
+    """Copy the logs of servers that were started for these agents to the folder of their run."""
     if any(spec.models for spec in specs):
         named(_LOG)(folder)
 

@@ -27,7 +27,7 @@ SANDBOXES = {
 }
 IN_PROCESS = "inprocess"
 RUNTIMES = {**SANDBOXES, IN_PROCESS: "harness.runtimes.inprocess:InProcessRuntime"}
-"""Best first: the class of each, which is imported when it is asked for."""
+"""Runtimes, best first, with their classes, which are imported on demand."""
 
 
 def sandbox(name: str, say: Say) -> SandboxedRuntime:

@@ -23,7 +23,7 @@ from harness.pod import EpisodeSpec, Judgement, Pod, Runtime
 from harness.records import Key
 
 Opening = Callable[[EpisodeSpec], AbstractContextManager[Pod]]
-"""Gives the pod of an episode, as `Runtime.open` does."""
+"""Function that opens the pod of an episode, as `Runtime.open` does."""
 
 
 def run_episode(
@@ -36,9 +36,9 @@ def run_episode(
     heard: Heard | None = None,
     opening: Opening | None = None,
 ) -> Outcome:
-    """Play and judge one episode; raises ProviderLost, and nothing else that happens inside it.
+    """Play and judge one episode; raises only ProviderLost.
 
-    `heard` is told of each phase, in this thread. `opening` gives its pod, if not the runtime at that moment.
+    `heard` is called at each phase, in this thread. `opening` opens its pod, by default with the runtime.
     """
     played = Playing(Report(agent=agent.name), key, heard, wire=WireLog(spec.record_wire))
     with played.whole(), about(key.name), played.wire.recording(), played.guarded():
@@ -49,7 +49,7 @@ def run_episode(
 def run_in_process(
     episodes: Sequence[tuple[EpisodeSpec, Key]], agent: Agent, budget: Budget, images: Mapping[str, str] | None = None
 ) -> list[Outcome]:
-    """Play episodes one after the other in this process and judge them together: the same outcomes, for less."""
+    """Play episodes one after the other in this process and judge them together, with the same outcomes in less time."""
     runtime, played = in_process(), [Playing(Report(agent=agent.name), key) for _, key in episodes]
     for one, (spec, _) in zip(played, episodes, strict=True):
         with one.whole(), one.guarded():

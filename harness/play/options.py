@@ -1,4 +1,4 @@
-"""World options as they were typed, checked against a task and turned into values."""
+"""World options as typed by the user, checked against a task and converted to values."""
 
 from __future__ import annotations
 

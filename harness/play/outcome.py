@@ -27,7 +27,7 @@ WORLD_BUDGETS: tuple[CauseName, ...] = ("steps", "virtual_time", "request_cap")
 """Budgets that the world counts, by their names in its log."""
 
 LONGEST_TEXT = 1 << 20
-"""Characters of one text of a trajectory, or of one entry of agent.log, that are kept."""
+"""Characters that are kept of one text of a trajectory, or of one entry of agent.log."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Outcome:
 
 
 def record(outcome: Outcome, folder: RunFolder, hint: Hint | None = None) -> Result:
-    """Write an episode's folder; returns its result as it stands there."""
+    """Write an episode's folder and return its result as written."""
     result = outcome.result.model_copy(update={"path": str(folder.episode(outcome.result.key)), "hint": hint})
     folder.write(result.key, {**outcome.files, "result.json": result.model_dump_json(indent=2).encode() + b"\n"})
     return result
@@ -76,7 +76,7 @@ def outcome_of(spec: EpisodeSpec, runtime: str, played: Playing, images: Mapping
 
 
 def _ended_by(played: Playing, stopped_by: str | None) -> CauseName | None:
-    """Return the row that ended the episode: a failure, then a budget, then what the agent says of its own end."""
+    """Return the cause that ended the episode: a failure, then a budget, then the agent's own report of its end."""
     named = played.failed_by or cause_of_old_record(None, stopped_by) or played.report.ended_by
     return named or ("agent_error" if played.report.failed else None)
 
@@ -137,7 +137,7 @@ def _is_number(value: object) -> bool:
 
 
 def _graded_fields(verdict: Verdict | None, reward: float) -> dict[str, Any]:
-    """Return what a verdict says; where there is none (a foreign task, a dead world) the reward alone."""
+    """Return the fields of a verdict; without one (a foreign task, a dead world) the reward alone."""
     if verdict is None:
         success = reward == 1.0
         label, severity = ("SUCCESS", 1.0) if success else (UNEXPLAINED, UNEXPLAINED_SEVERITY)

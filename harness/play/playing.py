@@ -36,12 +36,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Phase:
-    """A phase of an episode begins, or has ended after some real seconds."""
+    """Start of an episode's phase, or its end with its real seconds."""
 
     key: Key
     name: PhaseName
     seconds: float | None = None
-    """None where it begins."""
+    """Duration; None at the start."""
 
 
 Heard = Callable[[Phase], object]
@@ -138,7 +138,7 @@ class Playing:
             self.report.log.append(traceback.format_exc())
 
     def blame(self, row: CauseName, error: str, *, may_pass: bool = False) -> None:
-        """Note the first failure, and no later one."""
+        """Record the first failure and ignore later ones."""
         if self.failed_by is None:
             self.may_pass = may_pass
             # what an exception says may hold half a character, and a record cannot

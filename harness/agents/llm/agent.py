@@ -53,26 +53,26 @@ EMPTY = "Your reply was empty: it held neither text nor a tool call. Go on."
 NOT_CALLED = "Your reply wrote a tool call as text, so nothing was run. Call the tool with a tool call."
 
 MOST_UNUSABLE, MOST_CUT_OFF = 3, 8
-"""Replies without anything that can be carried out: in a row, until an episode ends; cut off, until the set-up is at fault."""
+"""Limits on unusable replies: in a row, before an episode ends, and truncated ones, before the set-up is at fault."""
 
 
 class Speech:
     """Protocol for requesting and parsing actions; one object serves all episodes of a client."""
 
     def __init__(self, name: str) -> None:
-        """Raise UsageError for a protocol that there is not."""
+        """Create the protocol; raises UsageError for an unknown one."""
         if name not in PROTOCOLS:
             raise UsageError(f"protocol must be one of {', '.join(PROTOCOLS)}, not {name!r}")
         self.name, self._is_text = name, name == "text"
         self.has_called = self._is_text
-        """False until a tool call has arrived in the form that is expected."""
+        """False until a tool call has arrived in the expected form."""
 
     def offered(self, tools: Tools) -> Tools:
         """Return the tools for the request itself; empty for plain text, because the system prompt shows them."""
         return () if self._is_text else tools
 
     def heard(self, said: Completion) -> Completion:
-        """Return a reply as it goes into the conversation: in plain text, a call that a server read out of it is text again."""
+        """Return a reply as it is added to the conversation; in plain text, a call that a server parsed becomes text again."""
         return as_text(said, named=True) if self._is_text else said
 
     def actions(self, said: Completion, turn: int) -> tuple[Action, ...]:
@@ -91,7 +91,7 @@ class Speech:
 
 
 def system_prompt(interface: Interface, speech: Speech, task: Task, budget: Budget) -> str:
-    """Return what the model is told before the task; a foreign task has no budgets of ours."""
+    """Return the system prompt of a task; foreign tasks have no budgets of ours."""
     # Prompts are plain text: escaping would change the schemas they show.
     environment = Environment(loader=FileSystemLoader(_FOLDER), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
     environment.filters["json"] = json.dumps
@@ -130,7 +130,7 @@ class ToolConversation:
         self._tell({"role": "user", "content": pod.instruction})
 
     def hear(self, said: Completion) -> bool:
-        """Write down what the model said and carry out what it asks for; whether the episode is over."""
+        """Record a reply and execute its actions; return True if the episode is over."""
         said = self._speech.heard(said)
         self.turns += 1
         self.waited_s += said.waited_s
@@ -154,13 +154,13 @@ class ToolConversation:
         return self._execute(said, actions) if actions else self._is_last_word(said)
 
     def check_cut_off(self) -> None:
-        """Raise SetupFault where every reply so far was cut off before it did anything."""
+        """Raise SetupFault if every reply so far was truncated before it did anything."""
         if self._cut_off == self.turns > 0:
             told = f"all {self.turns} replies were cut off at the limit of output tokens; give more with --reply-tokens"
             raise SetupFault(told, "always_cut_off", hint="--reply-tokens N, larger than before")
 
     def unread(self, waited_s: float) -> None:
-        """Tell the model that what it said broke its reader; what that cost, nobody can say."""
+        """Tell the model that its reply could not be parsed; its cost is unknown."""
         keep_wire()
         self.waited_s += waited_s
         self.turns += 1
@@ -175,24 +175,24 @@ class ToolConversation:
         )
 
     def stop(self, cause: str) -> None:
-        """End the episode, because a budget is used up."""
+        """End the episode because a budget is used up."""
         self._report.stopped_by = cause
         self.note(f"stopped: the budget of {cause} is used up")
         self._pod.stop(cause)
 
     def note(self, line: str) -> None:
-        """Write down a word of the harness, which the model does not see."""
+        """Record a message of the harness that is not shown to the model."""
         self._report.log.append(line)
         self._trajectory.system(line)
 
     def save(self) -> None:
-        """Put what happened in the report."""
+        """Write the conversation to the report."""
         if self.waited_s:
             self._report.log.append(f"waited {self.waited_s:.1f} s for the provider, not counted as wall time")
         self._report.trajectory = self._trajectory.to_dict(extra={"provider_wait_s": round(self.waited_s, 3)})
 
     def _is_last_word(self, said: Completion) -> bool:
-        """Return whether a reply without an action ends the episode; raises SetupFault for a tool call that came as text."""
+        """Return True if a reply without an action ends the episode; raises SetupFault for a tool call that arrived as text."""
         cause: CauseName = "no_action"
         if said.cut_off:
             told = CUT_OFF
@@ -267,7 +267,7 @@ def _spoken(text: str) -> Action | None:
 
 
 def _call(value: Any) -> Sequence[tuple[Any, Any]]:
-    """Return the tool and arguments of a call; arguments may be JSON in a string, as some models write them."""
+    """Return the tool and arguments of a call; some models write arguments as a string of JSON."""
     named = isinstance(value, dict) and "tool" in value
     return [(value["tool"], parsed_string(value.get("arguments", {})))] if named else []
 
@@ -288,7 +288,7 @@ class LlmConfig(ModelSettings):
 
     @classmethod
     def of(cls, spec: AgentSpec, *, handles: bool = False, meter: Meter | None = None) -> LlmConfig:
-        """Return how the models of a spec are asked; the model is "" where the spec names a policy."""
+        """Return the configuration for the models of a spec; the model is "" if the spec names a policy."""
         return cls(
             spec.model or "", spec.api_base, temperature=spec.temperature, max_tokens=spec.max_tokens, context=spec.context,
             timeout_s=spec.timeout_s, patience_s=spec.patience_s, meter=meter, interface=spec.interface, handles=handles,
@@ -303,7 +303,7 @@ class LlmConfig(ModelSettings):
 
 
 class LlmAgent:
-    """Plays tasks through one interface; games are played by `harness.agents.seating`."""
+    """Agent that plays tasks through one interface; games are played by `harness.agents.seating`."""
 
     name = "llm"
     only_computes = False
@@ -329,18 +329,18 @@ class LlmAgent:
         return self.interface.needs_main(runtime)
 
     def identity(self) -> AgentIdentity:
-        """Return what the frozen plan holds; no key is part of it."""
+        """Return the identity for the frozen plan, without keys."""
         return AgentIdentity(
             name=self.name, **self.client.identity(), interface=self.interface.name, protocol=self.speech.name,
             prompt_digest=self.prompt_digest,
         )  # fmt: skip
 
     def check(self) -> None:
-        """Raise UsageError for an unknown provider or a missing key; settle the parameters."""
+        """Raise UsageError for an unknown provider or a missing key; determine the parameters."""
         self.client.check()
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
-        """Play one episode; raises ProviderFailure, and whatever the pod raises."""
+        """Play one episode; raises ProviderFailure, and any exception of the pod."""
         report.agent, report.model, report.interface = self.name, self.config.name, self.interface.name
         report.prompt_digest, report.requested = self.prompt_digest, dict(self.client.requested)
         report.effective = self.client.effective
@@ -363,7 +363,7 @@ class LlmAgent:
             conversation.save()
 
     def _converse(self, conversation: ToolConversation, place: ConversationPlace, report: Report) -> None:
-        """Ask until the model is done or a budget is used up."""
+        """Call the model until it is done or a budget is used up."""
         asked: Interlocutor = self.replies.conversation(self.client, place) if self.replies else self.client
         while (cause := conversation.used_up(self.client.settings.name, self.client.say_once)) is None:
             try:
@@ -386,7 +386,7 @@ class LlmAgent:
         conversation.check_cut_off()
 
     def _check_tools(self, asked: Interlocutor, messages: Sequence[dict[str, Any]], said: Completion, report: Report) -> None:
-        """Raise SetupFault where the server counts as many tokens for a prompt without the tools as for the same with them."""
+        """Raise SetupFault if the server counts as many tokens for a prompt without the tools as for the same with them."""
         if self._sees_tools is None:
             try:
                 bare = asked.complete(messages)

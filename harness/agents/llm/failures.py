@@ -1,11 +1,11 @@
-"""Failed model calls: their classes, how they are told apart, and what people are told of them (docs/providers.md).
+"""Failed model calls: their classes, their classification, and their messages (docs/providers.md).
 
-1. `Transient` failures are retried, `Refused` ones are not, and `Denied` is a refusal that every other call would meet too.
-   `ContextFull` and `UnreadableCall` are about what was said.
-2. The server's own words count: a code more than a phrase, and both more than the HTTP status and LiteLLM's exception classes,
-   which name a status also where no server answered. Errors inside an answer with HTTP 200 are errors. Only fields that hold a
-   server's words are read, since many servers echo the request, and a conversation may contain any sentence at all.
-3. Messages name the model, its address, the server's words in one line, and what to do next.
+1. `Transient` failures are retried, and `Refused` ones are not. `Denied` is a rejection that applies to every other call too.
+`ContextFull` and `UnreadableCall` concern the content of a call.
+2. The server's own error takes precedence: a code over a phrase, and both over the HTTP status and LiteLLM's exception classes,
+which have a status even if no server answered. Errors inside a response with HTTP 200 are errors. Only fields for a server's
+messages are read, because many servers echo the request, and a conversation may contain any text.
+3. Messages contain the model, its address, the server's message in one line, and the next step.
 """
 
 from __future__ import annotations
@@ -99,19 +99,19 @@ _DEEPEST, _LONGEST, _SHOWN = 8, 100_000, 300
 _PAGE = re.compile(r"<!doctype html|<html[\s>]", re.IGNORECASE)
 _EVENTS = re.compile(r"^data: ?(?:\{|\[DONE\])", re.MULTILINE)
 _CAUSE_LINE = re.compile(r"^[\w.]*(?:Error|Exception)\b.*:")
-"""A line that names an exception, as the last line of a traceback does."""
+"""Line that names an exception, like the last line of a traceback."""
 
 _STATUS_OF = {
     "authentication": 401, "api_key": 401, "permission": 403, "not_found": 404, "rate_limit": 429, "overloaded": 529,
     "exceed_context_size": 400, "invalid": 400, "validation": 400, "badrequest": 400,
 }  # fmt: skip
-"""Part of a code inside an answer with HTTP 200 -> the status that should have been sent."""
+"""Statuses that should have been sent, by part of a code inside a response with HTTP 200."""
 
 _RETRIED, _CROWDED = frozenset({408, 409, 425, 429}), frozenset({429, 529})
 _DENIED: dict[int, Why] = {401: "key", 402: "quota", 403: "access", 404: "model"}
 _SPENT = re.compile(r"insufficient_quota|billing_(?:hard_limit_reached|not_active|error)|credit balance is too low")
 _ONE_PROMPT = re.compile(r"moderation|flagged|content[ _](?:policy|filter)", re.IGNORECASE)
-"""Words of a refusal that is about one conversation, not about the account."""
+"""Words of a rejection that concerns one conversation, not the account."""
 
 _STREAMS_ALONE = re.compile(
     r"only supports? (?:the )?stream|stream(?:ing)?\W+(?:is required|must be (?:set to )?true)(?! for)|for non-streaming calls",
@@ -121,7 +121,7 @@ _NOT_CURED = re.compile(
     r"jinja|raise_exception|roles must alternate|roles should be alternating|chat.?template|TemplateError|not implemented",
     re.IGNORECASE,
 )
-"""Words of errors that servers send with status 500 and that no retry cures: the chat template refuses the conversation."""
+"""Words of errors with status 500 that no retry fixes: the chat template rejects the conversation."""
 
 _FILTERED = frozenset({"content_filter", "ResponsibleAIPolicyViolation", "content_policy_violation", "data_inspection_failed"})
 _TOOLS = re.compile(
@@ -157,7 +157,7 @@ class CallFailure(ParleyError):
 
 
 class Transient(CallFailure):
-    """A failure that a retry may cure."""
+    """Failure for which a retry may help."""
 
 
 class Silent(Transient):
@@ -165,21 +165,21 @@ class Silent(Transient):
 
 
 class Unconnected(Silent):
-    """No connection was made: refused, no such host, no route, no common TLS."""
+    """Failed connection: refused, unknown host, no route, no common TLS version."""
 
 
 class Crowded(Transient):
-    """A rate limit: the provider gets more calls, or tokens, than it takes at a time."""
+    """Rate limit: the provider receives more calls or tokens than it accepts at a time."""
 
 
 class NoApi(Transient):
-    """A web page answered, which is no API of models."""
+    """Web page as the response, from a server that is not a model API."""
 
     hint = "--api-base URL of an API; most end in /v1"
 
 
 class Streamed(NoApi):
-    """A stream answered a request that asked for none."""
+    """Streamed response to a request that did not ask for a stream."""
 
     hint = _ANOTHER_SERVER
 
@@ -189,7 +189,7 @@ class Refused(CallFailure):
 
 
 class ParameterRefused(Refused):
-    """LiteLLM knows that the model does not take a parameter."""
+    """Rejection predicted by LiteLLM: the model does not accept a parameter."""
 
 
 class Denied(Refused):
@@ -209,7 +209,7 @@ class UnreadableCall(CallFailure):
 
 
 class Telling:
-    """Messages about the failures of one model: a ProviderLost, which ends the run, is what every other call would meet too."""
+    """Messages about the failures of one model; failures of every call become ProviderLost, which ends the run."""
 
     def __init__(self, name: str, base: str | None, keys: Callable[[], Sequence[str]]) -> None:
         """Store the model's name, its typed address without secrets, and a callback for the variables that hold its key."""
@@ -287,7 +287,7 @@ class ErrorBody(NamedTuple):
 
     @property
     def text(self) -> str:
-        """All messages and codes in one string, to search in."""
+        """All messages and codes in one string, for searching."""
         return "\n".join((*self.sentences, *self.codes))
 
     @property
@@ -305,7 +305,7 @@ def refuses_tools(failure: CallFailure) -> bool:
 def failure_of(
     litellm: ModuleType, error: Exception | None, call: WireExchange | None, clean: Clean, silent_for: str
 ) -> CallFailure | None:
-    """Return why a call brought no completion, None where it did: by what LiteLLM raised, and what went over the wire last."""
+    """Return the failure of a call, None if it succeeded, from LiteLLM's exception and the last exchange on the wire."""
     if isinstance(error, litellm.UnsupportedParamsError) or (error is not None and call is None):
         return _unsent(litellm, error, clean)
     if call is None:
@@ -361,7 +361,7 @@ def is_context_full(status: int | None, body: ErrorBody) -> bool:
 
 
 def hidden_error(value: Any) -> tuple[int, ErrorBody] | None:
-    """Return the error in the JSON of an answer with HTTP 200, and the status that its body has or its words mean."""
+    """Return the error in the JSON of a response with HTTP 200, and the status in its body or implied by its text."""
     if not isinstance(value, Mapping):
         return None
     listed = value.get("choices")
@@ -379,7 +379,7 @@ def hidden_error(value: Any) -> tuple[int, ErrorBody] | None:
 
 
 def read_error_body(text: str) -> ErrorBody:
-    """Read a body of JSON, plain text or HTML."""
+    """Parse a body of JSON, plain text or HTML."""
     text = text[:_LONGEST].strip()
     if _PAGE.search(text):
         return ErrorBody(sentences=("a web page",))
@@ -426,7 +426,7 @@ def _seconds(text: str) -> float | None:
 
 
 def _informative_line(text: str) -> str:
-    """Return the line of a message that tells the cause: the last one that names an exception, else the first with words."""
+    """Return the most informative line of a message: the last that names an exception, or else the first with words."""
     lines = [line.strip() for line in text.splitlines()]
     named = [line for line in lines if _CAUSE_LINE.match(line)]
     return named[-1] if named else next((line for line in lines if re.search(r"\w", line)), "")
@@ -467,7 +467,7 @@ def _shown(text: str, clean: Clean) -> str:
 
 
 def _denied(status: int, text: str) -> Why | None:
-    """Return why nothing of ours would be answered; None where that is not so."""
+    """Return the reason why no call of ours would be answered; None if that does not apply."""
     if status < 500 and _SPENT.search(text):
         return "quota"
     if status == 403 and _ONE_PROMPT.search(text):
@@ -516,9 +516,9 @@ def _unsent(litellm: ModuleType, error: Exception, clean: Clean) -> CallFailure:
 
 
 def _stumbled(error: BaseException | None) -> bool:
-    """Return whether LiteLLM failed at the arguments of a tool call, which the model wrote, and calls that a server error.
+    """Return True if LiteLLM failed to parse the arguments of a model's tool call, and reports a server error.
 
-    LiteLLM 1.106 parses them all, for the sake of one broken name, and expects no other exception than a JSONDecodeError.
+    LiteLLM 1.106 parses all of them to fix one malformed name, and expects only JSONDecodeError.
     """
     while error is not None:
         if any("parallel_tool_calls" in frame.f_code.co_name for frame, _ in walk_tb(error.__traceback__)):

@@ -32,7 +32,7 @@ class ProviderGate:
 
     @property
     def unanswered_s(self) -> float:
-        """Real seconds for which nobody was answered, 0 where nobody failed since the last answer."""
+        """Real seconds for which no call was answered, 0 if none has failed since the last reply."""
         with self._changed:
             return 0.0 if self._unanswered_since is None else time.monotonic() - self._unanswered_since
 
@@ -96,7 +96,7 @@ class ProviderGate:
             return most if most < self._under_way else None
 
     def close(self, seconds: float) -> bool:
-        """Let nobody through for so long; whether that is news."""
+        """Block all calls for this time, and return True if that extends the current block."""
         with self._changed:
             opens, before = time.monotonic() + seconds, self._opens_at
             self._opens_at = max(before, opens)

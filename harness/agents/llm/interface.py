@@ -27,7 +27,7 @@ from worlds.core.models import Strict
 from worlds.core.wire import API_URL, WireRequest, WireResponse, request
 
 SHOWN = 32 * 1024
-"""Bytes of a command's output, or of a response body, that the model sees: a 12 kB URL fits with room to spare."""
+"""Bytes of a command's output, or of a response body, that the model sees. A 12 kB URL fits easily."""
 
 INTERFACES = ("shell", "tool")
 
@@ -142,7 +142,7 @@ def _untitled(schema: Any) -> Any:
 
 
 class Interface:
-    """A set of tools, with the prompt that explains them."""
+    """Set of tools, with the prompt that explains them."""
 
     def __init__(self, name: str, *, handles: bool = False) -> None:
         """Create the interface; raises UsageError for an unknown name. `handles` adds `store` to the interface `tool`."""
@@ -155,7 +155,7 @@ class Interface:
         self.tools: Sequence[dict[str, Any]] = tuple(definition(name, tool) for name, tool in self.known.items())
 
     def needs_main(self, runtime: str) -> bool:
-        """Return whether `main` must exist; raises UsageError where the runtime has none."""
+        """Return True if `main` must exist; raises UsageError if the runtime has none."""
         if self.name == "shell" and runtime == "inprocess":
             hint = "--interface tool, or harness doctor, which says what a sandbox lacks here"
             raise UsageError("the shell interface needs a sandbox, and inprocess has none", hint=hint)
@@ -167,7 +167,7 @@ class Interface:
 
 
 class Hands:
-    """Carries out actions in one episode."""
+    """Executor of actions in one episode."""
 
     def __init__(self, pod: Pod, known: Mapping[str, type[Tool]], *, virtual_time: bool) -> None:
         self._pod, self._known, self._virtual_time = pod, known, virtual_time
@@ -194,7 +194,7 @@ class Hands:
         return ActionResult(shown_answer(answer), done=(made.method, made.path) == ("POST", b"/submission"))
 
     def _stored(self, asked: Store) -> str:
-        """Keep what the model pointed at, and say so; raises Mistake where it is not."""
+        """Store the value that the model pointed at, and return a confirmation; raises Mistake if it is not found."""
         store = self._pod.handles if isinstance(self._pod, RoutedPod) else None
         if store is None:
             raise Mistake("store: this episode has no value handles")
@@ -219,7 +219,7 @@ def target_of(url: str) -> str:
 
 
 def shown_output(result: CommandResult, limit_s: float) -> str:
-    """Return what the model is told of a command: how it ended, head and tail of what it wrote, the exact count left out."""
+    """Return the result of a command for the model: exit code, head and tail of the output, number of bytes left out."""
     ended = f"killed at its limit of {limit_s:g} s" if result.code is None else f"exit code {result.code}"
     head, omitted, tail = _head_and_tail(result.output, SHOWN, result.omitted)
     text = head.decode(errors="replace")
@@ -229,7 +229,7 @@ def shown_output(result: CommandResult, limit_s: float) -> str:
 
 
 def shown_answer(answer: WireResponse) -> str:
-    """Return what the model is told of an answer: status, every header, then the body with its length and encoding."""
+    """Return a response for the model: status, every header, then the body with its length and encoding."""
     head = "\n".join([f"status {answer.status}", *(f"{name}: {value}" for name, value in answer.headers)])
     if not answer.body:
         return f"{head}\n\n[no body]"
@@ -246,7 +246,7 @@ def shown_answer(answer: WireResponse) -> str:
 
 
 def _read_tool(name: str, tool: type[Tool], arguments: Mapping[str, Any]) -> Tool:
-    """Return what the model wrote, checked; raises Mistake naming the argument and the rule."""
+    """Validate the model's arguments; raises Mistake naming the argument and the rule."""
     try:
         asked = tool.model_validate(dict(arguments))
     except ValidationError as error:

@@ -30,7 +30,7 @@ class RunLimits(Strict):
 class Spent:
     """Model calls, tokens and dollars of a run so far.
 
-    `unpriced` calls have no price in `cost_usd`, and `kept` ones, which were answered from a cache, no part in it.
+    `unpriced` calls are not included in `cost_usd`, and neither are `kept` ones, which were answered from the cache.
     """
 
     calls: int = 0
@@ -43,7 +43,7 @@ class Spent:
 
     @property
     def tokens(self) -> int:
-        """Tokens in and out."""
+        """Prompt and completion tokens."""
         return self.prompt + self.completion
 
     def __add__(self, other: Spent) -> Spent:
@@ -52,7 +52,7 @@ class Spent:
 
 
 class Meter:
-    """Counts the model calls of a run, and says when there may be no more."""
+    """Counter of a run's model calls, which enforces its limits."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Meter:
 
     @property
     def spent(self) -> Spent:
-        """All of it so far."""
+        """Total spending so far."""
         return self._spent
 
     @property
@@ -80,7 +80,7 @@ class Meter:
         return None
 
     def admit(self) -> None:
-        """Raise LimitReached where no further call may be begun."""
+        """Raise LimitReached if no further call may be started."""
         if reached := self.reached:
             raise LimitReached(f"the run's {reached}")
 

@@ -1,13 +1,13 @@
-"""A model client: parameters that the model takes, retries by total time, and tokens and cost of every answer.
+"""Model client: accepted parameters, retries limited by total time, and tokens and cost of every reply.
 
-1. `check` reports before anything starts what would fail anyway: an unknown provider, a missing key, an address without scheme.
-2. What the model refuses (`gpt-5` takes no temperature) is left out and reported once (`Quirks`). LiteLLM is asked first,
-   then the provider is believed.
-3. A failed call is retried until `patience_s` is used up, except where no server was ever reached. That time is the provider's:
-   `Completion.waited_s` keeps it off an agent's wall budget. Waiting for others at the provider's gate uses up no patience,
-   since there the provider answers somebody; where it answers nobody, all questions share one patience.
-4. `probe` makes one or two small calls before a run. A model that calls the offered tool sees it. Where no call comes and the
-   prompt has as many tokens with the tool as without, the server drops tools. A model that ignores tools is an agent like any.
+1. `check` reports predictable failures before anything starts: an unknown provider, a missing key, an address without scheme.
+2. Parameters that the model rejects (`gpt-5` takes no temperature) are omitted and reported once (`Quirks`), first according to
+LiteLLM, then to the provider.
+3. A failed call is retried until `patience_s` is used up, unless no server was ever reached. That time is attributed to the
+provider: `Completion.waited_s` excludes it from an agent's wall budget. Waiting for other calls in the rate limiter does not
+count as retry time, because the provider answers those calls; if it answers none, all calls share one retry time.
+4. `probe` makes one or two small calls before a run. A model that calls the offered tool sees it. If there is no call, and the
+prompt has as many tokens with the tool as without, the server drops tools. A model that ignores tools is a valid agent.
 5. One client serves a run, from many threads.
 """
 
@@ -99,7 +99,7 @@ _REASONING = re.compile(
     re.IGNORECASE,
 )
 _REMEMBERED = 10_000
-"""Conversations whose last size is kept."""
+"""Number of conversations whose last size is remembered."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Quirks:
         return {**self._parameters(), **({"system_role": "user"} if self.refuses_system else {})}
 
     def learn(self, effective: Mapping[str, Any]) -> None:
-        """Take over what an earlier call, whose `effective` is known, had learned."""
+        """Apply the rejections known from an earlier call with this `effective`."""
         if "max_completion_tokens" in effective:
             self._rename_limit()
         self.refuses_system |= "system_role" in effective
@@ -163,9 +163,9 @@ class Quirks:
             self.drop(name)
 
     def adapted(self, request: Mapping[str, Any], *, chances: bool = False, limit: int | None = None) -> dict[str, Any]:
-        """Return the request with the parameters that are accepted, and without roles and reasoning that are not.
+        """Return the request with accepted parameters, and without rejected roles and reasoning.
 
-        `limit`: output tokens of this call, where they are not the requested ones.
+        `limit` replaces the requested limit of output tokens for this call.
         """
         messages = [dict(message) for message in request["messages"]]
         messages = messages if self._takes_reasoning else without_reasoning(messages)
@@ -194,7 +194,7 @@ class Quirks:
         return True
 
     def drop(self, name: str) -> None:
-        """Leave out a parameter from now on, and say so."""
+        """Omit a parameter from now on, and report it."""
         value = self._requested.get("max_tokens" if name in _LIMITS else name)
         self._sent.pop(name, None)
         self._limit = None if name in _LIMITS else self._limit
@@ -224,10 +224,10 @@ class Quirks:
 
 
 class ContextBudget:
-    """Checks that prompts fit into `context` tokens, together with the `reply` tokens that a request reserves.
+    """Check that prompts fit into `context` tokens, together with the `reply` tokens that a request reserves.
 
-    What the provider counted for the same conversation one turn earlier counts. The messages added since are estimated by the
-    characters that a token had in that prompt, so only a conversation that was not counted yet goes through a tokenizer.
+    The check uses the provider's count for the same conversation one turn earlier, and estimates newer messages by the
+    characters per token of that prompt, so only a conversation without a count is tokenized.
     """
 
     def __init__(self, context: int | None, reply: int | None, model: str) -> None:
@@ -237,7 +237,7 @@ class ContextBudget:
         self._lock = threading.Lock()
 
     def check(self, messages: Messages, tools: Messages) -> None:
-        """Raise ContextFull for a prompt that does not fit."""
+        """Raise ContextFull if a prompt does not fit."""
         if self._context is None:
             return
         last = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].get("role") == "assistant"), None)
@@ -263,14 +263,14 @@ class ContextBudget:
 
 
 class ModelClient:
-    """Asks one model."""
+    """Client of one model."""
 
     def __init__(self, settings: ModelSettings, *, say: Callable[[str], None] = to_stderr) -> None:
         self.settings, self.say = settings, say
         asked = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
         self.requested = {name: value for name, value in asked.items() if value is not None}
         self.halt = threading.Event()
-        """Set it, from any thread, to end every pause with Cancelled."""
+        """Event that ends every pause with Cancelled; may be set from any thread."""
 
         self.quirks = Quirks(settings.name, self.requested, self.say_once)
         self._base = settings.api_base and public_address(settings.api_base)
@@ -280,7 +280,7 @@ class ModelClient:
         self._said, self._probed, self._numbers = set[str](), set[bool](), count(1)
         self._lock, self._settling, self._probing = threading.Lock(), threading.Lock(), threading.Lock()
         self._is_settled = self._is_met = False
-        """Met: whether somebody has ever spoken at the other end, if only to refuse."""
+        """Flags: parameters determined, and server reached at least once, even if it only rejected a call."""
 
     @cached_property
     def _gate(self) -> ProviderGate:
@@ -308,12 +308,12 @@ class ModelClient:
         return self.settings.price or listed_price(self.settings.name)
 
     def identity(self) -> dict[str, Any]:
-        """Return what belongs in a frozen plan."""
+        """Return the client's part of a frozen plan."""
         context = {} if self.settings.context is None else {"context": self.settings.context}
         return {"model": self.settings.name, "api_base": self._base, "requested": dict(self.requested), **context}
 
     def check(self) -> None:
-        """Raise UsageError for an unknown provider or a missing key; settle which parameters the model takes."""
+        """Raise UsageError for an unknown provider or a missing key; determine the parameters that the model accepts."""
         settings, base = self.settings, self._base
         if settings.name == LOCAL:
             check_installed()
@@ -350,9 +350,10 @@ class ModelClient:
         return completion
 
     def probe(self, *, tools: bool = False) -> None:
-        """Make one small call, or with `tools` at most two, before a run begins; only once in the life of this client.
+        """Make one small call, or with `tools` at most two, before a run starts; only once per client.
 
-        Raises ProviderLost, and SetupFault where the model is not shown tools. A server that refuses just this call is there.
+        Raises ProviderLost, and SetupFault if the model does not see tools. A server that rejects just this call counts as
+        available.
         """
         with self._probing, self._gate.visited(), own_bugs():
             if tools not in self._probed:
@@ -360,12 +361,12 @@ class ModelClient:
             self._probed |= {False, tools}
 
     def once(self, messages: Messages, tools: Messages = (), *, limit: int, timeout_s: float) -> Completion:
-        """Return the answer to one call that is not retried, of at most `limit` tokens; raises CallFailure and SetupFault."""
+        """Return the reply to one call without retries, of at most `limit` tokens; raises CallFailure and SetupFault."""
         self._settle()
         return self._asked(messages, tools, limit=limit, timeout_s=timeout_s)
 
     def say_once(self, line: str) -> None:
-        """Tell people something once in the life of this client."""
+        """Print a message once per client."""
         with self._lock:
             new = line not in self._said
             self._said.add(line)
@@ -373,7 +374,7 @@ class ModelClient:
             self.say(line)
 
     def _probe(self, *, tools: bool) -> str:
-        """Make the small calls and return what is to be said of them; raises ProviderLost and SetupFault."""
+        """Make the small calls and return the messages about them; raises ProviderLost and SetupFault."""
         began, pauses, name = time.monotonic(), iter(_PROBE_PAUSES_S), self._telling.name
         ask = partial(self.once, timeout_s=min(self.settings.timeout_s, _LONGEST_PROBE_S))
         while True:
@@ -401,7 +402,7 @@ class ModelClient:
                 return f"{name} is there, and refused a first small call: {failure}"
 
     def _patiently(self, messages: Messages, tools: Messages, *, chances: bool) -> Completion:
-        """Ask until there is an answer, with the seconds for which the provider kept us waiting before it."""
+        """Retry until there is a reply, and record in it the time spent waiting for the provider."""
         self._settle()
         began, queued_s, waited_s, attempt = time.monotonic(), 0.0, 0.0, 0
         while True:
@@ -440,7 +441,7 @@ class ModelClient:
         limit: int | None = None,
         timeout_s: float | None = None,
     ) -> Completion:
-        """Make one attempt, and another one without whatever was refused, as long as that can be left out."""
+        """Make one attempt, repeated without rejected parameters as long as they can be omitted."""
         sent = messages
         while True:
             request = self.quirks.adapted(self._request(sent, tools, timeout_s), chances=chances, limit=limit)
@@ -457,7 +458,7 @@ class ModelClient:
                     sent = without_reasoning(sent)
 
     def _attempt(self, request: dict[str, Any], messages: Messages, number: int) -> Completion:
-        """Make one call and return what the answer says, or let all clients of this provider know what this one was told."""
+        """Make one call and parse the reply, or share its rate limit with all clients of this provider."""
         asked_at, limit_s = time.monotonic(), request["timeout"]
         silent_for = f"the {limit_s:g} s that --timeout allows" if limit_s == self.settings.timeout_s else f"{limit_s:g} s"
         try:
@@ -476,7 +477,7 @@ class ModelClient:
         return replace(said, lost_reasoning=self.quirks.lost_reasoning(messages, request["messages"], answer.sent))
 
     def _held_back(self, failure: Transient, asked_at: float) -> None:
-        """Let all clients of this provider know what this one was told."""
+        """Share the provider's rate limit with all its clients."""
         self._gate.failed()
         told, pause = [], failure.retry_after or 0.0
         if isinstance(failure, Crowded) and (most := self._gate.crowded(asked_at)) is not None:
@@ -502,7 +503,7 @@ class ModelClient:
         return request
 
     def _settle(self) -> None:
-        """Ask LiteLLM, once, for each parameter whether the model takes it; nobody asks the model before that."""
+        """Ask LiteLLM, once, for each parameter whether the model accepts it, before the first call."""
         with self._settling:
             if self._is_settled:
                 return
@@ -528,9 +529,9 @@ class ModelClient:
 
 
 def tools_fault(said: Completion, without: Callable[[], Completion], name: str) -> SetupFault | None:
-    """Return what is wrong with how tools reach the model, None where nothing is, or where nothing can be known.
+    """Return the fault in how tools reach the model, None if there is none or it cannot be determined.
 
-    `said` answers `TOOL_PROBE` with the tool; `without` asks it without, and is called only where `said` holds no call.
+    `said` answers `TOOL_PROBE` with the tool; `without` makes the call without it, and is used only if `said` contains no call.
     """
     if said.actions:
         return None
@@ -553,7 +554,7 @@ def hides_tools(said: Completion, bare: Completion, messages: Sequence[dict[str,
 
 
 def without_system(messages: Messages) -> list[dict[str, Any]]:
-    """Return the messages with the text of system messages in front of the first user message."""
+    """Return the messages with the text of system messages prepended to the first user message."""
     system = "\n\n".join(str(message["content"]) for message in messages if message["role"] == "system")
     others = [dict(message) for message in messages if message["role"] != "system"]
     first = next((message for message in others if message["role"] == "user"), None)

@@ -1,4 +1,4 @@
-"""Calls side by side on daemon threads, so that one that hangs holds neither an interrupt nor the end of the process.
+"""Concurrent calls on daemon threads, so that a hanging call blocks neither an interrupt nor the exit of the process.
 
 The threads of a `ThreadPoolExecutor` are joined when the interpreter exits, and a provider may be silent for minutes.
 """

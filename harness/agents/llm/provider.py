@@ -36,7 +36,7 @@ _NETWORK = {
     "ssl_cert_file": "{name}=FILE with certificates in PEM, or unset it",
     **dict.fromkeys(("ssl_cert_dir", "sslkeylogfile", "ssl_verify", "ssl_security_level"), "unset {name}"),
 }
-"""Variables that HTTP clients read, in either case, and what to do where one is wrong."""
+"""Variables read by HTTP clients, in upper or lower case, and the remedy if one is invalid."""
 
 _UNMADE = (ImportError, OSError, ValueError, httpx.InvalidURL)
 """Exceptions raised when an HTTP client is created."""
@@ -98,7 +98,7 @@ def library() -> ModuleType:
 
 
 def ask(request: Mapping[str, Any], secrets: tuple[str, ...], silent_for: str) -> WireAnswer:
-    """Make one call, which may be silent for so long; raises a CallFailure with the server's words."""
+    """Make one call with this timeout; raises a CallFailure with the server's message."""
     litellm, clean, response, error = library(), scrubber(secrets), None, None
     with listening(clean) as calls:
         try:
@@ -127,7 +127,7 @@ def ask(request: Mapping[str, Any], secrets: tuple[str, ...], silent_for: str) -
 
 @contextmanager
 def own_bugs() -> Iterator[None]:
-    """Raise ClientFailure for an exception that no part of a model call means to raise: a bug of ours."""
+    """Raise ClientFailure for an unexpected exception in a model call, which is a bug of ours."""
     try:
         yield
     except (ParleyError, OSError, MemoryError):
@@ -139,7 +139,7 @@ def own_bugs() -> Iterator[None]:
 
 
 def unknown_provider(model: str, *, has_base: bool) -> UsageError:
-    """Return what is said of a model whose provider is not known; `has_base`: an address was given."""
+    """Return the error for a model with an unknown provider; `has_base` is true if an address was given."""
     prefix, slash, name = model.partition("/")
     providers = [str(getattr(p, "value", p)) for p in library().provider_list]
     near = difflib.get_close_matches(prefix, providers, n=1)
@@ -158,7 +158,7 @@ def public_proxy(value: str) -> str:
 
 
 def proxy_of(url: httpx.URL) -> str | None:
-    """Return the variable and the address of the proxy through which a URL is asked, None where there is none."""
+    """Return the variable and the address of the proxy for a URL, None without a proxy."""
     proxies = {} if proxy_bypass(url.host) else getproxies()
     for scheme in (url.scheme, "all"):
         if proxies.get(scheme):
@@ -173,7 +173,7 @@ def _given(*lower: str) -> list[tuple[str, str]]:
 
 
 def _network_fault(error: Exception) -> UsageError:
-    """Name the variable with which no HTTP client can be made, by making one with each of them alone."""
+    """Name the variable that prevents the creation of an HTTP client, by creating one with each of them alone."""
     given = _given(*_NETWORK)
     try:
         for name, value in given:

@@ -37,7 +37,7 @@ _FORM = 2
 
 
 MOST_USED = 1e9
-"""Tokens or dollars of one reply."""
+"""Maximum tokens or dollars of one reply."""
 
 
 class KeptAnswer(Strict):
@@ -62,7 +62,7 @@ class KeptReply(Strict):
     @field_validator("completion")
     @classmethod
     def _is_plausible(cls, said: Completion | None) -> Completion | None:
-        """Raise ValueError for tokens or dollars that no reply takes: a folder from elsewhere could turn a budget off."""
+        """Raise ValueError for implausible tokens or dollars, because an untrusted folder could disable a budget."""
         numbers = [one for one in vars(said.usage).values() if one is not None] if said else []
         if not all(0 <= one <= MOST_USED for one in numbers):
             raise ValueError(f"tokens and dollars lie in 0..{MOST_USED:g}")
@@ -82,7 +82,7 @@ KeptT = TypeVar("KeptT", bound=Strict)
 
 
 class KeptFiles(Generic[KeptT]):
-    """A folder of answers by what was asked, safe for any number of threads and processes."""
+    """Folder of replies by question, safe for any number of threads and processes."""
 
     def __init__(self, folder: Path, kind: type[KeptT]) -> None:
         self.folder, self._kind = folder, kind
@@ -93,14 +93,14 @@ class KeptFiles(Generic[KeptT]):
         return hashlib.sha256(json.dumps(question, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
     def read(self, question: Mapping[str, Any]) -> KeptT | None:
-        """Return what is kept; None where nothing is, or nothing that can be read."""
+        """Return the cached reply; None if there is none, or it cannot be parsed."""
         try:
             return self._kind.model_validate_json(read_given(self._path(question), RESULT_BYTES))
         except (OSError, ValidationError):
             return None
 
     def write(self, question: Mapping[str, Any], answer: KeptT) -> None:
-        """Keep an answer, whole or not at all; raises UsageError for a folder that cannot be."""
+        """Write a reply atomically; raises UsageError if the folder is unusable."""
         path = self._path(question)
         with writing(path):
             make_folder(path.parent)
@@ -114,7 +114,7 @@ class KeptFiles(Generic[KeptT]):
 
 
 class CachedModel:
-    """A model whose answers are kept in a folder, one for each question; for questions that are asked at temperature 0."""
+    """Model with an on-disk cache of replies, one per question; for questions at temperature 0."""
 
     def __init__(self, client: ModelClient, folder: Path) -> None:
         self._client, self._files = client, KeptFiles(folder, KeptAnswer)
@@ -122,7 +122,7 @@ class CachedModel:
         """Number of questions sent to the provider."""
 
     def is_kept(self, messages: Messages) -> bool:
-        """Return whether the answer is there."""
+        """Return True if the reply is cached."""
         return self._files.read(self._question(messages)) is not None
 
     def answer(self, messages: Messages) -> KeptAnswer:
@@ -145,7 +145,7 @@ class CachedModel:
 
 
 class Replies(KeptFiles[KeptReply]):
-    """A folder of replies, and how many of a run's questions it answered."""
+    """Cache of replies, with the number of hits in this run."""
 
     def __init__(self, folder: Path, *, probes: bool = True) -> None:
         """Open the cache; `probes` makes a small call to test a model before its first cache miss."""
@@ -160,7 +160,7 @@ class Replies(KeptFiles[KeptReply]):
         return KeptConversation(client, place, self)
 
     def read(self, question: Mapping[str, Any]) -> KeptReply | None:
-        """Return what is kept, counted."""
+        """Return the cached reply, and count it."""
         kept = super().read(question)
         with self._lock:
             self.kept += kept is not None
@@ -168,7 +168,7 @@ class Replies(KeptFiles[KeptReply]):
         return kept
 
     def told(self) -> str:
-        """Return how much was kept, in one line."""
+        """Return the number of cache hits, in one line."""
         calls = self.kept + self.made
         share = f" ({100 * self.kept / calls:.0f} %)" if calls else ""
         return f"cache: {self.kept} of {calls} model calls{share} answered from {self.folder}, {self.made} made"
@@ -220,4 +220,4 @@ class KeptConversation:
 
 
 Interlocutor = ModelClient | KeptConversation
-"""Whoever can be asked to go on with a conversation."""
+"""Client or cached conversation that can continue a conversation."""

@@ -33,7 +33,7 @@ _SECRET_FIELD = re.compile(r'("(?:x-)?(?:api[-_]?key|authorization)"\s*:\s*")[^"
 
 
 class RecordedRequest(Strict):
-    """A request as it was sent; a replay uses the end of its path alone."""
+    """Request as it was sent; a replay uses only the end of its path."""
 
     method: str = "POST"
     path: str = "/v1/chat/completions"
@@ -42,7 +42,7 @@ class RecordedRequest(Strict):
 
 
 class RecordedResponse(Strict):
-    """A response as it came; `encoding` is Latin-1 where the bytes of the body are not UTF-8."""
+    """Response as it was received; `encoding` is Latin-1 if the bytes of the body are not UTF-8."""
 
     status: int = 200
     headers: dict[str, str] = {}
@@ -63,7 +63,7 @@ class WireCall(Strict):
 
 
 class WireRule(Strict):
-    """Requests that a server refuses, once it has answered `after`: those that have, or lack, a pattern in their JSON."""
+    """Rule for rejecting requests, after `after` replies: those with, or without, a pattern in their JSON."""
 
     has: str = ""
     lacks: str | None = None
@@ -110,7 +110,7 @@ class WireExchange:
 
     @property
     def size(self) -> int:
-        """Bytes of both bodies that are kept."""
+        """Size of the stored parts of both bodies in bytes."""
         return sum(min(len(body), BODY_BYTES) for body in (self.request.content, self.received))
 
     def recorded(self, first: float, clean: Clean) -> WireCall:
@@ -137,7 +137,7 @@ _listening: ContextVar[list[WireExchange] | None] = ContextVar("listening", defa
 
 @contextmanager
 def listening(clean: Clean) -> Iterator[list[WireExchange]]:
-    """Collect what is sent in this context; as model calls it belongs to the current episode, if there is one."""
+    """Record the calls made in this context; model calls belong to the current episode, if there is one."""
     if (log := episode_log()) is not None:
         log.clean = clean
     calls: list[WireExchange] = []
@@ -154,9 +154,9 @@ _plain = httpx.HTTPTransport.handle_request
 
 
 def install() -> None:
-    """Let the connections of httpx report what they send and receive; a second call changes nothing.
+    """Instrument the connections of httpx to report sent and received bytes. A second call has no effect.
 
-    No other place sees the bytes of all of LiteLLM's providers: only some of its clients use `litellm.client_session`.
+    No other place sees the bytes of all of LiteLLM's providers, because only some of its clients use `litellm.client_session`.
     """
     httpx.HTTPTransport.handle_request = _handle_request  # type: ignore[assignment, method-assign]
 

@@ -16,7 +16,7 @@ LAST_CALLS, MOST_BYTES, MOST_BYTES_OF_ALL = 8, 1 << 20, 32 << 20
 """Limits of an episode's log: calls before a failure, their bytes, and bytes with `--record-wire`."""
 
 Clean = Callable[[str], str]
-"""Blanks the secrets in a text."""
+"""Function that removes secrets from a text."""
 
 
 class LoggedCall(Protocol):
@@ -26,7 +26,7 @@ class LoggedCall(Protocol):
 
     @property
     def size(self) -> int:
-        """Bytes of it that are kept."""
+        """Size of the stored part in bytes."""
         ...
 
     def written(self, calls: Sequence[Any], clean: Clean) -> bytes:
@@ -54,7 +54,7 @@ class WireLog:
             _episode.reset(token)
 
     def add(self, call: LoggedCall) -> None:
-        """Add a call that begins, in the place of the oldest ones where there is no more room."""
+        """Add a call that starts, replacing the oldest ones if there is no room."""
         most, count = (MOST_BYTES_OF_ALL, None) if self.keeps_all else (MOST_BYTES, LAST_CALLS)
         with self._lock:
             self.last.append(call)
@@ -63,7 +63,7 @@ class WireLog:
                 size -= self.last.pop(0).size
 
     def keep(self) -> None:
-        """Keep the last calls whatever comes later, because the reply to one of them could not be used."""
+        """Keep the last calls permanently, because the reply to one of them was unusable."""
         with self._lock:
             if not self.keeps_all and sum(one.size for one in self._kept) < MOST_BYTES:
                 self._kept, self.last = self._kept + self.last, []
@@ -86,6 +86,6 @@ def episode_log() -> WireLog | None:
 
 
 def keep_wire() -> None:
-    """Keep the last calls of the current episode, because the reply to one of them could not be used."""
+    """Keep the last calls of the current episode, because the reply to one of them was unusable."""
     if (log := _episode.get()) is not None:
         log.keep()

@@ -14,7 +14,7 @@ ANONYMOUS = "anonymous"
 
 
 class Late(Exception):
-    """A person did not answer in time; the message says what time that was."""
+    """Missing answer of a person; the message contains the time limit."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class ChatRoom(Protocol):
     """Room for free discussion, with messages in the order in which they were sent."""
 
     def open(self, minutes: int) -> None:
-        """Let people write, for so many minutes by this room's clock."""
+        """Open the discussion for this many minutes of the room's clock."""
         ...
 
     def heard(self, wait_s: float) -> tuple[int, str | None] | None:
@@ -51,7 +51,7 @@ class ChatRoom(Protocol):
         ...
 
     def show(self, seat: int, text: str, *, is_last: bool) -> None:
-        """Put a message that the game took where everybody reads it; after the last one of a seat it takes no more of them."""
+        """Show a message that the game accepted to all players; after a seat's last message it accepts no more."""
         ...
 
     def close(self) -> None:
@@ -73,7 +73,7 @@ class PeopleDesk(Protocol):
         ...
 
     def check(self) -> None:
-        """Raise UsageError where nobody can sit."""
+        """Raise UsageError if no person can take part."""
         ...
 
     def sit(self, sitter: Sitter) -> None:

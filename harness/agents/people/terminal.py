@@ -1,10 +1,10 @@
-"""A person's keyboard and screen: text is shown wrapped, and what is typed is read line by line.
+"""Terminal of a person: text is shown wrapped, and input is read line by line.
 
-1. Lines are read from the file descriptor itself. Python's own reader would hold a lock on it, and a thread that waits there
-   when the program is interrupted would keep the program from ending.
-2. An entry ends with an empty line or Ctrl-D. A line that ends with a backslash goes on in the next one: a terminal takes at
-   most 4,095 bytes a line and silently drops the rest, so a line of that length is refused and said.
-3. What others wrote is spelled out before it is shown, so that nothing in it is obeyed by the terminal.
+1. Lines are read from the file descriptor directly. Python's own reader would hold a lock, and a thread waiting in it when the
+program is interrupted would prevent the program from ending.
+2. An entry ends with an empty line or Ctrl-D. A line that ends with a backslash continues on the next one. A terminal accepts
+at most 4,095 bytes per line and silently drops the rest, so a line of that length is rejected with a message.
+3. Untrusted text is escaped before it is shown, so that the terminal does not interpret it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from harness.errors import UsageError
 from harness.printable import printable
 
 LONGEST_LINE = 4095
-"""Bytes of a line that a terminal hands on."""
+"""Maximum bytes of a line that a terminal passes on."""
 
 _NARROWEST, _WIDEST = 40, 100
 
 
 class Left(Exception):
-    """Whoever sat at the terminal typed /quit, or the terminal is gone."""
+    """Departure of a person: they typed /quit, or the terminal is gone."""
 
 
 class Terminal:
@@ -34,10 +34,10 @@ class Terminal:
     def __init__(self, keyboard: int = 0, screen: int = 2) -> None:
         self._keyboard, self._screen = keyboard, screen
         self.held = threading.RLock()
-        """Held for a whole episode: two at once would mix their turns."""
+        """Lock held for a whole episode, because two at once would mix their turns."""
 
     def check(self) -> None:
-        """Raise UsageError where there is no person to type."""
+        """Raise UsageError if there is no interactive terminal."""
         if not (os.isatty(self._keyboard) and os.isatty(self._screen)):
             raise UsageError("a person needs a terminal, and this is none", hint="harness host TASK, which serves a web page")
 

@@ -44,7 +44,7 @@ _TERMINAL = TerminalDesk()
 
 
 class SeatAgent:
-    """Plays games with the line-up of its spec."""
+    """Agent that plays games with the line-up of its spec."""
 
     def __init__(
         self,
@@ -118,16 +118,16 @@ class SeatAgent:
         return AgentIdentity(name=self.name, **asked, **line)
 
     def check(self) -> None:
-        """Raise UsageError for an unknown provider, a missing key, or people without a terminal; settle the parameters."""
+        """Raise UsageError for an unknown provider, a missing key, or people without a terminal; determine the parameters."""
         for client in self._clients.values():
             client.check()
         if self.spec.has_people:
             self._desk.check()
 
     def probe(self, *, tools: bool) -> None:
-        """Make one small call to each model, or two to one that will play by tool calls where `tools`.
+        """Make one small call to each model, or two to one that will use tool calls if `tools` is true.
 
-        Raises ProviderLost for a model that cannot be asked, and SetupFault for one that is not shown the tools.
+        Raises ProviderLost for a model that cannot be reached, and SetupFault for one that does not see the tools.
         """
         alone = self._alone
         by_tools = alone.client if tools and isinstance(alone, LlmAgent) and alone.speech.name == "tools" else None
@@ -135,7 +135,7 @@ class SeatAgent:
             client.probe(tools=client is by_tools)
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
-        """Play one episode; raises ProviderFailure, and whatever the pod raises."""
+        """Play one episode; raises ProviderFailure, and any exception of the pod."""
         if self._alone is not None and not task.is_seated:
             self._alone.play(task, seed, pod, budget, report, attempt)
             return
@@ -158,7 +158,7 @@ class SeatAgent:
             report.trajectory = self._trajectory(game, task, seed, pod, report)
 
     def _sit(self, game: SeatedGame, task: Task, seed: int, report: Report, attempt: int) -> None:
-        """Put everybody at the seats, with the rules of each."""
+        """Create the holder of every seat, with the rules of the seat."""
         session = game.session()
         rows = session["seats"]
         for row, who in zip(rows, line_up(self.spec, len(rows), attempt, task.task_id), strict=True):
@@ -176,7 +176,7 @@ class SeatAgent:
             report.prompt_digest = hashlib.sha256(rules.encode()).hexdigest()
 
     def _rules(self, row: Mapping[str, Any]) -> str:
-        """Return what a seat is sent first: its own rules, and the variant of this seat after them."""
+        """Return the first message to a seat: its own rules, followed by its variant."""
         variant, rules = self.spec.variant_at(row["seat"]), str(row["system"])
         return rules if variant is None else variant.after(rules)
 

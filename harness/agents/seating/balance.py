@@ -17,10 +17,10 @@ from itertools import combinations
 from math import gcd
 
 Facts = Sequence[Mapping[str, int]]
-"""By seat, what is to be shared evenly: fact -> how often it holds of this seat in the task."""
+"""Facts of each seat that are to be shared evenly: fact -> number of times that it applies to this seat in the task."""
 
 Lineup = tuple[int, ...]
-"""By seat, the number of the member who sits there."""
+"""Number of the member at each seat."""
 
 
 def balanced(facts: Mapping[str, Facts], fixed: int | None = None) -> dict[str, Lineup]:
@@ -56,7 +56,7 @@ class _Shifts:
         self.taken = [number % members for number in range(len(tasks))] if members else [0] * len(tasks)
         names = sorted({name for task in tasks for seat in task for name in seat})
         self._counts = [[self._shared(task, names, shift) for shift in range(members)] for task in tasks]
-        """By task and shift: for each member and fact, how often it is the member's, times the number of members."""
+        """By task and shift: each member's count of each fact, times the number of members."""
 
         equal = [sum(seat.get(name, 0) for task in tasks for seat in task) for name in names] * members
         sums = [self._counts[task][shift] for task, shift in enumerate(self.taken)]

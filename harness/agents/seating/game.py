@@ -41,24 +41,24 @@ class SeatedGame:
         """Holder of each seat, filled in by the caller before the game."""
 
         self.waited_s = 0.0
-        """Real seconds in which providers and people kept the game waiting."""
+        """Real seconds that the game spent waiting for providers and people."""
 
         self._pod, self._budget, self._report = pod, budget, report
         self._game, self._started = TurnClient(pod), time.monotonic()
         self._chat: Chat | None = None
         self._asked_for = 0
         self._begun: set[int] = set()
-        """Seats that had a turn."""
+        """Seats that have had a turn."""
 
         self._turns: Counter[int] = Counter()
-        """By seat, the turns that its model answered, without those that only measure: the budget is of the game."""
+        """For each seat, the turns that its model answered, without measurements: the budget applies to the game."""
 
     def session(self) -> dict[str, Any]:
         """Return the seats with their rules, and the information that every seat may know."""
         return self._game.session()
 
     def play(self, until: Until | None = None) -> None:
-        """Answer every turn until the game is over, `until` says so, or a budget is used up."""
+        """Answer every turn until the game is over, `until` returns True, or a budget is used up."""
         turns = self.open()
         while turns and not (until and until(turns)) and not self.is_stopped(turns):
             turns = self._talked(turns) if turns[0].free else self._answered(turns)
@@ -68,7 +68,7 @@ class SeatedGame:
         return self._game.open()
 
     def is_stopped(self, turns: Sequence[OpenTurn]) -> bool:
-        """Return whether a budget forbids that these turns be asked together; then the game has been stopped."""
+        """Return True if a budget forbids asking these turns together; in this case the game has been stopped."""
         cause = self._used_up()
         if cause is not None:
             self.stop(cause)
@@ -77,13 +77,13 @@ class SeatedGame:
         return False
 
     def stop(self, cause: str) -> None:
-        """End the game where it stands, because a budget is used up."""
+        """End the game immediately, because a budget is used up."""
         self._report.stopped_by = cause
         self._report.log.append(f"stopped: the budget of {cause} is used up")
         self._pod.stop(cause)
 
     def hold_chat(self, chat: Chat) -> None:
-        """Let people talk freely where the game has a free talk."""
+        """Let people discuss if the game has a free discussion."""
         self._chat = chat
 
     def _talked(self, turns: Sequence[OpenTurn]) -> Sequence[OpenTurn]:
@@ -97,7 +97,7 @@ class SeatedGame:
             self.waited_s += time.monotonic() - started
 
     def _answered(self, turns: Sequence[OpenTurn]) -> Sequence[OpenTurn]:
-        """Ask for all open turns, answer them, and return what is open next."""
+        """Ask all open turns, answer them, and return the turns open next."""
         left, waited_s, people_s = turns, 0.0, 0.0
         for turn, reply in zip(turns, self._asked(turns), strict=True):
             left = self.answer(turn, reply)
@@ -121,7 +121,7 @@ class SeatedGame:
         return self.seats[turn.seat].ask(turn)
 
     def answer(self, turn: OpenTurn, reply: SeatReply | Forfeit) -> Sequence[OpenTurn]:
-        """Hand one reply in, and write it down; what is open next."""
+        """Submit and record one reply, and return the turns open next."""
         if isinstance(reply, Forfeit):
             self._forfeited(turn, reply.cause, reply.why)
             self._begun.add(turn.seat)

@@ -24,21 +24,21 @@ class SeatReply(NamedTuple):
     """Complete reply of the model, if a model holds the seat."""
 
     latency_s: float = 0.0
-    """Real seconds that the model or person took, without those in which a provider kept it waiting."""
+    """Real seconds that the model or person took, excluding the time spent waiting for a provider."""
 
     waited_s: float = 0.0
-    """Real seconds that are charged to nobody: a person's, to think and type."""
+    """Real seconds that count against no budget: a person's time to think and type."""
 
 
 class Forfeit(NamedTuple):
-    """A turn that a seat gives up."""
+    """Turn that a seat gives up."""
 
     cause: str
     """Cause from `worlds.core.turns.NO_REPLY_CAUSES`."""
 
     why: str
     waited_s: float = 0.0
-    """Real seconds that are charged to nobody: a person was waited for."""
+    """Real seconds that count against no budget, spent waiting for a person."""
 
 
 class AskedModel(Protocol):
@@ -50,7 +50,7 @@ class AskedModel(Protocol):
         ...
 
     def say_once(self, line: str) -> None:
-        """Tell people something once."""
+        """Print a message once."""
         ...
 
 
@@ -72,7 +72,7 @@ class SeatHolder(Protocol):
 
     @property
     def trajectory(self) -> Trajectory | None:
-        """Its conversation as it is recorded; None where it is not."""
+        """Recorded conversation; None if it is not recorded."""
         ...
 
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
@@ -89,7 +89,7 @@ class SeatHolder(Protocol):
 
 
 def write_down(trajectory: Trajectory | None, turn: OpenTurn, reply: SeatReply) -> None:
-    """Add a turn and its reply, which no model gave, to a conversation that is recorded."""
+    """Add a turn and its reply, which is not a model's, to a recorded conversation."""
     if trajectory is not None:
         trajectory.user(turn.text)
         trajectory.agent(reply.text, extra={"phase": turn.phase, "ephemeral": turn.ephemeral})

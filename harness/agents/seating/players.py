@@ -15,7 +15,7 @@ from worlds.core.turns import OpenTurn
 
 
 class SeatPlayer(Protocol):
-    """A policy at one seat of one game."""
+    """Policy at one seat of one game."""
 
     def reply(self, turn: OpenTurn) -> str | None:
         """Return the raw reply to a turn of this seat; None if there is none."""
@@ -23,7 +23,7 @@ class SeatPlayer(Protocol):
 
 
 Maker = Callable[[Task, int, Mapping[str, Any]], SeatPlayer]
-"""Makes the player of a seat from the task, the seat's number and the answer of GET /session."""
+"""Function that makes the player of a seat from the task, the seat's number and the response to GET /session."""
 
 
 def seat_players(family: str) -> Mapping[str, Maker]:
@@ -34,7 +34,7 @@ def seat_players(family: str) -> Mapping[str, Maker]:
 
 
 def check_playable(task: Task) -> None:
-    """Raise UsageError for a task that no policy of its family can play, where the family knows of such."""
+    """Raise UsageError for a task that no policy of its family can play, if the family declares such tasks."""
     module = family_part_or_none(task.family, "playable")
     if module is not None:
         module.check(task)

@@ -1,10 +1,10 @@
-"""A recorded run plays again: at seats what was replied, in other tasks the tool calls that were made, in their order.
+"""Agent that replays a recorded run: the replies at seats, and the tool calls in other tasks, in order.
 
-1. An episode is replayed by the one of the same task, seed and attempt. The other side answers as it does now, whatever it said
-   then; nobody reads its answers, so against the same world and options the trace is the same.
-2. A call that was not run then, because it could not be read or came too late, is not run now. A budget that ended the episode
-   ends it again at the same place.
-3. Only what a model did is recorded call by call: a script plays again by its own name.
+1. An episode is replayed from the one with the same task, seed and attempt. The other side answers anew, and its answers are
+ignored, so with the same world and options the trace is the same.
+2. A call that was not executed, because it was invalid or too late, is not executed now. A budget that ended the episode
+ends it again at the same place.
+3. Only a model's actions are recorded call by call; a script is played again by its own name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NOT_RUN = "not run"
 
 
 class ReplayAgent:
-    """Plays the episodes of one run again."""
+    """Agent that replays the episodes of one run."""
 
     name = "replay"
     only_computes = False
@@ -59,12 +59,12 @@ class ReplayAgent:
         return AgentIdentity.model_validate({"name": self.name, "replay_of": plan.get("run") or self._folder.path.name})
 
     def check(self) -> None:
-        """Raise UsageError for a folder that holds no run."""
+        """Raise UsageError for a folder without a run."""
         if not self._folder.is_planned:
             raise UsageError(f"{self._folder.path} holds no run to replay", hint="harness run --agent replay:runs/RUN")
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
-        """Play the episode of this task, seed and attempt again; raises UsageError where the run has none."""
+        """Replay the episode of this task, seed and attempt; raises UsageError if the run has none."""
         folder = self._folder.episode(Key(task_id=task.task_id, family=task.family, seed=seed, attempt=attempt))
         result = self._result(folder)
         report.interface = result.interface

@@ -29,7 +29,7 @@ class SeatTalk:
         return [*self._messages, {"role": "user", "content": turn.text}]
 
     def keep(self, turn: OpenTurn, said: Completion) -> None:
-        """Write the answer to a turn down, and into the conversation where the turn belongs there."""
+        """Record the answer to a turn, and add it to the conversation if the turn belongs there."""
         is_long = said.left_out > 0 or is_too_long(said.text)
         if self.trajectory is not None:
             self.trajectory.user(turn.text)

@@ -1,10 +1,10 @@
-"""A team at games of as many seats: who is in it is typed, who sits where in which task is worked out for all tasks at once.
+"""Teams for games: the members come from flags, and the line-ups are computed for all tasks at once.
 
-1. `--team A,B,C,D --entrant E` are five members for five seats, as are five names behind `--team`. Each is a policy or a model,
-   as behind `--seat`. A recording sits at one table of one task, so it is no member.
-2. The line-ups follow from the members' number, the tasks with their facts, and the entrant's seat: not from the order in which
-   tasks are named, not from seeds, and not from who the members are. What a family knows of its seats is its part `lineups`.
-3. A team of one name is no team: that model or policy holds every seat, as if it alone had been named.
+1. `--team A,B,C,D --entrant E` are five members for five seats, as are five names after `--team`. Each is a policy or a model,
+as in `--seat`. A recording belongs to one task, so it cannot be a member.
+2. The line-ups depend on the number of members, the tasks with their facts, and the entrant's seat. They do not depend on the
+order of the tasks, the seeds, or the members' names. A family's facts about its seats are in its part `lineups`.
+3. A team of one name is not a team: that model or policy holds every seat, as if it had been named alone.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Prompt variants: a Markdown file whose text is appended to the rules of one seat, or of every seat, and nothing else changes.
+"""Prompt variants: a Markdown file whose text is appended to the rules of one seat or of every seat.
 
-1. A family ships variants by name, in `harness/families/<family>/prompt_variants/`; any other is a path to a file. One that is
-   shipped means something in its own family alone.
-2. A variant belongs to the seat, not to who sits there: where a line-up moves, it stays.
-3. It is told to models. A policy or a recording does not read it, so a variant at a seat that one may hold is refused by name.
+1. A family ships named variants in `harness/families/<family>/prompt_variants/`; any other is a path to a file. A shipped
+variant is only valid in its own family.
+2. A variant belongs to the seat, not to its holder: if a line-up moves, the variant stays.
+3. Only models read it. Policies and recordings do not, so a variant at a seat that one of them may hold is refused by name.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def read_seat_variants(texts: Sequence[str], families: Sequence[str]) -> dict[in
 
 
 def check_variants(spec: AgentSpec, task: Task, seats: int) -> None:
-    """Raise UsageError for a variant at a seat that there is not, or that somebody may hold who is no model."""
+    """Raise UsageError for a variant at a nonexistent seat, or at one that a holder other than a model may take."""
     if beyond := next((seat for seat in sorted(spec.seat_variants) if seat >= seats), None):
         raise UsageError(f"{task.task_id}: there are the seats 0 to {seats - 1}, so --seat-variant {beyond} means nothing")
     for seat in range(seats):
