@@ -23,10 +23,10 @@ class RetryPolicy(NamedTuple):
     """Maximum number of attempts at one episode, including the first."""
 
     first_pause_s: float
-    """Before the second try; doubled for each further one."""
+    """Real seconds before the second attempt; doubled for each further one."""
 
     total_s: float
-    """Real seconds after the first failure in which a try may still begin."""
+    """Real seconds after the first failure within which an attempt may still start."""
 
 
 POLICIES: Mapping[Responsible, RetryPolicy] = {
@@ -36,7 +36,7 @@ POLICIES: Mapping[Responsible, RetryPolicy] = {
 
 
 class EpisodeRetries:
-    """Counts the tries of the episodes of one session."""
+    """Counter of the attempts at the episodes of one session."""
 
     def __init__(self, policies: Mapping[Responsible, RetryPolicy], clock: Callable[[], float] = time.monotonic) -> None:
         self._policies, self._clock = policies, clock
@@ -44,7 +44,7 @@ class EpisodeRetries:
         self._failed_at: dict[Key, float] = {}
 
     def note(self, result: Result) -> None:
-        """Count one try."""
+        """Count one attempt."""
         self._tries[result.key] = self._tries.get(result.key, 0) + 1
         if result.status == "ungraded":
             self._failed_at.setdefault(result.key, self._clock())

@@ -20,10 +20,10 @@ class EpisodeChoice:
     """Selection among the episodes without a grade."""
 
     errored: bool = False
-    """Those only of which an attempt is recorded."""
+    """True to play only episodes with a recorded attempt."""
 
     tasks: frozenset[str] = frozenset()
-    """Those only of these tasks; empty: of all."""
+    """Tasks to play; empty for all."""
 
     def takes(self, key: Key, recorded: Result | None) -> bool:
         """Return True if an episode is played; `recorded` is the result in its folder."""

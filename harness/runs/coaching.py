@@ -1,8 +1,8 @@
-"""A retry plays the failed episodes of an earlier run again, with a note on why they failed, or without one.
+"""Retry of the failed episodes of an earlier run, with or without a note on why they failed.
 
-The condition is one of three: `none` (no note: the baseline), `correct` (the label that the first attempt earned) and `wrong`
-(a label that it did not earn, chosen by the family). Same task, seed, attempt and options; a fresh conversation.
-What the run's own files say is data: they never decide whose code runs here, or where a key is sent (`harness.runs.addresses`).
+The condition is one of three: `none` (no note: the baseline), `correct` (the label of the first attempt) and `wrong` (another
+label, chosen by the family). Task, seed, attempt and options are the same, in a fresh conversation. The run's own files are
+untrusted: they never decide whose code runs here, or to which address a key is sent (`harness.runs.addresses`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MODES: tuple[HintMode, ...] = ("none", "correct", "wrong")
 
 @dataclass(frozen=True)
 class FirstRun:
-    """An earlier run, and the retry of what failed in it."""
+    """Earlier run, and the retry of its failed episodes."""
 
     folder: Path
     record: RunRecord
@@ -77,7 +77,7 @@ def read_retry(folder: Path, hint: str, key: str = PUBLISHED_KEY) -> FirstRun:
 
 
 def note(retry: Retry, key: Key) -> str:
-    """Return what is added to the instruction of one episode."""
+    """Return the note that is appended to the instruction of one episode."""
     told = retry.hints[key].told
     return str(family_part(key.family, "coaching").note(told)) if told else ""
 

@@ -1,10 +1,10 @@
-"""Deciding early, as data: which two players of a sweep are compared, in which order of tasks, and how far that went.
+"""Early decision between two players of a sweep, as data: the order of tasks, and the progress.
 
-1. `Until` is part of the request and frozen with it, the order included. The order is drawn from the tasks' names alone, so
-   nobody can choose it by what comes out.
-2. `Decision` is until.json beside the parts of the sweep: for each task in the order in which it was scored its difference and
-   the e-value after it. Steps are only ever added. A task that a provider lost is tried again by `--resume`, and scored then.
-3. A run of fewer than 60 tasks is refused: on 33 it decides half as often as playing them all (simulated), and saves a tenth.
+1. `Until` is part of the request and frozen with it, including the order. The order depends only on the tasks' names, so it
+cannot be chosen by the results.
+2. `Decision` is until.json beside the parts of the sweep. It contains the difference and the e-value for each task in the order
+of scoring. Steps are only added. A task lost to a provider failure is retried by `--resume`, and scored then.
+3. A run of fewer than 60 tasks is refused: with 33, it decides half as often as a full run (simulated), and saves 10 %.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from harness.writing import write_file, writing
 from worlds.core.models import Strict
 
 _GAMBLERS = 20
-"""On each side."""
+"""Number of gamblers on each side."""
 
 SHARES = tuple((place + 0.5) / _GAMBLERS for place in range(_GAMBLERS))
 """Fractions of the capital that the gamblers of a side bet. All are below 1, so that none can go bankrupt."""
 
 _HALVINGS = 40
-"""Steps in which an end of the confidence sequence is closed in on."""
+"""Bisection steps for each end of the confidence sequence."""
 
 
 _LARGEST = 700.0
@@ -47,13 +47,13 @@ class Bet:
     """State of the bet after some tasks."""
 
     first: float
-    """Capital of those who bet that the first player is better; beside it that of the others."""
+    """Capital of the gamblers who bet on the first player; the other field is that of the others."""
 
     second: float
 
     @property
     def e_value(self) -> float:
-        """Evidence against "neither is better"; decided at 1 / alpha."""
+        """Evidence against "neither is better"; the decision is made at 1 / alpha."""
         return max(self.first, self.second) / 2
 
     def winner(self, alpha: float) -> int | None:
@@ -95,7 +95,7 @@ def confidence_sequence(differences: Sequence[float], alpha: float) -> tuple[flo
 
 
 def _end(differences: Sequence[float], inside: float, outside: float, alpha: float) -> float:
-    """Return where the bet begins to decide between a mean that it does not decide against and the edge of the range."""
+    """Return the mean at which the bet begins to decide, between an undecided mean and the edge of the range."""
     for _ in range(_HALVINGS):
         middle = (inside + outside) / 2
         if bet(differences, middle).winner(alpha) is None:
@@ -111,7 +111,7 @@ def _capital(logarithms: Sequence[float]) -> float:
 
 
 FEWEST = 60
-"""Tasks below which nothing is decided early."""
+"""Minimum number of tasks for an early decision."""
 
 
 class Step(Strict):
@@ -119,7 +119,7 @@ class Step(Strict):
 
     task: TaskId
     difference: Annotated[float, Field(ge=-1, le=1)]
-    """First minus second."""
+    """Score of the first player minus that of the second."""
 
     e_value: float
 
@@ -132,7 +132,7 @@ class Decision(Strict):
 
     @property
     def differences(self) -> list[float]:
-        """First minus second, in the order in which tasks were scored."""
+        """Differences, first player minus second, in the order in which tasks were scored."""
         return [step.difference for step in self.path]
 
     @property
@@ -149,7 +149,7 @@ class Decision(Strict):
 
     @property
     def e_value(self) -> float:
-        """Evidence so far that one is better."""
+        """Evidence so far that one player is better."""
         return bet(self.differences).e_value
 
     @property
@@ -185,10 +185,10 @@ def shuffled(tasks: Collection[str]) -> tuple[str, ...]:
 
 
 def planned(text: str, parts: Mapping[str, Collection[str]], alpha: float, tasks: Collection[str]) -> Until:
-    """Return what `--until A-B` means among these parts, each with the names that it goes by.
+    """Return the decision that `--until A-B` describes for these parts, given with all their names.
 
-    A name may have hyphens of its own: whichever split gives two names counts. Raises UsageError for a plan that cannot be
-    decided early.
+    Names may contain hyphens: every split that gives two names counts. Raises UsageError for a plan that cannot be decided
+    early.
     """
     hint = 'harness run --yes --model A,B --until "A-B" --seeds 0-2'
     if len(tasks) < FEWEST:
@@ -228,7 +228,7 @@ def read_decision(folder: Path) -> Decision | None:
 
 
 def write_decision(folder: Path, decision: Decision) -> None:
-    """Put until.json in the place of the one before, at once."""
+    """Replace until.json atomically."""
     path, beside = folder / UNTIL_FILE, folder / f".{UNTIL_FILE}.{os.getpid()}"
     with writing(path):
         try:

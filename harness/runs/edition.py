@@ -42,7 +42,7 @@ def chosen_key(named: str | None, earlier: Path | None = None, environ: Mapping[
 
 
 def keep_key(key: str, folder: Path) -> None:
-    """Leave a drawn key in the folder of a run; the operator's own and the published one are kept nowhere."""
+    """Write a generated key to the folder of a run; the operator's own key and the published one are not stored."""
     if not _DRAWN.fullmatch(key) or key == os.environ.get("PARLEY_KEY"):
         return
     path = folder / KEY_FILE

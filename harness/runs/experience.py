@@ -27,7 +27,7 @@ TYPICAL = Path(__file__).with_name("typical.toml")
 SEATS, NO_MODEL = "seats", "no-model"
 
 MOST_RUNS, MOST_EPISODES = 20, 400
-"""Earlier runs that are looked at, and their episodes that are read."""
+"""Limits on the earlier runs that are searched, and on their episodes that are read."""
 
 
 class Typical(Strict):
@@ -35,12 +35,12 @@ class Typical(Strict):
 
     calls: float = 0
     prompt: float = 0
-    """Tokens in."""
+    """Prompt tokens."""
 
     cached: float = 0
     completion: float = 0
     seconds: float = 0
-    """Real ones."""
+    """Real seconds."""
 
 
 @dataclass(frozen=True)

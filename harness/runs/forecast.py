@@ -27,14 +27,14 @@ class Counts(Strict):
 
     planned: int
     play: int
-    """Those that are played now; `repeat` of them had an attempt that has no grade."""
+    """Episodes that are played now; `repeat` of them have an ungraded attempt."""
 
     repeat: int
     keep: int
-    """Those that have a grade already."""
+    """Episodes that are graded already."""
 
     leave: int
-    """Those without one that are not played either (`--only`)."""
+    """Ungraded episodes that are not played either (`--only`)."""
 
 
 class PartForecast(Strict):
@@ -51,10 +51,10 @@ class PartForecast(Strict):
     prompt: int
     completion: int
     cost_usd: float | None
-    """None where a model has no price; 0 where no model plays."""
+    """Cost in US dollars; None if a model has no price; 0 if no model plays."""
 
     seconds: float
-    """Real ones, with so many episodes at once as the run has workers."""
+    """Real seconds, with as many concurrent episodes as the run has workers."""
 
     sources: dict[str, str]
     """Source of the estimates, by family."""

@@ -49,7 +49,7 @@ class RunLedger:
         return total
 
     def note(self, spent: Spent) -> None:
-        """Write one call down."""
+        """Write one call to the file."""
         line = json.dumps(asdict(spent)).encode() + b"\n"
         with self._lock, writing(self.path):
             make_folder(self.path.parent)

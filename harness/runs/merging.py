@@ -1,10 +1,10 @@
-"""Shards of one plan become the run that one machine would have played: `harness merge`.
+"""Merging of shards of one plan into the run that one machine would have played: `harness merge`.
 
-1. Nothing is written before all of it is known to fit: one plan, every shard once, in each shard its own episodes, all of them
-   and no others. What does not fit is told by the folder and the number of the shard.
-2. Episodes are taken over as they are. Only `run` and `path` of a result become those of the merged run, so that no table sees
-   that it was ever in pieces. Where it was played stands in run.json: `merged`, and the stints of all shards.
-3. The run is made beside its place and renamed, so a merge that is killed leaves nothing that looks like one.
+1. All checks come before any file is written: one plan, every shard once, and in each shard exactly its own episodes. Problems
+are reported with the folder and the number of the shard.
+2. Episodes are copied unchanged, except that `run` and `path` of a result become those of the merged run, so that tables do not
+show the shards. run.json records where each was played: `merged`, and the sessions of all shards.
+3. The run is made under a temporary name and renamed, so a killed merge leaves nothing that looks like a run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _KEPT = re.compile(r"s\d+-a\d+\.\d+/")
 
 @dataclass(frozen=True)
 class ShardRun:
-    """A shard as it was played: a run's folder, or that of a sweep."""
+    """Shard as it was played: the folder of a run or of a sweep."""
 
     path: Path
     shard: Shard
@@ -62,13 +62,13 @@ class Merged:
 
     @property
     def versions(self) -> list[str]:
-        """Those that played it, with the commits of checkouts."""
+        """Versions that played it, with the commits of checkouts."""
         stints = [stint for one in self.shards for _, record in one.parts.values() for stint in record.stints]
         return sorted({f"{stint.version} {stint.commit[:12]}".strip() for stint in stints})
 
 
 def merge(out: Path, folders: Sequence[Path]) -> Merged:
-    """Write the run that these shards are together into `out`; raises UsageError naming what does not fit."""
+    """Write the merged run of these shards to `out`; raises UsageError naming the mismatch."""
     with writing(out):
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise UsageError(f"{out} is there already, and nothing is written over", hint="harness merge NEW_FOLDER SHARD...")
@@ -131,7 +131,7 @@ def _fitting(shards: Sequence[ShardRun]) -> list[ShardRun]:
 
 
 def _differing(first: ShardRun, other: ShardRun) -> list[str]:
-    """Return which fields make them shards of two plans."""
+    """Return the fields in which two shards belong to different plans."""
     asked = other.request.model_copy(update={"shard": first.shard})
     fields = {*first.request.differing(asked)}
     for name, (_, record) in first.parts.items():
@@ -141,7 +141,7 @@ def _differing(first: ShardRun, other: ShardRun) -> list[str]:
 
 
 def _check_episodes(shards: Sequence[ShardRun], part: str) -> None:
-    """Raise UsageError for a shard that lacks an episode of its own, or holds one of another's."""
+    """Raise UsageError for a shard that lacks an episode of its own, or contains one of another's."""
     keys = _planned(shards[0].request)
     owner = {key.name: one for one in shards for key in one.shard.chosen(keys)}
     for one in shards:
@@ -196,7 +196,7 @@ def _written(folder: Path, out: Path, shards: Sequence[ShardRun]) -> Merged:
 
 
 def _taken(one: ShardRun, part: str, run: Path, called: Path) -> Iterator[Result]:
-    """Copy the episodes of a shard, and what was kept of earlier tries; gives their results as they stand in the run."""
+    """Copy the episodes of a shard, and files of earlier attempts, and return their results as written."""
     shard, record = one.parts[part]
     files = files_of(shard)
     for name in map(_named, files.finished()):

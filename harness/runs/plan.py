@@ -32,7 +32,7 @@ from worlds.core.texts import digest_of
 
 @dataclass(frozen=True)
 class Plan:
-    """Tasks x seeds x attempts, with everything that shapes an episode."""
+    """Tasks x seeds x attempts, with everything that affects an episode."""
 
     run_id: str
     tasks: Sequence[Task]
@@ -50,7 +50,7 @@ class Plan:
     """Name of the part."""
 
     templates: Mapping[str, str] = field(default_factory=dict)
-    """Texts that stand in the place of the family's own, by the names of their files."""
+    """Texts that replace the family's own, by file name."""
 
     shard: Shard | None = None
     """Shard that is played here; None for all episodes."""
@@ -65,7 +65,7 @@ class Plan:
 
     @cached_property
     def every_key(self) -> list[Key]:
-        """Every episode of the whole run, in order; of a retry, those that failed."""
+        """Every episode of the whole run, in order; for a retry, those that failed."""
         if self.retry is not None:
             tasks = {task.task_id for task in self.tasks}
             return [key for key in self.retry.hints if key.task_id in tasks]

@@ -46,14 +46,14 @@ class TaskRef(Strict):
 
     digest: str
     family: str = ""
-    """"" in runs of versions that did not write it."""
+    """Family of the task; "" in runs of versions that did not record it."""
 
     path: str = ""
-    """Its folder, for tasks outside the registry; whose code runs where is decided by the folder found, not by this."""
+    """Folder of the task, for tasks outside the registry. Trust is decided by the folder that is found, not by this path."""
 
 
 class Coached(Strict):
-    """A failed episode that is played again, and what its player is told."""
+    """Failed episode that is retried, and the hint that its player receives."""
 
     key: Key
     hint: Hint
@@ -77,11 +77,11 @@ UNTIL_FILE = "until.json"
 
 
 class Until(Strict):
-    """Play until it is clear which of two parts is better."""
+    """Request to play until it is clear which of two parts is better."""
 
     first: str
     second: str
-    """Names of parts."""
+    """Names of the two parts; the other field is the first."""
 
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
     """Share of such runs that may decide although neither player is better."""
@@ -110,7 +110,7 @@ class RunRequest(Strict):
     attempts: Annotated[int, Field(ge=1)] = 1
     agents: Annotated[tuple[AgentSpec, ...], Field(min_length=1)] = (AgentSpec(),)
     options: dict[str, tuple[str, ...]] = {}
-    """World options as they were typed; several values make a sweep."""
+    """World options as typed; several values make a sweep."""
 
     budget: Budget = Budget()
     limits: RunLimits = RunLimits()
@@ -121,10 +121,10 @@ class RunRequest(Strict):
 
     retry: Retry | None = None
     until: Until | None = None
-    """Set where two parts are played until it is clear which is better."""
+    """Settings for playing two parts until it is clear which is better, if requested."""
 
     templates: dict[str, str] = {}
-    """Texts that stand in the place of the family's own, by the names of their files: whole, so that a run needs no folder."""
+    """Texts that replace the family's own, by file name, stored in full, so that a run needs no folder."""
 
     shard: Shard | None = None
     """Shard of the episodes that is played here; all other fields are those of the whole run."""
@@ -132,19 +132,19 @@ class RunRequest(Strict):
     runtime: str = "auto"
     workers: Annotated[int, Field(ge=1)] = 2
     breaker: Annotated[int, Field(ge=0)] = BREAKER
-    """So many episodes in a row that fail by their provider end the run; 0: none do."""
+    """Number of consecutive provider failures that ends the run; 0 for no limit."""
 
     record_wire: bool = False
     """True to record every model call, not only those before a failure."""
 
     @property
     def combinations(self) -> list[dict[str, str]]:
-        """Every combination of option values, at least one."""
+        """Combinations of option values, at least one."""
         return [dict(zip(self.options, values, strict=True)) for values in product(*self.options.values())]
 
     @property
     def parts(self) -> list[Part]:
-        """Each agent with each combination, named after what differs; raises UsageError for a name that no folder can have."""
+        """Agents with each combination, named after the differences; raises UsageError for a name that no folder can have."""
         swept = [name for name, values in self.options.items() if len(set(values)) > 1]
         made = []
         for agent, options in product(self.agents, self.combinations):
@@ -164,7 +164,7 @@ class RunRequest(Strict):
 
     @property
     def aliases(self) -> dict[str, frozenset[str]]:
-        """Each part's name, and what a person may call it: by its model, with or without the provider, or by its agent."""
+        """Names of each part that a user may type: its own, its model with or without the provider, or its agent."""
         known = {}
         for part in self.parts:
             model = part.agent.model or ""
@@ -200,7 +200,7 @@ def public_spec(spec: AgentSpec) -> AgentSpec:
 
 
 _UNSHAPING = {"prices": {}, "timeout_s": TIMEOUT_S, "patience_s": PATIENCE_S}
-"""Fields of an agent that shape no episode, each with one value for all."""
+"""Fields of an agent that do not affect episodes, with a common value for comparison."""
 
 
 class PlannedRetry(Lenient):
@@ -214,7 +214,7 @@ class Planned(Lenient):
     """Identity of a run: what must be equal for a resume, and what a report reads of a plan."""
 
     tasks: dict[str, str]
-    """Task and digest of its folder."""
+    """Digest of each task's folder."""
 
     seeds: tuple[int, ...]
     attempts: int
@@ -223,7 +223,7 @@ class Planned(Lenient):
     options: dict[str, str] = {}
     key_digest: str = ""
     retry: PlannedRetry | None = None
-    """Set where the run plays failed episodes of another one again."""
+    """Retry settings, if the run replays failed episodes of another one."""
 
     templates: str = ""
     """Digest of the texts that replace the family's own; "" without any."""
@@ -236,11 +236,11 @@ class Environment(Lenient):
     images: dict[str, str] = {}
     versions: dict[str, str] = {}
     granted: tuple[str, ...] = ()
-    """Names of the variables of the host that tasks were given."""
+    """Names of the host variables that were granted to tasks."""
 
 
 class Amendment(Lenient):
-    """Something of a run that has grown since it was begun."""
+    """Value of a run that was increased after its start."""
 
     at: str
     """Time of the change in UTC, as ISO 8601."""
@@ -257,7 +257,7 @@ class Stint(Lenient):
     """Start in UTC, as ISO 8601."""
 
     ended: str | None = None
-    """None while it plays, and for ever where it was killed."""
+    """End; None while it plays, or if it was killed."""
 
     command: str = ""
     """Command as typed, without secrets."""
@@ -268,7 +268,7 @@ class Stint(Lenient):
 
 
 class MergedShard(Lenient):
-    """A shard that was merged into a run."""
+    """Shard that was merged into a run."""
 
     shard: Shard
     run: str
@@ -287,11 +287,11 @@ class RunRecord(Lenient):
     identity: Planned
     environment: Environment | None = None
     request: RunRequest | None = None
-    """None in runs of versions that did not write it; such a run is reported, and cannot be rebuilt."""
+    """Request; None in runs of versions that did not record it, which are reported but cannot be rebuilt."""
 
     amendments: tuple[Amendment, ...] = ()
     stints: tuple[Stint, ...] = ()
-    """Each stretch in which it was played, in order; empty in runs of versions that did not write it."""
+    """Sessions in which it was played, in order; empty in runs of versions that did not record them."""
 
     merged: tuple[MergedShard, ...] = ()
     """Shards that it was merged from, in order."""

@@ -1,7 +1,7 @@
-"""A request is played here: tasks found again, plans made and checked, a runtime chosen once, then one plan after the other.
+"""Session that plays a request: finds the tasks, makes and checks the plans, chooses the runtime, and plays plan by plan.
 
-Nothing here prints: what a person should hear or decide goes through a `Person`, so a command line, a test and a service can
-all hand in a request and get results.
+Nothing here prints. Messages and questions to the user go through a `Person`, so that a command line, a test and a service can
+all submit a request and get results.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class WatchedRun:
     """Facts about a run for a listener, sent before the first episode."""
 
     episodes: int
-    """All of the plan."""
+    """Number of episodes in the plan."""
 
     done: tuple[Result, ...]
-    """Those that are not played any more."""
+    """Results of episodes that are not played again."""
 
     meter: Meter
     folder: Path
@@ -64,7 +64,7 @@ class Person:
     say: Say
     confirmed: Callable[[str], bool]
     watching: Callable[[WatchedRun], AbstractContextManager[Progress]]
-    """Makes the listener of a run."""
+    """Function that creates the listener of a run."""
 
 
 @dataclass(frozen=True)
@@ -155,9 +155,10 @@ class RunSession:
             self._person.say(f"warning: {line}")
 
     def probe(self) -> None:
-        """Make a small call to every model that is still to be asked.
+        """Make a small call to every model that will be called.
 
-        Raises ProviderLost for a model that cannot be asked, and SetupFault for one that is not shown the tools it needs.
+        Raises ProviderLost for a model that cannot be reached, and SetupFault for one that does not see the tools that it
+        needs.
         """
         if self.meter.reached or not self._site.asks_here:
             return
@@ -175,9 +176,9 @@ class RunSession:
         return runtime
 
     def play(self) -> list[Result]:
-        """Choose the runtime, unless that was done, and play every plan.
+        """Choose the runtime, if that is not done yet, and play every plan.
 
-        Raises Cancelled, UsageError, the failures of a runtime, and ProviderLost, which says how to go on.
+        Raises Cancelled, UsageError, the failures of a runtime, and ProviderLost, which says how to resume.
         """
         allow_many_files()
         runtime = self.runtime
@@ -223,7 +224,7 @@ class RunSession:
         return shlex.join(words)
 
     def check_limit(self, results: Sequence[Result]) -> None:
-        """Raise LimitReached where a limit left episodes without a grade."""
+        """Raise LimitReached if a limit left episodes ungraded."""
         lost = self.episodes - sum(result.status == "graded" for result in results)
         if lost and (reached := self.meter.reached):
             flag = reached.partition(" ")[0]
@@ -232,7 +233,7 @@ class RunSession:
             )
 
     def price(self, plan: Plan, model: str) -> Price | None:
-        """Return what the tokens of a model cost in a plan; None where nobody knows."""
+        """Return the token price of a model in a plan; None if it is unknown."""
         return plan.agent.prices.get(model) or listed_price(model)
 
     def _check_prices(self, plan: Plan) -> None:
@@ -261,7 +262,7 @@ class RunSession:
         return images
 
     def _kept(self, plan: Plan, folder: Path) -> tuple[Result, ...]:
-        """Return what is recorded of a plan and not played now."""
+        """Return the recorded results of a plan that are not replaced now."""
         recorded = recorded_of(plan.keys, RunFolder(folder))
         return tuple(one for key, one in recorded.items() if not self.choice.takes(key, one))
 

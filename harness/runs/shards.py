@@ -18,14 +18,14 @@ from harness.records import Key
 from worlds.core.models import Strict
 
 MOST = 100_000
-"""Shards of one run."""
+"""Maximum number of shards of one run."""
 
 
 class Shard(Strict):
     """Number of a shard, and the number of shards."""
 
     number: Annotated[int, Field(ge=1)]
-    """From 1."""
+    """Number of the shard, from 1."""
 
     of: Annotated[int, Field(ge=1, le=MOST)]
 

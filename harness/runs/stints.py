@@ -27,13 +27,13 @@ def begun(command: Sequence[str]) -> Stint:
 
 
 def write_begun(folder: RunFolder, stint: Stint) -> None:
-    """Add a stint to run.json."""
+    """Add a session to run.json."""
     plan = folder.read_plan() or {}
     folder.write_plan({**plan, "stints": [*plan.get("stints", []), stint.model_dump(mode="json")]})
 
 
 def write_ended(folder: RunFolder) -> None:
-    """Say in run.json that the last stint ended now."""
+    """Record in run.json that the last session has ended."""
     plan = folder.read_plan() or {}
     if stints := plan.get("stints"):
         folder.write_plan({**plan, "stints": [*stints[:-1], {**stints[-1], "ended": now()}]})

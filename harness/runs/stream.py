@@ -22,28 +22,28 @@ class Totals(Strict):
     """Progress of a run."""
 
     planned: int
-    """Episodes of the whole run, or of one part of a sweep."""
+    """Number of episodes of the whole run, or of one part of a sweep."""
 
     done: int
-    """Those with a record, also of earlier sessions."""
+    """Number of episodes with a record, including earlier sessions."""
 
     succeeded: int
     ungraded: int
     calls: int
-    """Model calls of all sessions, also for episodes that were lost; so the next two."""
+    """Model calls of all sessions, including those of lost episodes; the same applies to the next two fields."""
 
     tokens: int
     cost_usd: float
     unpriced_calls: int
-    """Calls that `cost_usd` does not hold."""
+    """Number of calls that `cost_usd` does not include."""
 
 
 class BegunLine(Strict):
-    """Playing begins."""
+    """Start of the run."""
 
     event: Literal["begun"] = "begun"
     at: str
-    """UTC, ISO 8601."""
+    """Start in UTC, as ISO 8601."""
 
     path: str
     """Folder of the run."""
@@ -52,7 +52,7 @@ class BegunLine(Strict):
 
 
 class StartedLine(Strict):
-    """An episode begins."""
+    """Start of an episode."""
 
     event: Literal["started"] = "started"
     t: float
@@ -61,7 +61,7 @@ class StartedLine(Strict):
 
 
 class PhaseLine(Strict):
-    """A phase of an episode begins, or has ended."""
+    """Start or end of an episode's phase."""
 
     event: Literal["phase"] = "phase"
     t: float
@@ -72,7 +72,7 @@ class PhaseLine(Strict):
 
 
 class FinishedLine(Strict):
-    """An episode has its record."""
+    """End of an episode, with its record."""
 
     event: Literal["finished"] = "finished"
     t: float
@@ -82,7 +82,7 @@ class FinishedLine(Strict):
 
 
 class AgainLine(Strict):
-    """Episodes without a grade are played again after a pause."""
+    """Retry of episodes without a grade after a pause."""
 
     event: Literal["again"] = "again"
     t: float
@@ -99,11 +99,11 @@ class ScoredLine(Strict):
     """Task that was scored last; None before the first."""
 
     difference: float | None
-    """On that task, first minus second."""
+    """Difference on that task, first player minus second."""
 
     first: str
     second: str
-    """Names of parts."""
+    """Names of the two parts; the other field is the first."""
 
     ahead: str | None
     """Player whose bets have won more so far."""
@@ -117,7 +117,7 @@ class ScoredLine(Strict):
 
 
 class EndedLine(Strict):
-    """Playing has ended."""
+    """End of the run."""
 
     event: Literal["ended"] = "ended"
     t: float

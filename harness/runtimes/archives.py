@@ -1,4 +1,4 @@
-"""Files travel as archives made in memory: no bind mounts, so an engine may be on another machine."""
+"""In-memory archives for transferring files: without bind mounts, an engine may be on another machine."""
 
 from __future__ import annotations
 

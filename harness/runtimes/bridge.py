@@ -22,10 +22,10 @@ from harness.errors import WorldFailure, boundary
 from worlds.core.wire import WireRequest, WireResponse, check_sendable, response_from_json, to_json
 
 ANSWER_LIMIT_S = 60.0
-"""Real seconds a world may take for one answer."""
+"""Timeout of one answer of a world, in real seconds."""
 
 READY_LIMIT_S = 60.0
-"""Real seconds until the bridge must have said that the world answers."""
+"""Timeout for the bridge's message that the world answers, in real seconds."""
 
 _STDERR = 2
 _STDERR_KEPT = 4096
@@ -44,7 +44,7 @@ class Bridge:
         threading.Thread(target=self._read, name="parley-bridge", daemon=True).start()
 
     def wait_ready(self, timeout_s: float = READY_LIMIT_S) -> None:
-        """Return once the world answers; raises WorldFailure with the bridge's reason."""
+        """Wait until the world answers; raises WorldFailure with the bridge's reason."""
         try:
             said = self._first.get(timeout=timeout_s)
         except Empty:
@@ -53,7 +53,7 @@ class Bridge:
             raise WorldFailure(str(said["error"]))
 
     def call(self, request: WireRequest, timeout_s: float = ANSWER_LIMIT_S) -> WireResponse:
-        """Send one request; raises WireError for what no client can send, WorldFailure when no answer comes."""
+        """Send one request; raises WireError if no client can send it, WorldFailure if no answer arrives."""
         check_sendable(request)
         return response_from_json(self._ask(to_json(request), _shown(request), timeout_s))
 
@@ -118,7 +118,7 @@ class Bridge:
 
 
 class Frames:
-    """Docker's multiplexed exec stream as a pair of byte streams: stdin as it is, stdout unframed, the end of stderr kept."""
+    """Docker's multiplexed exec stream as a pair of byte streams: stdin unchanged, stdout unframed, the end of stderr kept."""
 
     def __init__(self, link: Any, read: Callable[[], bytes]) -> None:
         self._link, self._read = link, read

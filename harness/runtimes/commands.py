@@ -20,19 +20,19 @@ RUNNER_PATH = "/opt/parley/bin/parley_run.py"
 RUNNER = ("python3", "-I", "-S", RUNNER_PATH)
 
 ANSWER_CAP = OUTPUT_CAP + 4096
-"""More than any honest answer takes."""
+"""Upper bound of a valid answer in bytes."""
 
 HIGHEST_CODE = 255
-"""A command's exit code; one that was killed by a signal has 128 and its number."""
+"""Highest exit code of a command; one killed by a signal has 128 plus its number."""
 
 MOST_OMITTED = 1 << 53
-"""More bytes than any command prints, and what every reader of JSON still counts exactly."""
+"""Upper bound of omitted bytes, which every JSON reader still represents exactly."""
 
 GRACE_S = 10.0
 """Seconds after a command's limit within which the runner must report it."""
 
 VIRTUAL_TIME = "/opt/parley/bin/virtual-time"
-"""Wraps a command so that it reads and moves the world's clock."""
+"""Wrapper that lets a command read and move the world's clock."""
 
 KILLED = 137
 """Exit code of a command whose runner was killed."""

@@ -1,8 +1,8 @@
-"""No sandbox at all: the world's app is called directly, thousands of requests a second.
+"""In-process runtime without a sandbox: the world's app is called directly, thousands of requests a second.
 
-For oracle and violation proofs, tool-interface agents, seats and training loops. There is no `main`, so no shell. Task code
-is imported into this process, so only folders that `harness.trust` lets in are opened, and nothing here isolates an agent's
-code: agents only ever hand in bytes.
+It serves oracle and violation proofs, tool-interface agents, seats and training loops. There is no `main`, so no shell. Task
+code is imported into this process, so only folders allowed by `harness.trust` are opened. An agent's code is not isolated here,
+because agents only submit bytes.
 """
 
 from __future__ import annotations

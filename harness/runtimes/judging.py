@@ -1,12 +1,12 @@
-"""Judges event logs in this process: one pytest session over the task's own hidden tests, for one episode or hundreds.
+"""Judging of event logs in this process: one pytest session over the task's hidden tests, for one episode or hundreds.
 
-The tests are the same files that a verifier container runs, with the same plugin, so the verdicts are the same bytes.
-1. pytest keeps its state per session, but not per thread: a lock lets one session run at a time. Whoever waits for it is judged
-   by the next one, with everybody else who waits: a session costs ten times what one more verdict in it does.
-2. Tasks whose hidden tests are the same files share a session; each episode has its own task's certificate.
-3. Its plugins that replace what belongs to the whole process stay out: captured output, exception hooks, log handlers,
-   warning filters, and a terminal that prints. Other threads of a run are talking to people meanwhile. So do those that no
-   hidden test has a use for: a session of few short tests pays mostly for its plugins.
+The tests and the plugin are those of a verifier container, so the verdicts are byte-identical.
+1. pytest keeps its state per session and not per thread, so a lock allows one session at a time. All logs that wait for it are
+judged together in the next session, because a session costs ten times as much as one more verdict in it.
+2. Tasks with identical hidden tests share a session; each episode uses its own task's certificate.
+3. Plugins that change process-wide state are disabled: captured output, exception hooks, log handlers, warning filters, and
+terminal output, because other threads of a run print meanwhile. So are plugins that no hidden test uses, since a session of few
+short tests spends most of its time in plugins.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from harness.trust import require
 
 _session = threading.Lock()
 _SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
-"""Hundreds of small files for a moment: in memory where there is such a place."""
+"""Folder for hundreds of short-lived small files, in memory if possible."""
 
 _UNUSED = (
     "cacheprovider", "debugging", "doctest", "faulthandler", "junitxml", "legacypath", "logging", "pastebin", "recwarn",
     "setuponly", "setupplan", "stepwise", "terminal", "threadexception", "unittest", "unraisableexception", "warnings",
 )  # fmt: skip
-"""Plugins of pytest that a session here does without."""
+"""Plugins of pytest that are disabled in a session here."""
 
 
 @dataclass
@@ -150,7 +150,7 @@ class _Transcript:
 
     def __init__(self) -> None:
         self._lines: dict[str, list[str]] = {}
-        """By episode, or "" for what is of none in particular."""
+        """Lines by episode, or "" for those that belong to no episode."""
 
     def of(self, episode: str) -> str:
         """Return the lines of one episode: its own tests, and lines that belong to no episode."""
@@ -158,7 +158,7 @@ class _Transcript:
 
     @HookimplMarker("pytest")(tryfirst=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Any:
-        """Report a failure by its message and place: drawing tracebacks is most of the cost of judging failures."""
+        """Report a failure by its message and place, because formatting tracebacks is most of the cost of judging failures."""
         if call.excinfo is None or call.when == "collect" or not isinstance(call.excinfo.value, Exception):
             return None
         import pytest  # noqa: PLC0415

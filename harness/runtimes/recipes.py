@@ -31,10 +31,10 @@ echo '\{"reward": 0\.0\}' > /logs/verifier/reward\.json
 python3 -m pytest -q -p validators\.plugin -p no:cacheprovider /tests/test_outcome\.py
 """
 )
-"""tests/test.sh as `harness sync` writes it; `validators.warm` does what it says."""
+"""Pattern of tests/test.sh as `harness sync` writes it; `validators.warm` does the same."""
 
 PLAIN_VERIFIER = re.compile(rb"(?:#[^\n]*\n)*FROM parley/verifier:1\nCOPY \. /tests/\n")
-"""tests/Dockerfile as `harness sync` writes it."""
+"""Pattern of tests/Dockerfile as `harness sync` writes it."""
 
 
 def runs_plain_tests(task: Task) -> bool:

@@ -26,11 +26,11 @@ from typing import Any
 from harness.errors import RuntimeFailure
 
 Instruction = tuple[int, int, int, int]
-"""A struct sock_filter: code, how many to skip if true, and if false, and a number."""
+"""Instruction as in struct sock_filter: code, instructions to skip if true, and if false, and a number."""
 
 LOAD, IF_EQUAL, IF_GREATER, IF_ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16
-"""Offsets in struct seccomp_data; of an argument the lower half, which is all that is looked at here."""
+"""Offsets in struct seccomp_data; for an argument, that of the lower half, which is the only part checked here."""
 
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 EPERM, ENOSYS, EAFNOSUPPORT = 1, 38, 97
@@ -45,10 +45,10 @@ SIGNAL_MASK = 0xFF
 """Bits of clone's flags that contain a signal; unshare uses one of them for CLONE_NEWTIME."""
 
 FAMILIES = (1, 2, 10, 16)
-"""AF_UNIX, AF_INET, AF_INET6, AF_NETLINK (the C library asks it which addresses there are)."""
+"""Allowed families: AF_UNIX, AF_INET, AF_INET6, AF_NETLINK (the C library reads the interface addresses with it)."""
 
 PERSONALITIES = (0, 8, 0x20000, 0x20008, 0xFFFFFFFF)
-"""Those of Docker's profile."""
+"""Personalities allowed by Docker's profile."""
 
 CALLS: Mapping[str, tuple[int | None, int | None]] = {
     "acct": (163, 89), "add_key": (248, 217), "bpf": (321, 280), "chroot": (161, 51), "clock_adjtime": (305, 266),
@@ -67,19 +67,19 @@ CALLS: Mapping[str, tuple[int | None, int | None]] = {
     "syslog": (103, 116), "umount2": (166, 39), "uselib": (134, None), "userfaultfd": (323, 282), "ustat": (136, None),
     "vhangup": (153, 58),
 }  # fmt: skip
-"""Calls refused whatever their arguments, and their numbers on x86_64 and on aarch64."""
+"""System calls refused whatever their arguments, with their numbers on x86_64 and on aarch64."""
 
 SPECIAL: Mapping[str, tuple[int, int]] = {
     "clone": (56, 220), "clone3": (435, 435), "personality": (135, 92), "socket": (41, 198), "socketpair": (53, 199),
     "unshare": (272, 97),
 }  # fmt: skip
-"""Calls that are looked at more closely."""
+"""System calls whose arguments are checked."""
 
 UNCOUNTED: Mapping[str, tuple[int, int]] = {"memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194)}
-"""Calls for memory that belongs to no process and no folder: only a control group counts it."""
+"""System calls for memory that belongs to no process and no folder, which only a control group counts."""
 
 LASTING = ("mq_open", "msgget", "semget", "shmget")
-"""Calls for what outlives every process that could see it: refused where a container is used again."""
+"""System calls for objects that outlive the processes using them, refused if a container is reused."""
 
 OPEN = """
     accept accept4 access adjtimex alarm arch_prctl bind brk cachestat capget capset chdir chmod chown clock_getres
@@ -110,7 +110,7 @@ OPEN = """
     timerfd_gettime timerfd_settime times tkill truncate umask uname unlink unlinkat utime utimensat utimes vfork vmsplice
     wait4 waitid write writev
 """
-"""All other calls of both architectures, by which Docker names them: what is in none of these tables is refused there."""
+"""Names of all other calls of both architectures, for Docker's profile, which refuses calls in none of these tables."""
 
 MACHINES: Mapping[str, tuple[int, int]] = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 """Column of the tables above, and the name of the architecture in <linux/audit.h>, by machine."""
@@ -146,7 +146,7 @@ def program(machine: str | None = None, *, uncounted: bool = True) -> bytes:
 
 @cache
 def docker_profile(*, is_used_again: bool = False) -> str:
-    """Return the policy as Docker takes it; a container that `is_used_again` may make nothing that outlives a process."""
+    """Return the policy as a Docker profile; with `is_used_again`, it forbids objects that outlive a process."""
     named = {*OPEN.split(), *UNCOUNTED, *LASTING} - {*(LASTING if is_used_again else ())}
     rules = [
         _rule(sorted(named), "ALLOW"), _rule(["clone3"], "ERRNO", errno=ENOSYS),
@@ -171,7 +171,7 @@ def policy_digest() -> str:
 
 
 def _rule(names: Sequence[str], action: str, test: tuple[str, int] | None = None, *, errno: int = 0) -> dict[str, Any]:
-    """Return one rule of a profile; a test is of the first argument."""
+    """Return one rule of a profile; a test applies to the first argument."""
     rule: dict[str, Any] = {"names": list(names), "action": f"SCMP_ACT_{action}"}
     if test is not None:
         rule["args"] = [{"index": 0, "op": f"SCMP_CMP_{test[0]}", "value": test[1], "valueTwo": 0}]

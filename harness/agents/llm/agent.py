@@ -76,7 +76,7 @@ class Speech:
         return as_text(said, named=True) if self._is_text else said
 
     def actions(self, said: Completion, turn: int) -> tuple[Action, ...]:
-        """Return what the model wants done, or one action with the problem that the model is told; none is a plain answer."""
+        """Return the actions that the model requests, or one with a problem to report; empty for a plain answer."""
         if self._is_text:
             action = _spoken(said.text)
             return (replace(action, call_id=f"text_{turn}"),) if action else ()

@@ -383,7 +383,7 @@ def _arguments(text: str) -> dict[str, Any]:
 
 
 def _sent_back(call: Mapping[str, Any], action: Action) -> dict[str, Any]:
-    """Return a call as the conversation keeps it: names and arguments as any server takes them, the rest as it was given."""
+    """Return a call as the conversation keeps it: names and arguments made acceptable to every server, the rest unchanged."""
     given = call["function"].get("arguments")
     is_whole = isinstance(given, str) and given.lstrip().startswith("{") and not action.problem
     name = _NOT_IN_NAMES.sub("_", action.tool)[:64] or "unknown"

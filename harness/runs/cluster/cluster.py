@@ -33,7 +33,7 @@ from harness.runtimes.owner import is_dead, this_owner
 
 
 def keeper_name(node_id: str) -> str:
-    """Return what the keeper of a node is called in its run."""
+    """Return the name of a node's keeper in its run."""
     return f"parley-keeper-{node_id}"
 
 
@@ -48,18 +48,18 @@ class Workbench:
         self._cast = Cast(meter=purse.meter() if purse else None)
 
     def play(self, sent: SentOrder) -> Outcome:
-        """Play and judge one episode; raises ProviderLost, and what is wrong with this node."""
+        """Play and judge one episode; raises ProviderLost, and errors of this node."""
         order, runtime = sent.here(_task(sent.task)), _runtime(sent.runtime)
         agent = self._cast.agent(order.agent, order.spec.overrides)
         return run_episode(order.spec, order.key, runtime, agent, order.budget, order.images)
 
 
 _benches: list[Workbench] = []
-"""None until the first episode, then one."""
+"""State of this process: empty until the first episode, then one workbench."""
 
 
 def played(sent: SentOrder, purse: SharedPurse | None) -> list[Any]:
-    """Play an episode here: its manifest and the pieces of its files, as many as the driver waits for."""
+    """Play an episode here, and return its manifest and as many pieces of its files as the driver expects."""
     here = socket.gethostname()
     try:
         if not _benches:
@@ -83,7 +83,7 @@ def _runtime(name: str) -> Runtime:
 
 _LOOK_S = 0.05
 PATIENCE_S = 10.0
-"""Real seconds that killed processes are waited for."""
+"""Real seconds to wait for killed processes."""
 
 
 class Keeper:
@@ -94,7 +94,7 @@ class Keeper:
         self._runtime: Runtime | None = None
 
     def introduce(self, needs: SentNeeds) -> NodeFacts:
-        """Make the node ready, and say what it is."""
+        """Prepare the node, and return its facts."""
         digests = {one.task_id: one.digest_here() for one in needs.tasks}
         if any(digests[one.task_id] != one.digest for one in needs.tasks):
             return facts_here(digests, {})
@@ -108,7 +108,7 @@ class Keeper:
         self._owners.add(owner)
 
     def clean(self) -> list[str]:
-        """End the processes that played here, and remove what they left; its names."""
+        """End the processes that played here, remove their resources, and return the names."""
         for owner in self._owners:
             if not is_dead(owner):
                 with suppress(ProcessLookupError):
@@ -140,11 +140,11 @@ class Cluster:
     ray: Any
     nodes: Sequence[ClusterNode]
     keepers: Mapping[str, Any]
-    """By the id of a node."""
+    """Keepers by node id."""
 
     meter: Meter
     purse: SharedPurse | None = None
-    """None where no model is asked."""
+    """Spending actor; None if no model is called."""
 
     images: Mapping[str, str] = field(default_factory=dict)
 
@@ -152,7 +152,7 @@ class Cluster:
         self._play = self.ray.remote(played)
 
     def submit(self, sent: SentOrder) -> list[Any]:
-        """Send an episode to a node; what will become its manifest and its pieces."""
+        """Send an episode to a node, and return references to its manifest and its pieces."""
         need = need_of(sent.order.spec.task)
         limits = {
             "num_cpus": need.cpus, "memory": need.memory or None, "resources": {SLOT: 1}, "num_returns": RESULTS,
@@ -162,11 +162,11 @@ class Cluster:
         return refs
 
     def slots(self, need: EpisodeNeed) -> int:
-        """Return how many such episodes can be played at once."""
+        """Return the number of such episodes that can be played at once."""
         return sum(node.slots(need) for node in self.nodes)
 
     def check_alive(self, tasks: Sequence[Task]) -> None:
-        """Raise RuntimeFailure where nodes have gone, and no other can play what is left."""
+        """Raise RuntimeFailure if nodes are gone, and no other node can play the remaining tasks."""
         check_feasible([node for node in living(self.ray) if node.node_id in self.keepers], tasks)
 
     def forget(self, node: ClusterNode) -> None:
@@ -175,12 +175,12 @@ class Cluster:
         self.keepers = {name: keeper for name, keeper in self.keepers.items() if name != node.node_id}
 
     def count_spent(self) -> None:
-        """Take what workers spent into the run's own meter."""
+        """Add the spending of workers to the run's own meter."""
         for usage in self.ray.get(self.purse.actor.news.remote()) if self.purse else ():
             self.meter.add(usage)
 
     def clean(self) -> list[str]:
-        """End what plays on every node, and remove what that left; its names, as far as nodes still answer."""
+        """End the episodes on every node, remove their resources, and return the names, as far as nodes still answer."""
         asked = [keeper.clean.remote() for keeper in self.keepers.values()]
         answered, _ = self.ray.wait(asked, num_returns=len(asked), timeout=2 * PATIENCE_S)
         names: list[str] = []
@@ -248,7 +248,7 @@ def _introduced(cluster: Cluster, needs: SentNeeds) -> Mapping[str, str]:
 
 
 def _answered(cluster: Cluster, node: ClusterNode, asked: Any) -> NodeFacts | None:
-    """Return what a node says of itself; None, and it is no part of the cluster, where it has gone meanwhile."""
+    """Return the facts of a node; None, after removing it from the cluster, if it has disappeared."""
     try:
         facts: NodeFacts = cluster.ray.get(asked)
     except cluster.ray.exceptions.RayError as error:

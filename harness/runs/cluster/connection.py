@@ -23,13 +23,13 @@ EXTRA = "pip install 'parley-bench[ray]'"
 START = "ray start --head --resources '{\"parley_sandbox\": 4}'"
 
 _HEARD_S = 10
-"""Real seconds in which a machine that listens takes a connection."""
+"""Real seconds within which a listening machine accepts a connection."""
 
 
 class NoFolders(list[str]):
-    """Folders in which workers would look for modules before all others: none, whatever Ray adds.
+    """Module search path of workers that stays empty, whatever Ray adds.
 
-    It adds the folder of the driver. Where a node has one of that name, its own harness would not be what plays there.
+    Ray adds the folder of the driver. If a node has a folder of that name, its workers would not use the node's own harness.
     """
 
     def __init__(self) -> None:

@@ -29,7 +29,7 @@ class NodeFacts:
     """Digest of our packages."""
 
     tasks: Mapping[str, str] = field(default_factory=dict)
-    """Digests by task; "" where the node has none of that name."""
+    """Digests by task; "" for a task that the node does not have."""
 
     images: Mapping[str, str] = field(default_factory=dict)
     trouble: str = ""

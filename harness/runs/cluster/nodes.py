@@ -24,11 +24,11 @@ class EpisodeNeed:
 
     cpus: float = 1.0
     memory: int = 0
-    """Bytes."""
+    """Memory in bytes."""
 
     @property
     def amounts(self) -> Mapping[str, float]:
-        """By the names that Ray has for them."""
+        """Amounts by Ray's names of the resources."""
         return {SLOT: 1.0, "CPU": self.cpus, "memory": float(self.memory)}
 
 
@@ -40,7 +40,7 @@ def need_of(task: Task) -> EpisodeNeed:
 
 @dataclass(frozen=True)
 class ClusterNode:
-    """A machine of the cluster, or what Ray takes for one."""
+    """Machine of the cluster, or a process that Ray treats as one."""
 
     node_id: str
     name: str
@@ -72,7 +72,7 @@ def living(ray: Any) -> list[ClusterNode]:
 
 
 def check_feasible(nodes: Sequence[ClusterNode], tasks: Sequence[Task]) -> None:
-    """Raise RuntimeFailure for the first task that no node can play, saying what each lacks."""
+    """Raise RuntimeFailure for the first task that no node can play, with the missing resources of each."""
     for task in tasks:
         need = need_of(task)
         if any(node.slots(need) for node in nodes):

@@ -1,8 +1,8 @@
-"""An episode's files on their way from a node to the driver: one archive in pieces, so small that none is left on the node.
+"""Transfer of an episode's files from a node to the driver: one archive, in pieces so small that none is stored on the node.
 
-Ray sends a result of less than 100 kB along with the news that a task is done; a larger one stays on the node where it was
-made, and is lost with it. So the archive is cut into pieces below that size, each a result of its own: what has been told has
-arrived. What is left over of a larger archive (1 MB, that is some 10 MB of logs) stays on the node until it is fetched.
+Ray sends a result of less than 100 kB together with the message that a task is done. A larger one is stored on the node where
+it was made, and is lost with it. So the archive is cut into pieces below that size, each a separate result, which have arrived
+once the task is done. The rest of an archive above 1 MB (about 10 MB of logs) is stored on the node until it is fetched.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RESULTS = 1 + PIECES + 1
 """Number of return values of a Ray task: the manifest, the pieces, and the rest."""
 
 MOST = 1 << 30
-"""Bytes of all files of an episode that are unpacked."""
+"""Maximum bytes of an episode's unpacked files."""
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class SharedPurse:
 
 
 class PurseMeter(Meter):
-    """A worker's meter: what is spent is what the actor says."""
+    """Meter of a worker, whose spending is that reported by the actor."""
 
     def __init__(self, limits: RunLimits, purse: Any) -> None:
         super().__init__(limits)

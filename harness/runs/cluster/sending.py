@@ -23,7 +23,7 @@ from harness.trust import own_roots
 
 @dataclass(frozen=True)
 class SentTask:
-    """A task as another machine can find it."""
+    """Task in a form that another machine can find."""
 
     task_id: str
     digest: str
@@ -31,7 +31,7 @@ class SentTask:
     """Path on the machine of the run."""
 
     own: str
-    """Its place below our own tasks, wherever those lie; "" for one from elsewhere."""
+    """Path below our own tasks, wherever those are; "" for a task from elsewhere."""
 
     admitted: bool
     granted: tuple[str, ...]
@@ -86,10 +86,10 @@ def sent_needs(needed: Needed) -> SentNeeds:
 
 @dataclass(frozen=True)
 class SentOrder:
-    """An episode to play, as it travels."""
+    """Episode to play, in the form in which it is sent."""
 
     order: Order
-    """Its task without what was granted to it."""
+    """Order whose task lacks the granted variables."""
 
     task: SentTask
     runtime: str

@@ -1,4 +1,4 @@
-"""A Ray cluster as a site: the machine of the run's folder needs nothing that an episode needs, no Docker, sandbox or key."""
+"""Ray cluster as a site: the machine of the run's folder needs no Docker, sandbox or key."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ LOOK_S = 1.0
 
 @dataclass(frozen=True)
 class Flight:
-    """An episode that is under way."""
+    """Episode in progress."""
 
     order: Order
     refs: Sequence[Any]
-    """Its manifest and the pieces of its files, to be."""
+    """References to its manifest and the pieces of its files."""
 
 
 class RayExecutor:
-    """Plays orders on the nodes of a cluster and records them in one run's folder."""
+    """Executor that plays orders on the nodes of a cluster and records them in one run's folder."""
 
     def __init__(self, cluster: Cluster, runtime: str, folder: RunFolder, cast: Cast) -> None:
         self._cluster, self._runtime, self._folder, self._cast = cluster, runtime, folder, cast
@@ -90,7 +90,7 @@ class RayExecutor:
         return self._cast.meter is not None and self._cast.meter.reached is not None
 
     def _outcome(self, flight: Flight) -> Outcome:
-        """Return what came back of an episode; raises what its node says ends the run."""
+        """Return the outcome of an episode; raises the error of its node if that ends the run."""
         ray = self._cluster.ray
         try:
             manifest: EpisodeManifest = ray.get(flight.refs[0])
@@ -111,7 +111,7 @@ class RayExecutor:
         return outcome
 
     def _cancel(self) -> None:
-        """End what is under way, on whatever node; the session's keepers see to what that leaves."""
+        """Cancel the episodes in progress on all nodes; the session's keepers remove their resources."""
         for ref in self._under_way:
             self._cluster.ray.cancel(ref, force=True)
         self._under_way.clear()
@@ -141,7 +141,7 @@ class RayCluster:
 
     @contextmanager
     def opened(self, needed: Needed, meter: Meter, say: Say) -> Iterator[None]:
-        """Connect, and let each node introduce itself; in the end everything that the run left on them is removed."""
+        """Connect, and check each node. At the end, remove everything that the run left on the nodes."""
         needs = sent_needs(needed)
         asks = any(isinstance(make_agent(spec, options), AsksModels) for spec, options in needed.players)
         with (

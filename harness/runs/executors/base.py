@@ -35,14 +35,14 @@ class Order:
 
 @dataclass(frozen=True)
 class Started:
-    """An episode began."""
+    """Start of an episode."""
 
     key: Key
 
 
 @dataclass(frozen=True)
 class Finished:
-    """An episode has its record."""
+    """End of an episode, with its record."""
 
     key: Key
     result: Result
@@ -50,7 +50,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Again:
-    """Episodes without a grade are played again after some real seconds."""
+    """Retry of episodes without a grade after a pause in real seconds."""
 
     keys: tuple[Key, ...]
     seconds: float
@@ -62,7 +62,7 @@ class Scored:
 
     first: str
     second: str
-    """Names of parts."""
+    """Names of the two parts; the other field is the first."""
 
     ahead: str | None
     """Player whose bets have won more so far."""
@@ -72,14 +72,14 @@ class Scored:
     """E-value required for a decision."""
 
     scored: int
-    """Tasks, of `tasks`."""
+    """Number of scored tasks, out of `tasks`."""
 
     tasks: int
     task: str | None = None
     """Task that was scored last; None before the first."""
 
     difference: float | None = None
-    """On that task, first minus second."""
+    """Difference on that task, first player minus second."""
 
 
 News = Started | Phase | Finished | Again | Scored
@@ -87,7 +87,7 @@ Progress = Callable[[News], object]
 
 
 class Executor(Protocol):
-    """A way to play orders."""
+    """Executor that plays orders."""
 
     def playing(self, orders: Sequence[Order], workers: int) -> AbstractContextManager[Iterator[News]]:
         """Yield the news of these orders, played by `workers` workers, until each has a record.

@@ -1,6 +1,7 @@
-"""Threads that take orders from one queue and put their news into another, which the main thread reads.
+"""Worker threads that take orders from one queue and put their news into another, which the main thread reads.
 
-Threads are daemons, so a model call that hangs cannot hold the process. A crash of one ends the run: the main thread raises it.
+Threads are daemons, so a hanging model call cannot block the exit of the process. An exception in a worker ends the run: the
+main thread raises it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _POLL_S = 0.1
 _GRACE_S = 1.0
 
 Play = Callable[[Sequence[Order], Progress], Iterator[Result]]
-"""Plays orders, tells what happens meanwhile, and gives each result once its record stands."""
+"""Function that plays orders, reports progress, and yields each result once its record is written."""
 
 
 class Crew:
@@ -57,7 +58,7 @@ class Crew:
             raise
 
     def cancel(self) -> None:
-        """Stop the queue and kill what is running, twice: once now, once for what was just being started."""
+        """Stop the queue and kill running work twice: once now, and once for work that was just being started."""
         self.cancelled.set()
         self._kill()
         deadline = time.monotonic() + _GRACE_S

@@ -1,9 +1,9 @@
-"""Episodes that only compute are played by processes, in chunks: scripted players, in process, hundreds at a time.
+"""Processes for episodes that only compute, played in chunks: scripted players, in process, hundreds at a time.
 
-Threads are enough where the work is in containers or model calls; a typed protocol in process is Python from end to end, and
-half its cost alone is judging episodes one by one. A chunk is played, judged and recorded in one go by a process of its own.
-A process that dies (out of memory, say) costs its chunk a second try in a new one, and if that dies too what of the chunk is
-not done, never the run. Its phases are told when the chunk comes back; with `-v` the process itself says them as they happen.
+Threads suffice if the work is in containers or model calls. A typed protocol in process is pure Python, and judging episodes
+one by one is half of its cost. A process plays, judges and records a whole chunk. If a process dies (for example out of
+memory), its chunk is retried once in a new one. If that dies too, the unfinished part of the chunk is lost, but never the run.
+Phases are reported when the chunk returns; with `-v` the process reports them live.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from harness.runs.executors.base import News, Order, Progress
 from harness.runs.executors.crew import Crew
 
 CHUNK = 30
-"""Episodes that a process takes at once, at most; a kill loses no more than these."""
+"""Maximum episodes per chunk; a kill loses no more than these."""
 
 LEAST = 30
-"""Below this, starting processes costs more than it saves."""
+"""Minimum number of episodes for which starting processes saves time."""
 
 
 def serves(runtime: Runtime, agent: Agent, episodes: int) -> bool:
@@ -52,20 +52,20 @@ def chunk_size(episodes: int, players: int) -> int:
 
 
 def get_ready(runtime: Runtime, agent: Agent, episodes: int, workers: int) -> None:
-    """Start the processes that such episodes will want: from now on this process may have threads, and cannot be copied."""
+    """Start the processes for such episodes, because this process may have threads afterwards, and cannot be forked then."""
     if serves(runtime, agent, episodes) and can_copy():
         while len(_idle) < useful(workers):
             _idle.append(Worker(copied=True))
 
 
 _idle: list[Worker] = []
-"""Started once, they serve every run of this process."""
+"""Idle processes, which serve every run of this process."""
 
 _lock = threading.Lock()
 
 
 class Processes:
-    """A process for each thread that plays; all record in one run's folder."""
+    """Executor with a process for each thread that plays; all record in one run's folder."""
 
     def __init__(self, folder: RunFolder, make: Make) -> None:
         self._folder, self._make = folder, make
@@ -88,7 +88,7 @@ class Processes:
             yield news
 
     def play(self, chunk: Sequence[Order]) -> list[Result]:
-        """Play a chunk in one of the processes, ungraded where that dies twice; raises Cancelled after `kill`."""
+        """Play a chunk in one of the processes, ungraded if the process dies twice; raises Cancelled after `kill`."""
         try:
             return self._played(_ready, chunk)
         except WorkerEnded:
@@ -129,7 +129,7 @@ class Processes:
         return [record(outcome, self._folder, one.hint) for outcome, one in zip(outcomes, chunk, strict=True)]
 
     def kill(self) -> None:
-        """End the processes, whatever they are doing, and start no more."""
+        """Kill the processes, whatever they are doing, and start no more."""
         with _lock:
             self._killed.set()
             for worker in self._busy:
@@ -137,7 +137,7 @@ class Processes:
 
 
 def recorded(chunk: Sequence[Order], make: Make, folder: RunFolder, verbose: bool) -> list[Result]:
-    """Play a chunk, judge it and write its folders, here: what a process does."""
+    """Play a chunk, judge it and write its folders in this process."""
     if verbose:
         log_to_stderr()
     episodes = [(one.spec, one.key) for one in chunk]

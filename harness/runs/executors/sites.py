@@ -30,7 +30,7 @@ from harness.runs.executors.crew import Crew
 from harness.runs.executors.processes import Processes, get_ready, serves
 
 Opened = tuple[ExitStack, Pod]
-"""An open pod, and what closes it."""
+"""Open pod, and the stack that closes it."""
 
 
 class Ahead:
@@ -85,7 +85,7 @@ class Ahead:
 
 
 class Threads:
-    """Plays orders in one runtime and records them in one run's folder."""
+    """Executor that plays orders in one runtime and records them in one run's folder."""
 
     def __init__(self, runtime: Runtime, folder: RunFolder, cast: Cast, run_id: str) -> None:
         self._runtime, self._folder, self._cast, self._run_id = runtime, folder, cast, run_id
@@ -149,12 +149,12 @@ class RunSite(Protocol):
         ...
 
     def executor(self, orders: Sequence[Order], runtime: Runtime, folder: RunFolder, cast: Cast) -> Executor:
-        """Return who plays these orders, at least one, all of one agent."""
+        """Return the executor for these orders, which must not be empty and must share one agent."""
         ...
 
 
 class ThisMachine:
-    """Episodes are played by threads of this process, or by processes where agent and runtime only compute."""
+    """Site with threads of this process, or with processes if agent and runtime only compute."""
 
     typed: tuple[str, ...] = ()
     asks_here = True

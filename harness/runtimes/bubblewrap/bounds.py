@@ -59,7 +59,7 @@ class Machine:
         self._watched = Watched(process, memory_mb * MEGABYTE, tuple(places), self._end_it)
 
     def watch(self) -> None:
-        """Count its memory from now on, where no group does."""
+        """Start watching its memory, if it has no group."""
         if self.group is None:
             self._watcher.watch(self._watched)
 
@@ -72,7 +72,7 @@ class Machine:
         return KILLED_INSIDE if kills > before else b""
 
     def close(self) -> None:
-        """Let go of the group, or of the watcher, once the machine is gone; safe to call twice."""
+        """Release the group or the watcher once the machine is gone; safe to call twice."""
         self._watcher.leave(self._watched)
         if self.group is not None:
             self.group.remove()

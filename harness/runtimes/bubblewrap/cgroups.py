@@ -1,16 +1,16 @@
-"""Control groups: what bounds the memory and the processes of a whole room, where this host lets us make them.
+"""Control groups that limit the memory and the processes of a whole room, if this host lets us create them.
 
-1. Version 1 (cgroups(7)): a group in the memory and the pids hierarchy, each below the group that this process is in, so
-   that whatever bounds us bounds our rooms too. Root may make them.
-2. Version 2: one group, in the nearest group from our own upwards that hands memory and pids down to its children and may be
-   written to by us. Root finds one, and so does a user below systemd's user manager. A group of our own that was delegated
-   to us and holds nobody else hands them down once we have moved into a child of it.
+1. Version 1 (cgroups(7)): a group in the memory and the pids hierarchy, each below the group of this process, so that our own
+limits apply to our rooms too. Root may create them.
+2. Version 2: one group, in the nearest ancestor group that delegates memory and pids to its children and is writable by us.
+Root has one, and so does a user below systemd's user manager. A group that was delegated to us alone delegates them once we
+have moved into a child of it.
 3. A room's PID 1 joins by writing to files that the host opened for it, before it starts anything. It has one thread, so in
-   version 1 it may join as a thread, which takes a tenth of a millisecond where a process takes ten: the kernel lets all
-   others of the machine finish what they fork before it moves a process.
-4. A group is called after its owner, so a sweep can tell what a dead process left. One that is not empty cannot be removed.
-   Who is in it can read its name, so this host is in there as a hash.
-Version 1 runs in our tests; version 2 was tested against a copy of its files only.
+version 1 it may join as a thread, which takes 0.1 ms instead of 10 ms: to move a process, the kernel waits until all other
+processes of the machine have finished their forks.
+4. A group is named after its owner, so that a sweep can identify orphans. A group with processes cannot be removed. Its
+processes can read its name, so it contains the host as a hash.
+Version 1 runs in our tests; version 2 was tested only against a copy of its files.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ENTRANCES = {1: "tasks", 2: "cgroup.procs"}
 """File for joining a group, by version."""
 
 REMOVAL_PAUSES_S = (0.0, 0.01, 0.05, 0.2, 0.5)
-"""Before each try to remove a group: its last process may be ending."""
+"""Pauses before attempts to remove a group, whose last process may still be ending."""
 
 MEGABYTE = 1 << 20
 
@@ -51,7 +51,7 @@ class Cgroup:
 
     @property
     def entrances(self) -> list[Path]:
-        """Files; whoever writes 0 to each of them is in the group from then on."""
+        """Files for joining: a process that writes 0 to each of them joins the group."""
         return [folder / self.entrance for folder in self.folders]
 
     def kills(self) -> int:
@@ -63,7 +63,7 @@ class Cgroup:
         return 0
 
     def remove(self) -> None:
-        """Remove it, once it is empty; safe to call twice."""
+        """Remove the group once it is empty; safe to call twice."""
         for folder in self.folders:
             _remove(folder)
 
@@ -92,7 +92,7 @@ class Hierarchies:
         return group
 
     def _limit(self, folders: tuple[Path, ...], memory: int, processes: int) -> None:
-        """Write the limits; where this host counts what is swapped out, nothing may be."""
+        """Write the limits; swap is forbidden if this host counts it."""
         if self.version == 1:
             _write(folders[0] / "memory.limit_in_bytes", memory)
             with suppress(OSError):
@@ -124,7 +124,7 @@ def groups_left() -> list[Leftover]:
 
 
 def sweep() -> list[str]:
-    """Remove the groups that dead processes of this host left behind, and name them."""
+    """Remove the groups that dead processes of this host left behind, and return their names."""
     left = _left()
     for folder in left:
         _remove(folder)
@@ -163,7 +163,7 @@ def _version_2(process: Path) -> Hierarchies | None:
 
 
 def _hand_down(group: Path) -> bool:
-    """Make a group that was delegated to us hand down memory and pids, which it may where no process is left in it."""
+    """Make a group that was delegated to us delegate memory and pids, which requires that no process is left in it."""
     if not _words(group / "cgroup.controllers") >= CONTROLLERS or _words(group / "cgroup.procs") != {str(os.getpid())}:
         return False
     leaf = group / f"{PREFIX}{_hashed_owner()}.self"

@@ -87,7 +87,7 @@ class Interpreter:
                 shutil.copy(shared, target / shared.relative_to(self.prefix))
 
     def _try(self, target: Path) -> None:
-        """Make the linker cache, then import what episodes need, both in a sandbox that sees nothing else of this Python."""
+        """Create the linker cache, then import what episodes need, both in a sandbox that sees nothing else of this Python."""
         out = target / "etc"
         out.mkdir()
         (out / "ld.so.conf").write_text("/usr/local/lib\n/usr/local/lib64\n", encoding="ascii")
@@ -196,7 +196,7 @@ class Environments:
         return Room(self.python, packages, self._ours(name), place)
 
     def digests(self) -> dict[str, str]:
-        """Return what identifies each room's environment, for the record."""
+        """Return the ids of the rooms' environments, for the record."""
         rooms = {name: self.room(name) for name in ROOMS}
         return {n: "+".join(p.name for p in (room.python, room.packages, room.ours)) for n, room in rooms.items()}
 

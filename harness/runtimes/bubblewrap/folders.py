@@ -31,7 +31,7 @@ GONE = ".gone"
 """Suffix of the name of a folder that is being removed."""
 
 REMOVAL_PAUSES_S = (0.0, 0.05, 0.2, 0.5)
-"""Before each try to remove one: a process that was killed may be writing into it for a moment."""
+"""Pauses before attempts to remove a folder, because a killed process may write to it for a moment."""
 
 TAIL = 600
 
@@ -103,7 +103,7 @@ class Folder:
             return ""
 
     def remove(self) -> None:
-        """Remove it with all that is in it."""
+        """Remove the folder with its contents."""
         gone = self.path if self.path.name.endswith(GONE) else self.path.with_name(self.path.name + GONE)
         with suppress(FileNotFoundError):
             self.path.rename(gone)
@@ -125,13 +125,13 @@ def folders_root() -> Path:
 
 
 def folders_left() -> list[Leftover]:
-    """Return what dead processes of this host left behind, and whose it was; nothing is changed."""
+    """Return the folders that dead processes of this host left behind, with their owners, without removing them."""
     owners = {folder: ["", "", *Folder(folder).tail(OWNER_FILE).rsplit(":", 2)][-2] for folder in _left()}
     return [Leftover("sandbox folder", str(folder), pid, made=changed_at(folder)) for folder, pid in sorted(owners.items())]
 
 
 def sweep_folders() -> list[str]:
-    """Remove what dead processes of this host left behind, and name it."""
+    """Remove the folders that dead processes of this host left behind, and return their names."""
     left = _left()
     for folder in left:
         Folder(folder).remove()
@@ -143,7 +143,7 @@ def _left() -> list[Path]:
 
 
 def _is_left(folder: Path) -> bool:
-    """Return whether its owner is dead, or died before it could say who it was, or after it had removed its name."""
+    """Return True if its owner is dead, including one that died before writing its name, or after removing it."""
     owner = Folder(folder).tail(OWNER_FILE)
     if owner:
         return is_dead(owner)

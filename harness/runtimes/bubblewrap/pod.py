@@ -44,14 +44,14 @@ from harness.runtimes.bubblewrap.watcher import Watcher
 from worlds.core.wire import HOST_HEADER, WireRequest, WireResponse, request
 
 KILL_LIMIT_S = 120.0
-"""Millions of files in memory, which an agent may leave, take the kernel many seconds to let go of."""
+"""Real seconds for a kill: the kernel needs a long time to free millions of files in memory, which an agent may leave."""
 
 NOTICE_LIMIT_S = 0.2
 """Seconds after its last message within which a world or a sandbox should have ended."""
 
 CHUNK = 65_536
 COMPLAINT = 2048
-"""Bytes of what the runner says of itself that are kept."""
+"""Bytes of the runner's own error output that are kept."""
 
 T = TypeVar("T")
 
@@ -76,7 +76,7 @@ class BubblewrapPod:
         self.has_main = spec.needs_main
 
     def start(self) -> None:
-        """Start everything; return when the world has answered."""
+        """Start everything, and return when the world has answered."""
         self._template = template(self._environments, "world")
         with self._folder.log("sandbox.log") as said, null() as nothing:
             self._outer.configure()
@@ -93,7 +93,7 @@ class BubblewrapPod:
         return self.call(made.with_header(HOST_HEADER, self._token))
 
     def stop(self, cause: str) -> None:
-        """Tell the world that a budget only the harness counts ran out."""
+        """Send the world a stop: a budget that only the harness counts ran out."""
         self.call_as_host(request("POST", "/stop", body=json.dumps({"cause": cause})))
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
@@ -111,7 +111,7 @@ class BubblewrapPod:
         return replace(done, output=said + done.output + self._machine.notice(self._main_is_gone))
 
     def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent: before its next command."""
+        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent, before its next command."""
         self._pending.append(commands.packed(files))
 
     def finish(self) -> bytes:
@@ -174,7 +174,7 @@ class BubblewrapPod:
         self._main.far.close()
 
     def _ask_runner(self, asked: bytes, limit_s: float) -> tuple[bytes, bytes]:
-        """One start of the runner in `main`: its answer, and what it complained of; raises TimeoutError without one in time."""
+        """Start the runner in `main` once, and return its answer and its stderr; raises TimeoutError on a timeout."""
         until = time.monotonic() + limit_s
         (near, far), (complaints, complain) = socket.socketpair(), socket.socketpair()
         with closing(near), closing(complaints):
@@ -196,7 +196,7 @@ class BubblewrapPod:
         return self._outer.ended("main", NOTICE_LIMIT_S) is not None
 
     def _kill(self, name: str) -> None:
-        """Kill a room and wait until nothing of it is left; raises RuntimeFailure when that cannot be told."""
+        """Kill a room and wait until it is gone; raises RuntimeFailure if that cannot be confirmed."""
         try:
             self._outer.kill(name)
         except OSError:
@@ -215,7 +215,7 @@ class BubblewrapPod:
         return answer.body.decode()
 
     def _asking(self, ask: Callable[[], T]) -> T:
-        """Ask the world; where that fails, say who was to blame and what it said last."""
+        """Call the world; on failure, attribute the failure and add the last error output."""
         try:
             return ask()
         except (WorldFailure, OSError) as failure:

@@ -50,10 +50,10 @@ LEAST_MB = 32
 
 PROCESSES = 256
 KEEPERS = 8
-"""Processes of a room that are ours: its PID 1 most of all."""
+"""Number of our own processes in a room, mainly its PID 1."""
 
 WORLD_FILES = 4096
-"""Open files of a world: it lets go of connections at a number below this."""
+"""Maximum open files of a world, which closes connections at a number below this."""
 
 PLACE_MB = 256
 """Size of /workspace and of /tmp."""

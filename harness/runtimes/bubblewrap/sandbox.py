@@ -49,7 +49,7 @@ CLOSE_LIMIT_S = 10.0
 
 
 class Control:
-    """This end of one sandbox's control socket; its other end is `far` until it has been handed over."""
+    """Host side of one sandbox's control socket; the other end is `far` until it has been handed over."""
 
     def __init__(self) -> None:
         self._near, self.far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -59,10 +59,10 @@ class Control:
         self._listening = threading.Lock()
 
     def configure(self, **config: Any) -> None:
-        """Say first of all what PID 1 is to be, of which it has no default.
+        """Send the configuration of PID 1, which has no default and must come first.
 
-        `user` whom what it starts runs as (None: as itself), `limits`, `oom` score, `groups` to join (numbers of open files),
-        `calls`, the file of a filter of system calls (none: it stays open, and may mount).
+        `user` is the user of its programs (None: its own), `limits` and `oom` apply to them, `groups` are open files for
+        joining control groups, and `calls` is the file of a system call filter (none: calls are unfiltered, and it may mount).
         """
         defaults: dict[str, Any] = {"user": None, "limits": {}, "oom": 0, "groups": [], "calls": None}
         self._near.send(_written({**defaults, **config}))
@@ -72,11 +72,11 @@ class Control:
         vital: bool = False, mounts: Sequence[tuple[str, str]] = (), call: str = "", sandbox: Mapping[str, Any] | None = None,
         on_host: bool = False,
     ) -> None:  # fmt: skip
-        """Start a process with `files` as its descriptors from 0; raises OSError when the sandbox is gone.
+        """Start a process with `files` as its descriptors from 0; raises OSError if the sandbox is gone.
 
-        `mounts` are folders and options of tmpfs that it mounts before, which an outer sandbox may do. A template, and what
-        was forked from one, may `call` a function that it has imported, fork a `sandbox` (the fields of `forks.Fork`), and
-        start a program that sees what the template shows of the host (`on_host`).
+        `mounts` are tmpfs folders with options to mount before, which only an outer sandbox may do. A template, and what was
+        forked from one, may `call` a function that it has imported, fork a `sandbox` (the fields of `forks.Fork`), and start a
+        program that sees the template's view of the host (`on_host`).
         """
         message = {
             "start": name, "argv": list(argv), "env": dict(env), "cwd": cwd, "vital": vital, "call": call,
@@ -85,7 +85,7 @@ class Control:
         socket.send_fds(self._near, [_written(message)], list(files))
 
     def kill(self, name: str) -> None:
-        """Kill a sandbox that was started in this one; raises OSError when this one is gone."""
+        """Kill a sandbox that was started in this one; raises OSError if this one is gone."""
         self._near.send(_written({"kill": name}))
 
     def ended(self, name: str, timeout_s: float = 0.0) -> int | None:
@@ -136,7 +136,7 @@ class Sandbox:
     """Process of bwrap on this host."""
 
     def __init__(self, argv: Sequence[str], control: Control, stderr: int, files: Sequence[int] = ()) -> None:
-        """Start `argv`, which ends in the arguments of PID 1 and may name `files`; raises RuntimeFailure without bwrap."""
+        """Start `argv`, which ends in the arguments of PID 1 and may refer to `files`; raises RuntimeFailure without bwrap."""
         self.control = control
         kept = [control.far.fileno(), *files]
         self._process = _spawner_of(os.getpid()).submit(_popen, [*argv], kept, stderr).result()
@@ -149,7 +149,7 @@ class Sandbox:
         return self._process.returncode is not None
 
     def close(self) -> None:
-        """Kill everything in it, and let go when all of it is gone; safe to call twice."""
+        """Kill everything in it, and release it once all of it is gone; safe to call twice."""
         self.kill()
         self.control.close()
 
@@ -164,7 +164,7 @@ class Sandbox:
 
 
 class Branch:
-    """A sandbox that was forked from a template of this host."""
+    """Sandbox that was forked from a template of this host."""
 
     def __init__(self, origin: Control, name: str, fork: Mapping[str, Any], control: Control, files: Sequence[int]) -> None:
         """Fork from `origin` under a unique `name`; `files` are its first descriptors.
@@ -198,7 +198,7 @@ class Branch:
             self.has_ended(CLOSE_LIMIT_S)
 
     def close(self) -> None:
-        """Kill everything in it, and let go when all of it is gone; safe to call twice."""
+        """Kill everything in it, and release it once all of it is gone; safe to call twice."""
         self.kill()
         self.control.close()
         self._lifeline.close()

@@ -39,7 +39,7 @@ class Template:
     """Template process."""
 
     def __init__(self, room: Room, modules: Sequence[str], folders: Path, environments: Path | None) -> None:
-        """Start it, without waiting; raises RuntimeFailure where bwrap is missing. See `rooms.template_room`."""
+        """Start it without waiting; raises RuntimeFailure if bwrap is missing. See `rooms.template_room`."""
         self.control, self._said = Control(), os.memfd_create("parley-template")
         self.control.configure()
         with _files(etc_files(room.python, None)) as etc:
@@ -64,7 +64,7 @@ class Template:
             return ""
 
     def close(self) -> None:
-        """End it, and everything that was forked from it."""
+        """Kill it, and everything that was forked from it."""
         self._sandbox.close()
         os.close(self._said)
 

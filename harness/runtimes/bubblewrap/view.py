@@ -25,10 +25,10 @@ from harness.places import ROOT
 from harness.runtimes.bubblewrap.inside.forks import HOST
 
 SHOWN = ("bin", "sbin", "lib", "lib32", "lib64", "libexec", "share")
-"""Folders of /usr that hold programs; not local, src, include, games."""
+"""Folders of /usr that contain programs; not local, src, include, games."""
 
 PARENTS = ("/usr", "/opt", "/run", "/srv", "/logs")
-"""Folders in which others are mounted."""
+"""Folders in which other folders are mounted."""
 
 MASKED = tuple(f"/proc/{name}" for name in ("kcore", "keys", "key-users", "latency_stats", "sched_debug", "timer_list"))
 """Files that Docker hides from its containers too."""
@@ -40,12 +40,12 @@ MEGABYTE = 1 << 20
 PAGE = 4096
 OWN_USER = 1000
 FIRST_USER, LAST_USER = 0x70000000, 0x7FFFFFFF
-"""A range of user ids that no distribution gives to anybody."""
+"""Range of user ids that no distribution assigns."""
 
 
 @dataclass(frozen=True)
 class Scratch:
-    """A folder in memory: so many megabytes, and a file for each page of them."""
+    """Folder in memory, with a size in megabytes and one file allowed per page."""
 
     place: str
     megabytes: int
@@ -103,7 +103,7 @@ def host(read: Sequence[Path], written: Path, *, programs: bool) -> list[str]:
 
 
 def isolated(hostname: str, *, network: bool) -> list[str]:
-    """A sandbox that sees nothing yet; `network` joins the network of whoever starts it, which is loopback only."""
+    """Return the bwrap command of a sandbox with an empty view; `network` shares the parent's network, loopback only."""
     own = ["--unshare-user", "--uid", str(OWN_USER), "--gid", str(OWN_USER), "--cap-drop", "ALL"]
     if is_root():
         own = ["--cap-drop", "ALL", *(part for name in ROOT_KEEPS for part in ("--cap-add", name))]

@@ -1,13 +1,13 @@
-"""Watches the memory of pods that no control group bounds: one thread for a whole process, ten looks a second.
+"""Watcher for the memory of pods without a control group: one thread per process, ten checks a second.
 
-A pod's memory is counted twice, roughly and then exactly where the rough figure is above the limit:
-1. The rough one adds up what each process has in memory of its own, and the pages of the pod's tmpfs. A page that several
-   processes share after a fork counts once for each, so it is never too small.
-2. The exact one gives each such page to those who share it in parts (proc(5), Pss). A process that does not let itself be
-   looked at counts in full.
-Files mapped from a pod's own tmpfs are counted there only. Not counted is what no process has mapped: buffers of sockets and
-pipes, page tables, inodes, pages of a shared mapping that its owner let go of. The filter of such a pod has no memfd and no
-System V segments, which would be of that kind.
+A pod's memory is counted roughly, and then exactly if the rough figure is above the limit:
+1. The rough figure adds up the private memory of each process, and the pages of the pod's tmpfs. A page shared by several
+processes after a fork counts once for each, so the figure is never too small.
+2. The exact figure divides each such page among the processes that share it (proc(5), Pss). A process that cannot be inspected
+counts in full.
+Files mapped from a pod's own tmpfs are counted only once, there. Memory that no process has mapped is not counted: buffers of
+sockets and pipes, page tables, inodes, pages of a shared mapping that its owner released. The filter of such a pod forbids
+memfd and System V segments, which would be of that kind.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Watcher:
         self._running = False
 
     def watch(self, room: Watched) -> None:
-        """Watch a room until it is above its limit, which ends it, or `leave` is called."""
+        """Watch a room until it exceeds its limit, which ends it, or `leave` is called."""
         with self._lock:
             self._watched.add(room)
             if not self._running:
@@ -52,7 +52,7 @@ class Watcher:
                 threading.Thread(target=self._look, name="parley-watcher", daemon=True).start()
 
     def leave(self, room: Watched) -> None:
-        """Watch a room no longer; safe to call twice."""
+        """Stop watching a room; safe to call twice."""
         with self._lock:
             self._watched.discard(room)
             self._lock.notify_all()

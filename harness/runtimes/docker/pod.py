@@ -76,7 +76,7 @@ class DockerPod:
         self.has_main = spec.needs_main
 
     def start(self) -> None:
-        """Create and start everything; return when the world has answered."""
+        """Create and start everything, and return when the world has answered."""
         if self._spec.needs_main:
             self._clock = f"parley-clock-{secrets.token_hex(6)}"
             with self._engine.doing("creating the clock volume") as api:
@@ -104,7 +104,7 @@ class DockerPod:
         return self.call(made.with_header(HOST_HEADER, self._token))
 
     def stop(self, cause: str) -> None:
-        """Tell the world that a budget only the harness counts ran out."""
+        """Send the world a stop: a budget that only the harness counts ran out."""
         self.call_as_host(request("POST", "/stop", body=json.dumps({"cause": cause})))
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
@@ -135,11 +135,11 @@ class DockerPod:
         return CommandResult(commands.KILLED, f"{command[0]} cannot be started, {_EXEC_TRIES} times\n".encode())
 
     def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent: before its next command."""
+        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent, before its next command."""
         self._pending.append(commands.packed(files))
 
     def finish(self) -> bytes:
-        """Kill `main`, take the event log, to which nobody is left who could add, and kill the world."""
+        """Kill `main`, take the event log, which no process can extend any more, and kill the world."""
         if self._main:
             self._engine.remove(self._main)
         self._main = ""
@@ -152,7 +152,7 @@ class DockerPod:
         return log
 
     def close(self) -> bool:
-        """Kill and remove everything of this pod; safe to call twice; False where something is still held."""
+        """Kill and remove everything of this pod; safe to call twice; return False if something is still in use."""
         if self._streams is not None:
             self._streams.close()
             self._streams = None
@@ -220,7 +220,7 @@ class DockerPod:
         return self._bridge
 
     def _asking(self, ask: Callable[[], T]) -> T:
-        """Ask the world; where that fails, say what became of its container."""
+        """Call the world; on failure, report the state of its container."""
         try:
             return ask()
         except WorldFailure as failure:

@@ -1,7 +1,7 @@
-"""Episodes in Docker: a pod per episode, and a verifier that no agent code ever shared a container with.
+"""Episodes in Docker: a pod per episode, and a verifier that never shares a container with agent code.
 
-The engine is found and the SDK imported when first needed. Everything created carries the run, the episode and its owner,
-so that one run can be killed from any thread (`abort`) and what dead runs left can be told from what live ones use (`sweep`).
+The engine is connected and the SDK imported on first use. All resources carry labels for the run, the episode and its owner, so
+that one run can be killed from any thread (`abort`), and resources of dead runs can be told from live ones (`sweep`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def confined(
     engine: Engine, image: str, labels: Mapping[str, str], command: Sequence[str], stdin: bytes, *, cpus: float, limit_s: float,
     most: int,
 ) -> bytes:  # fmt: skip
-    """Return what it says on stdout; raises RuntimeFailure where it fails, says too much, or does not end in time."""
+    """Return the program's stdout; raises RuntimeFailure if it fails, prints too much, or times out."""
     alone = {"network_mode": "none", "read_only": True, "tmpfs": {"/tmp": "nosuid,nodev,size=256m,mode=1777"}}
     container = engine.create(
         image, ["sleep", str(math.ceil(limit_s) + 60)], user=PROVER, host=hardened(PROVER_MB, cpus, **alone),
@@ -100,7 +100,7 @@ tar -cf - -C /logs/verifier . -C /tmp verifier.log
 exit $code
 """
 _BUILDERS = 4
-"""Images built at once."""
+"""Number of concurrent image builds."""
 
 
 class DockerRuntime:
@@ -132,12 +132,12 @@ class DockerRuntime:
 
     @cached_property
     def _cpus(self) -> float:
-        """No more CPUs than the engine has, which it would refuse."""
+        """Number of CPUs per container, limited to those of the engine, which would refuse more."""
         with self.engine.doing("asking Docker for its CPUs") as api:
             return float(min(2, api.info()["NCPU"]))
 
     def probe(self) -> Probe:
-        """Return whether a container of a world's image starts and answers here; never raises."""
+        """Probe whether a container of a world's image starts and answers here; never raises."""
         try:
             began = time.monotonic()
             if not self.images.have_bases():
@@ -152,23 +152,23 @@ class DockerRuntime:
         self.images.build_bases(say=self._say)
 
     def refuses(self, task: Task) -> str | None:
-        """Return why Docker cannot run a task, or None; raises TaskInvalid for a foreign compose file out of bounds."""
+        """Return the reason why Docker cannot run a task, or None; raises TaskInvalid for an invalid foreign compose file."""
         return unsupported(task) if task.parley is None else None
 
     def syscalls(self, task: Task) -> str:
-        """Return the digest of our policy for tasks of our format; a foreign task has what its engine has."""
+        """Return the digest of our policy for tasks of our format; a foreign task has its engine's policy."""
         if not self.engine.filters_calls:
             return NO_POLICY
         return policy_digest() if task.parley is not None else ENGINE_POLICY
 
     def limits(self) -> str:
-        """Return what this runtime cannot limit: nothing."""
+        """Return "", because this runtime limits everything."""
         return ""
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
-        """Build what changed; image ids by room for the base images, by `task:room` for those of a task.
+        """Build what changed; return image ids by room for the base images, by `task:room` for those of a task.
 
-        Raises the first failure, unless only foreign tasks failed and others are left: each is told in a line.
+        Raises the first failure, unless only foreign tasks failed and others remain: then each failure is reported in a line.
         """
         tags = dict(self.images.build_bases(say=self._say))
         lost: dict[str, HarnessError] = {}
@@ -210,10 +210,10 @@ class DockerRuntime:
             self._close(pod, spec, whole)
 
     def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
-        """Run the task's hidden tests over a log, in a container without network; a foreign task was judged by `finish`.
+        """Run the task's hidden tests on a log, in a container without network; a foreign task was judged by `finish`.
 
-        One that stays, for tasks of ours. For others an open pod has one waiting, started while the agent played; afterwards
-        one is made for the occasion.
+        Tasks of ours use a reusable verifier if they may. Otherwise the open pod has one, started while the agent played;
+        afterwards one is started for this log.
         """
         self._check_aborted(spec)
         if spec.task.parley is None:
@@ -229,7 +229,7 @@ class DockerRuntime:
             self.engine.remove(container)
 
     def confined(self, run_id: str, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
-        """Return what a program says on stdout in the prover's room, whose image is built when it is first needed."""
+        """Return the stdout of a program in the prover's room, whose image is built on first use."""
         image = self.images.build_prover(say=self._say)
         marks = {RUN_LABEL: run_id, OWNER_LABEL: this_owner()}
         if run_id in self._aborted:
@@ -237,15 +237,15 @@ class DockerRuntime:
         return confined(self.engine, image, marks, command, stdin, cpus=self._cpus, limit_s=limit_s, most=most)
 
     def leftovers(self) -> list[Leftover]:
-        """Return what dead runs of this host left behind: containers, volumes, networks."""
+        """Return the resources that dead runs of this host left behind: containers, volumes, networks."""
         return left_behind(self.engine)
 
     def sweep(self) -> list[str]:
-        """Remove what dead runs of this host left behind, and name it."""
+        """Remove the resources that dead runs of this host left behind, and return their names."""
         return sweep(self.engine)
 
     def abort(self, run_id: str) -> None:
-        """Kill and remove everything of a run, from any thread; nothing of it starts any more."""
+        """Kill and remove everything of a run, from any thread, and prevent further starts."""
         self._aborted.add(run_id)
         if self._staying is not None:
             self._staying.abort(run_id)
@@ -341,7 +341,7 @@ class DockerRuntime:
             raise RuntimeFailure(f"run {spec.run_id} was aborted")
 
     def _try_out(self) -> None:
-        """Start the world's base image, isolated as an episode is, and run a program in it."""
+        """Start the world's base image, isolated as in an episode, and run a program in it."""
         marks = {OWNER_LABEL: this_owner()}
         container = self.engine.create(
             "parley/world:1", ["sleep", "60"], host=hardened(64, 1, network_mode="none", read_only=True), labels=marks

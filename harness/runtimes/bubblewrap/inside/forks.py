@@ -32,7 +32,7 @@ KEPT = (kernel.KILL, kernel.SETGID, kernel.SETUID, kernel.SETPCAP)
 
 
 class Fork:
-    """A sandbox to be forked."""
+    """Sandbox to be forked."""
 
     def __init__(
         self, hostname: str, network: bool, binds: list[tuple[str, str, bool]], scratch: list[tuple[str, str]],
@@ -106,7 +106,7 @@ def call(name: str, env: dict[str, str]) -> None:
 
 
 def _wait(inner: int, lifeline: int | None) -> None:
-    """Hold the lifeline until the sandbox is gone, and end as it ended."""
+    """Hold the lifeline until the sandbox is gone, and exit with its exit status."""
     for file in range(CONTROL):
         os.close(file)
     os.closerange(CONTROL, CONTROL + 64) if lifeline is None else _close_all_but(lifeline)

@@ -1,17 +1,17 @@
-"""PID 1 of every sandbox: starts what the host asks for, as the user and within the limits that the sandbox was given.
+"""PID 1 of every sandbox: starts programs for the host, with the user and the limits of the sandbox.
 
-The host holds the other end of a socket. Its first message is the configuration, then comes one a process, with its open
-files attached: {"start": name, ...} with the fields of a Program, or {"kill": name}, as marshal writes them, which needs no
-import. Back comes `here`, then `NAME CODE` for each that ended. What is started is another program, a function of this
-process's own Python (`call`), or a sandbox that is forked from it (`sandbox`).
-1. When the host's end closes, for whatever reason, PID 1 ends, and the kernel kills everything in its pid namespace.
+The host holds the other end of a socket. Its first message is the configuration, followed by one message per process, with its
+open files attached: {"start": name, ...} with the fields of a Program, or {"kill": name}, encoded with marshal, which needs no
+import. The replies are `here`, then `NAME CODE` for each process that ended. A program is another executable, a function of
+this process's own Python (`call`), or a sandbox that is forked from it (`sandbox`).
+1. When the host's end closes for any reason, PID 1 ends, and the kernel kills everything in its pid namespace.
 2. When a vital process ends, all others here are killed.
-3. A room's PID 1 shuts itself in before it starts anything: its control groups, a keyring of its own, no capability for
-   whoever it starts, nothing that others of its user can look into, no file of the host, filtered system calls.
-4. Limits do not bind root, so a process drops to its own user id first and its limits are set just before. Where it is to
-   run, it goes as that user: an agent may close its own folders, and then runs in /.
-5. Nobody inside can kill PID 1. A sandbox that is full of processes is emptied before the next one starts.
-It imports nothing but what is in this folder: it runs with -I -S, in places where nothing else of ours is.
+3. A room's PID 1 restricts itself before it starts anything: its control groups, a keyring of its own, no capabilities for the
+programs that it starts, no inspection by processes of its user, no file of the host, filtered system calls.
+4. Limits do not apply to root, so a process changes to its own user id first, and its limits are set just before. It enters its
+folder as that user; if an agent has closed its own folders, it runs in /.
+5. Processes inside cannot kill PID 1. A sandbox that is full of processes is emptied before the next one starts.
+It imports only modules of this folder: it runs with -I -S, in places without other code of ours.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ FILTER_LIMIT = 1 << 15
 """Maximum size of a filter: the kernel accepts 4,096 instructions of 8 bytes."""
 
 MOST_FILES = 4096
-"""A template has no file with a higher number; it has a few dozen."""
+"""Upper bound of a template's file descriptors; it has a few dozen."""
 
 ASIDE = 64
-"""From here on a child keeps its files for a moment, out of the way of the numbers that they get."""
+"""First descriptor number for temporary copies in a child, above the numbers that its files will get."""
 
 HEADROOM = 16
 """Processes and threads that must still fit before another command starts."""
@@ -166,7 +166,7 @@ class Init:
             kernel.drop_capabilities()
 
     def _kill(self, name: str) -> None:
-        """Kill a sandbox that was started from here: its own PID 1, with which the kernel kills all the rest."""
+        """Kill a sandbox that was started here, by its PID 1, with which the kernel kills the rest."""
         for pid in [pid for pid, known in self._names.items() if known == name]:
             for target in _children(pid) or [pid]:
                 os.kill(target, signal.SIGKILL)
@@ -194,7 +194,7 @@ class Init:
 
 
 def _take(files: list[int]) -> None:
-    """Give files the numbers from 0 on, and close everything else: sockets of PID 1 are nobody else's."""
+    """Give files the numbers from 0 on, and close all others, because the sockets of PID 1 must not be inherited."""
     for number, file in enumerate(files):
         os.dup2(file, ASIDE + number, inheritable=False)
     for number in range(len(files)):
@@ -243,7 +243,7 @@ def _kill_all() -> None:
 
 
 def shut_in(config: Config, program: str) -> None:
-    """Make this process what PID 1 of a room is; raises OSError where the kernel refuses a part of it."""
+    """Restrict this process as PID 1 of a room; raises OSError if the kernel refuses a step."""
     for group in config.groups:
         os.write(group, b"0")
         os.close(group)

@@ -1,7 +1,7 @@
-"""System calls that Python has no function for: what shuts a process in for good, namespaces, and mounts.
+"""System calls that Python has no function for: permanent restrictions of a process, namespaces, and mounts.
 
-The numbers are those of <linux/prctl.h>, <linux/keyctl.h>, <linux/seccomp.h>, <linux/sched.h>, <linux/if.h> and
-<sys/mount.h>. What the kernel refuses is an OSError that names the call.
+The numbers are those of <linux/prctl.h>, <linux/keyctl.h>, <linux/seccomp.h>, <linux/sched.h>, <linux/if.h> and <sys/mount.h>.
+A refusal by the kernel is an OSError that names the call.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CAPABILITY_VERSION = 0x20080522
 """_LINUX_CAPABILITY_VERSION_3: two sets of 32 bits each."""
 
 CAPABILITIES = 64
-"""More than any kernel has."""
+"""Upper bound of the number of capabilities in any kernel."""
 
 INSTRUCTION_BYTES = 8
 EINVAL = 22
@@ -55,9 +55,9 @@ class _Program(ctypes.Structure):
 
 
 def join_new_keyring() -> bool:
-    """Leave the session keyring that was inherited for a new, empty one of this thread and what it starts (keyctl(2)).
+    """Replace the inherited session keyring with a new, empty one for this thread and the programs that it starts (keyctl(2)).
 
-    False where this kernel has no keyrings, or forbids even this, as in a container of Docker's.
+    Returns False if this kernel has no keyrings, or forbids even this, as in a container of Docker's.
     """
     number = KEYCTL.get(os.uname().machine)
     return number is not None and _libc.syscall(number, KEYCTL_JOIN_SESSION_KEYRING, None) >= 0
@@ -96,7 +96,7 @@ def keep_capabilities(numbers: Iterable[int]) -> None:
 
 
 def filter_calls(code: bytes) -> None:
-    """Put this process and all it starts under a seccomp filter, for good; needs no_new_privs, which bwrap sets."""
+    """Apply a seccomp filter permanently to this process and its children; needs no_new_privs, which bwrap sets."""
     program = _Program(len(code) // INSTRUCTION_BYTES, code)
     _prctl("PR_SET_SECCOMP", PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program))
 
@@ -107,7 +107,7 @@ def die_with_parent() -> None:
 
 
 def unshare(kinds: int) -> None:
-    """Leave these namespaces for new ones; a new one of processes is for the next child (unshare(2))."""
+    """Move to new namespaces; a new pid namespace applies to the next child (unshare(2))."""
     if _libc.unshare(kinds) < 0:
         raise _refused("unshare")
 
@@ -134,7 +134,7 @@ def mount_terminals(place: str) -> None:
 
 
 def bind(source: str, place: str, *, writable: bool = False) -> None:
-    """Show a file or folder in another place."""
+    """Bind a file or folder to another path."""
     _mount(source, place, None, MS_BIND)
     if not writable:
         # in a user namespace nothing that its host has set may be left out
@@ -144,18 +144,18 @@ def bind(source: str, place: str, *, writable: bool = False) -> None:
 
 
 def bind_device(source: str, place: str) -> None:
-    """Show a device in the place of a file."""
+    """Bind a device over a file."""
     _mount(source, place, None, MS_BIND)
 
 
 def detach(place: str) -> None:
-    """Take a mount away with all that is mounted below it."""
+    """Detach a mount with all mounts below it."""
     if _libc.umount2(os.fsencode(place), MNT_DETACH) < 0:
         raise _refused(f"umount of {place}")
 
 
 def change_root(place: str) -> None:
-    """Make a mount the root of this process's namespace of mounts, and take the old one away."""
+    """Make a mount the root of this process's mount namespace, and detach the old one."""
     os.chdir(place)
     if _libc.syscall(PIVOT_ROOT[os.uname().machine], b".", b".") < 0:
         raise _refused("pivot_root")
@@ -164,7 +164,7 @@ def change_root(place: str) -> None:
 
 
 def map_user(inside: int, outside: int) -> None:
-    """Give this process's new user namespace one user and one group."""
+    """Map one user and one group into this process's new user namespace."""
     for name, text in (("setgroups", "deny"), ("uid_map", f"{inside} {outside} 1"), ("gid_map", f"{inside} {outside} 1")):
         file = os.open(f"/proc/self/{name}", os.O_WRONLY | os.O_CLOEXEC)
         try:

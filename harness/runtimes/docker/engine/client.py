@@ -34,7 +34,7 @@ _GONE_TRIES, _GONE_PAUSE_S = 100, 0.05
 _REMOVE_TRIES = 4
 """Number of attempts; in each, the engine itself waits about 10 seconds for a killed container to end."""
 _THAW_S, _THAW_PAUSE_S = 5, 0.05
-"""A thawed container may be called paused for a moment more: the engine reads its own events up to 2 s late."""
+"""Retry time: a thawed container may be reported as paused, because the engine reads its events up to 2 s late."""
 
 
 class Engine:
@@ -104,7 +104,7 @@ class Engine:
                     raise
 
     def remove(self, container: str) -> bool:
-        """Kill and remove a container with its anonymous volumes, and return once it is gone; fine if it is gone."""
+        """Kill and remove a container with its anonymous volumes, and return once it is gone, or if it does not exist."""
         with self.doing("removing a container") as api:
             for tries_left in reversed(range(_REMOVE_TRIES)):
                 try:
@@ -127,7 +127,7 @@ class Engine:
                 time.sleep(_GONE_PAUSE_S)
 
     def remove_volume(self, name: str) -> bool:
-        """Remove a volume; fine if it is gone, False where a container still holds it."""
+        """Remove a volume if it exists; return False if a container still uses it."""
         with self.doing(f"removing volume {name}") as api:
             try:
                 api.remove_volume(name, force=True)
@@ -138,7 +138,7 @@ class Engine:
         return True
 
     def remove_network(self, name: str) -> bool:
-        """Remove a network; fine if it is gone, False where a container is still on it."""
+        """Remove a network if it exists; return False if a container is still connected."""
         with self.doing(f"removing network {name}") as api:
             try:
                 api.remove_network(name)
@@ -194,7 +194,7 @@ class Engine:
         return bytes(data)
 
     def execute(self, container: str, command: Sequence[str], **config: Any) -> Exec:
-        """Start a program in a running container, its three streams connected; `config` goes to exec_create."""
+        """Start a program in a running container, with its three streams connected; `config` is passed to exec_create."""
         with self.doing(f"starting {command[0]} in a container") as api:
             number = self._once_thawed(lambda: api.exec_create(container, list(command), stdin=True, **config)["Id"])
             return Exec(self, number, self._once_thawed(lambda: api.exec_start(number, socket=True)))
@@ -249,17 +249,17 @@ class Streams:
         return bytes(buffered.read1(_CHUNK)) if buffered is not None else b""
 
     def limit(self, seconds: float | None) -> None:
-        """Let reads and writes raise TimeoutError once `seconds` from now have passed, however much was said in them."""
+        """Set a deadline after which reads and writes raise TimeoutError, however much data was transferred."""
         self._until = None if seconds is None else time.monotonic() + seconds
         self._link.settimeout(seconds)
 
     def end_input(self) -> None:
-        """Let the program's stdin end while its output is still read; needs a plain connection, not TLS."""
+        """Close the program's stdin while its output is still read; needs a plain connection, not TLS."""
         with suppress(OSError):
             self._link.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
-        """Drop the connection: the program's stdin ends."""
+        """Close the connection, which closes the program's stdin."""
         with suppress(OSError):
             self._link.shutdown(socket.SHUT_RDWR)
         self._link.close()
@@ -268,7 +268,7 @@ class Streams:
 
 
 class Exec(Streams):
-    """A program that was started in a running container."""
+    """Program that was started in a running container."""
 
     def __init__(self, engine: Engine, number: str, link: Any) -> None:
         super().__init__(link)

@@ -1,7 +1,7 @@
-"""A Dockerfile's instructions with their lines: what it builds on, and what the classic builder cannot do.
+"""Parser of Dockerfiles: instructions with their lines, base images, and features that the classic builder lacks.
 
-Read as the classic builder reads it: comments and continued lines are joined, names of stages and arguments with a default are
-known. Nothing is run, and what cannot be told from the text is left to the build.
+It parses like the classic builder: comments and continued lines are joined, and stage names and default arguments are resolved.
+Nothing is executed, and what cannot be determined from the text is left to the build.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Images are named by what is in them, so an unchanged folder is never built twice and a changed one never reused.
+"""Docker images, named by a hash of their inputs, so an unchanged folder is never rebuilt and a changed one never reused.
 
-A tag is the hash of the build context, its Dockerfile, the arguments and the id of the base image below it.
-1. Base images: parley/agent, parley/world, parley/verifier, each under its hash and as `:1`, the name that task Dockerfiles
-   (and so Harbor) build on. Their own base is PARLEY_BASE, else python:3.12-slim, else what docker/bootstrap.sh made.
-2. Task images: the world from environment/api, the verifier from tests, `main` from environment. A Dockerfile that is only
-   `FROM parley/<room>:1` needs no build of its own.
-3. Contexts are archives made in memory, so the engine may be on another machine. Two threads never build one tag at once.
+A tag is the hash of the build context, its Dockerfile, the arguments and the id of its base image.
+1. Base images: parley/agent, parley/world, parley/verifier, each tagged with its hash and `:1`, the name on which task
+Dockerfiles (and so Harbor) build. Their own base is PARLEY_BASE, else python:3.12-slim, else the image of docker/bootstrap.sh.
+2. Task images: the world from environment/api, the verifier from tests, `main` from environment. A Dockerfile that consists of
+`FROM parley/<room>:1` needs no build.
+3. Contexts are in-memory archives, so the engine may be on another machine. A tag is built by one thread at a time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _OURS = re.compile(r"^([ \t]*FROM[ \t]+)parley/(\w+):1(?=\s|$)", re.IGNORECASE |
 
 @dataclass(frozen=True)
 class Context:
-    """A build context: file bytes and executable bit by path, links with their targets, and which file is the Dockerfile."""
+    """Build context: file bytes and executable bit by path, links with their targets, and the name of the Dockerfile."""
 
     files: Mapping[str, tuple[bytes, bool]]
     dockerfile: str = "Dockerfile"
@@ -83,7 +83,7 @@ def linked_context(folder: Path, dockerfile: str = "Dockerfile") -> Context:
 
 
 class Images:
-    """Builds and names images on one engine."""
+    """Images of one engine, built on demand."""
 
     def __init__(self, engine: Engine, root: Path = ROOT) -> None:
         self._engine, self._root = engine, root
@@ -91,7 +91,7 @@ class Images:
         self._bases: dict[str, str] = {}
 
     def build_bases(self, force: bool = False, say: Say = lambda line: None) -> dict[str, str]:
-        """Build the base images where they changed; their tags by room. `force` ignores what is there."""
+        """Build the base images that changed, and return their tags by room. `force` ignores existing images."""
         with self._locks["bases"]:
             if not recipes(self._root).is_dir():
                 self._bases = {room: self._existing_base(room) for room in ROOMS}
@@ -120,7 +120,7 @@ class Images:
         self, context: Context, tag: str, labels: Mapping[str, str], args: Mapping[str, str] | None = None, force: bool = False,
         folder: Path | None = None,
     ) -> str:  # fmt: skip
-        """Build one image unless its tag is there; returns the tag. `folder` is where a person finds the context."""
+        """Build one image unless its tag exists, and return the tag. `folder` is the path of the context for messages."""
         with self._locks[tag]:
             if not force and self.image_id(tag):
                 return tag
@@ -156,7 +156,7 @@ class Images:
                 raise ImageFailure(f"{where}image {name} is not here and cannot be pulled: {why}", hint=hint)
 
     def clean_images(self, task_id: str | None = None) -> list[str]:
-        """Remove all but the newest image of each room of each task, or of one task; returns the tags removed."""
+        """Remove all but the newest image of each room of each task, or of one task, and return the removed tags."""
         return [tag for tag in self.old_images(task_id) if self._remove(tag)]
 
     def old_images(self, task_id: str | None = None) -> list[str]:
@@ -258,7 +258,7 @@ def _pinned(context: Context, bases: Mapping[str, str]) -> Context:
 
 
 def _follow(stream: Any, tag: str, context: Context, folder: Path | None) -> None:
-    """Read a build to its end; raises ImageFailure with the Dockerfile's line, the error and the last lines before it."""
+    """Read the output of a build; raises ImageFailure with the Dockerfile's line, the error and the last lines before it."""
     said: list[str] = []
     step = 1
     for message in stream:

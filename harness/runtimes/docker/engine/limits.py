@@ -13,7 +13,7 @@ from harness.runtimes.seccomp import docker_profile
 
 PIDS = 256
 Check = Callable[[], None]
-"""Raises Cancelled where the run was interrupted."""
+"""Function that raises Cancelled if the run was interrupted."""
 
 _LOGGED = {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}}
 
@@ -24,7 +24,7 @@ def labels(spec: EpisodeSpec) -> dict[str, str]:
 
 
 def security_options(*, is_used_again: bool = False) -> list[str]:
-    """Return what a container may do; one that `is_used_again` can make nothing that outlives a process."""
+    """Return the security options of a container; with `is_used_again`, it cannot create objects that outlive a process."""
     return ["no-new-privileges", f"{SECCOMP}{docker_profile(is_used_again=is_used_again)}"]
 
 
@@ -38,7 +38,7 @@ def hardened(memory_mb: int, cpus: float, **more: Any) -> dict[str, Any]:
 
 
 GAME_S = 7 * 86_400.0
-"""Real seconds that a game may take: what bounds it are turns and the time-outs of calls."""
+"""Time limit of a game in real seconds: the actual limits are turns and the timeouts of calls."""
 
 
 def deadline_s(task: Task, wall_s: float) -> int:

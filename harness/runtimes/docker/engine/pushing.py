@@ -1,8 +1,8 @@
-"""Brings our images to a registry and says by which digests they are found there.
+"""Pushing of our images to a registry, and the digests under which they can be pulled.
 
-1. The base images go as PREFIX/agent, PREFIX/world, PREFIX/verifier, tagged with the hash of what is in them.
+1. The base images become PREFIX/agent, PREFIX/world, PREFIX/verifier, tagged with the hash of their inputs.
 2. PREFIX/tests is the verifier with the hidden tests of many tasks, for runners that build no images. A task names its own
-   with their digest, so a task of another release gets an error, and no verdict.
+tests with their digest, so a task of another release gets an error instead of a verdict.
 3. Credentials are those of `docker login`.
 """
 

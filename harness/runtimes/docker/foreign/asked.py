@@ -21,7 +21,7 @@ from harness.runtimes.docker.foreign.compose import Build, Service, read_compose
 from harness.taskfile import Artifact, EnvironmentSection, read_text
 
 VERIFIER, HELPER = "verifier", "helper"
-"""Images beside those of the services; a service of a task is called neither."""
+"""Names of images besides those of the services; no service of a task may have these names."""
 
 CONVENTION = "/logs/artifacts"
 """Folder in `main` whose content is sent to a separate verifier without being declared."""

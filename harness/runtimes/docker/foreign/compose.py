@@ -1,10 +1,9 @@
-"""A foreign task's docker-compose.yaml, read within a declared subset: what is not understood is an error, never ignored.
+"""Parser of a foreign task's docker-compose.yaml for a declared subset: unknown keys are errors and never ignored.
 
-Known of a service: build, image, environment, depends_on, healthcheck, init, stop_grace_period, command, entrypoint, user,
-working_dir. Anything else is TaskInvalid with `path:line: key ...`. `stop_grace_period` is read and has no effect, because a
-pod is killed, never stopped. Variables are filled in as harness.granted says.
-A build context is a folder at or below the compose file's own, and its Dockerfile lies in it: Compose would take any folder of
-this host, which a folder from elsewhere must not name.
+Supported keys of a service: build, image, environment, depends_on, healthcheck, init, stop_grace_period, command, entrypoint,
+user, working_dir. Any other is TaskInvalid with `path:line: key ...`. `stop_grace_period` has no effect, because a pod is
+killed, never stopped. Variables are substituted as in harness.granted. A build context must be a folder at or below the compose
+file's own, with its Dockerfile in it: Compose accepts any folder of this host, which an untrusted folder must not name.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def read_compose(path: Path, variables: Mapping[str, str]) -> dict[str, Service]
 
 
 class _Reader:
-    """Walks YAML nodes, which know their lines."""
+    """Reader of YAML nodes, which know their lines."""
 
     def __init__(self, path: Path, variables: Mapping[str, str]) -> None:
         self._path, self._variables, self._yaml = path, variables, import_module("yaml")

@@ -47,7 +47,7 @@ class Containers:
         guarded: bool,
         **config: Any,
     ) -> None:
-        """Create the container of a service; `config` goes to create_container, but `command` and `init`."""
+        """Create the container of a service; `config` is passed to create_container, except `command` and `init`."""
         memory = f"{limits.memory_mb or MEMORY_MB}m"
         mode, linked = networks.settings(name)
         host = {
@@ -71,7 +71,7 @@ class Containers:
         return bool(self._engine.state(self.ids[name])["Running"])
 
     def wait(self, name: str, condition: str) -> None:
-        """Wait until a service is what another needs it to be; raises RuntimeFailure when it ends or takes too long."""
+        """Wait until a service reaches the state that another needs; raises RuntimeFailure if it ends or takes too long."""
         until = time.monotonic() + HEALTHY_LIMIT_S
         while condition != "service_started":
             state = self._engine.state(self.ids[name])
@@ -87,7 +87,7 @@ class Containers:
             time.sleep(_PAUSE_S)
 
     def put(self, name: str, folder: str, archive: bytes) -> None:
-        """Unpack an archive into a folder that is there."""
+        """Unpack an archive into an existing folder."""
         self._engine.put(self.ids[name], folder, archive)
 
     def archive(self, name: str, path: str, limit: int) -> bytes | None:
@@ -98,7 +98,7 @@ class Containers:
         return self._engine.archive(self.ids[name], path, limit)
 
     def as_root(self, name: str, *command: str) -> bytes:
-        """Run a command as root that has to succeed; its output; raises RuntimeFailure."""
+        """Run a command as root that must succeed, and return its output; raises RuntimeFailure."""
         done = self.execute(name, command, 60, user="0", workdir="/")
         if done.code != 0:
             raise RuntimeFailure(f"{command[0]} failed in {name}: {self.tail(done.output)}")
@@ -108,7 +108,7 @@ class Containers:
         self, name: str, command: Sequence[str], timeout_s: float, stdin: bytes = b"", *, user: str = "",
         environment: Mapping[str, str] | None = None, workdir: str | None = None,
     ) -> CommandResult:  # fmt: skip
-        """Run a command, killed at its limit (rounded up to seconds); granted values are masked in its output."""
+        """Run a command, killed at its time limit (rounded up to seconds); granted values are masked in its output."""
         limit = math.ceil(timeout_s)
         guarded = ["sh", "-c", 'exec "$@" 2>&1', "sh", "timeout", "-s", "KILL", str(limit), *command]
         began = time.monotonic()
@@ -136,7 +136,7 @@ class Containers:
         return masked(output, self._spec.task.granted)[-_TAIL:].decode("utf-8", "replace").strip()
 
     def remove(self) -> None:
-        """Kill and remove them all; safe to call twice."""
+        """Kill and remove all of them; safe to call twice."""
         for container in self.ids.values():
             self._engine.remove(container)
         self.ids = {}

@@ -49,13 +49,13 @@ class Networks:
             return first, {"networking_config": api.create_networking_config({first: there})}
 
     def add(self, name: str, container: str) -> None:
-        """Tell of a created container, so that phases include it."""
+        """Register a created container, so that phases include it."""
         self._names[container] = name
         if self._joined:
             self._connect(container)
 
     def enter(self, phase: str) -> None:
-        """Give every container egress, or take it away, as the phase asks."""
+        """Connect or disconnect egress of every container, as the phase requires."""
         wanted = self._public[phase]
         if not (self._inner and self._outer) or wanted == self._joined:
             return
@@ -68,7 +68,7 @@ class Networks:
                     api.disconnect_container_from_network(container, self._outer, force=True)
 
     def close(self) -> bool:
-        """Remove them; False where a container is still on one."""
+        """Remove the networks; return False if a container is still connected."""
         gone = [self._engine.remove_network(name) for name in (self._inner, self._outer) if name]
         if all(gone):
             self._inner = self._outer = ""

@@ -1,12 +1,12 @@
-"""A foreign Harbor task (no [metadata.parley]) as a pod: Harbor's promises, kept as far as one container engine can.
+"""Pod of a foreign Harbor task (no [metadata.parley]), with Harbor's guarantees as far as one container engine allows.
 
-1. `main` is built from environment/Dockerfile, or environment.docker_image, or composed. Its ENTRYPOINT runs, its CMD is
-   replaced by a sleep, as Harbor does.
-2. Its root is writable, its user the image's own and its capabilities Docker's default, because such tasks install things.
-   Its networks are its own, and follow the phases: start, agent, verifier.
-3. There is no world and no log. `finish` runs the verifier while the pod stands (shared), with every process of the agent
-   dead, or in a container of its own after `main` is dead (separate), and keeps what came of it in `verdict` for `judge`.
-4. What the agent broke is its own affair: where `main` is gone or starts nothing more, commands fail and not the episode.
+1. `main` is built from environment/Dockerfile, or environment.docker_image, or composed. Its ENTRYPOINT runs, and its CMD is
+replaced by a sleep, as in Harbor.
+2. Its root is writable, its user the image's own and its capabilities Docker's default, because such tasks install software.
+It has its own networks, which follow the phases: start, agent, verifier.
+3. There is no world and no log. `finish` runs the verifier while the pod exists (shared), with every process of the agent
+dead, or in a container of its own after `main` is dead (separate), and stores the result in `verdict` for `judge`.
+4. Damage by the agent is the agent's responsibility: if `main` is gone or starts nothing more, commands fail, not the episode.
 Commands need bash and coreutils' `timeout` in the image. Builds use the classic builder: no `RUN --mount`, no heredocs.
 """
 
@@ -66,7 +66,7 @@ class ForeignPod:
         self.verdict: Judgement | VerifierFailure | None = None
 
     def start(self) -> None:
-        """Start every service, each after what it depends on; return when all that have a healthcheck are healthy."""
+        """Start every service after its dependencies, and return when all that have a healthcheck are healthy."""
         self._networks.create()
         self._networks.enter("start")
         for name, service in self._services.items():
@@ -97,7 +97,7 @@ class ForeignPod:
         """Do nothing: there is no log to note it in, because a foreign task is graded by the files that it leaves."""
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
-        """Run a command in `main` as the agent's user; time is real whatever is asked, and [agent].timeout_sec its most."""
+        """Run a command in `main` as the agent's user, always in real time, for at most [agent].timeout_sec."""
         agent = self._task.file.agent
         user, limit = "" if agent.user is None else str(agent.user), min(timeout_s, agent.timeout_sec or math.inf)
         try:
@@ -108,11 +108,11 @@ class ForeignPod:
             return CommandResult(commands.KILLED, said)
 
     def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files anywhere in `main`, readable and executable by everybody."""
+        """Write files anywhere in `main`, readable and executable by every user."""
         self._containers.put("main", "/", pack(files, mode=0o755))
 
     def finish(self) -> bytes:
-        """Judge while the pod stands, kill everything, and return no log."""
+        """Judge while the pod exists, kill everything, and return no log."""
         try:
             self.verdict = self._judge_shared() if self._verifier is None else self._judge_apart(self._verifier)
         except VerifierFailure as failure:
@@ -121,7 +121,7 @@ class ForeignPod:
         return b""
 
     def close(self) -> bool:
-        """Kill and remove everything of this pod; safe to call twice; False where something is still held."""
+        """Kill and remove everything of this pod; safe to call twice; return False if something is still in use."""
         self._containers.remove()
         return all([self._networks.close(), self._apart.close()])
 
@@ -185,7 +185,7 @@ class ForeignPod:
         return Judgement(judged.reward, judged.verdict, note.encode() + judged.log)
 
     def _judge_apart(self, verifier: Verifier) -> Judgement:
-        """Separate mode: artifacts out, everything of the agent dead, then a container of the verifier's own."""
+        """Run the tests in a container of their own (separate mode), after taking artifacts and killing `main`."""
         self._collect(of_main=True)
         taken, notes = grading.take(self._containers, self._task, of_main=True)
         self._engine.kill(self._containers.ids["main"])
@@ -209,7 +209,7 @@ class ForeignPod:
         return Judgement(judged.reward, judged.verdict, "".join(f"{line}\n" for line in (*notes, *more)).encode() + judged.log)
 
     def _end_agent(self) -> str:
-        """End every process of the agent in `main`; where services live there, they alone live on, or the log says why not."""
+        """End every process of the agent in `main`. Services of the image continue; otherwise the log says why not."""
         main, note = self._containers.ids["main"], ""
         if self._containers.is_running("main") and self._has_services() and self._first:
             try:
@@ -233,7 +233,7 @@ class ForeignPod:
             return bool(api.inspect_image(self._images["main"])["Config"].get(_ENTRYPOINT))
 
     def _collect(self, *, of_main: bool) -> None:
-        """Run the collect hooks of `main`, or of the other services; one that fails is no more than missing evidence."""
+        """Run the collect hooks of `main`, or of the other services; a failing hook only means missing evidence."""
         for hook in self._task.file.verifier.collect:
             if (hook.service == "main") == of_main:
                 shell = "bash" if of_main else "sh"
