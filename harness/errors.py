@@ -1,41 +1,41 @@
-"""What the command line reports: each error knows its exit code and, where there is one, the next command to type.
+"""Errors of the command line, with their exit codes and an optional hint: the next command to type.
 
 ParleyError (worlds.core.errors)
 ├── HarnessError             exit 2
 │   ├── UsageError           exit 2   a wrong flag, option, model or plan
 │   ├── UnknownTask          exit 2   no such task; names the nearest
-│   ├── GateFailed           exit 1   the work was done and the gate said no
+│   ├── GateFailed           exit 1   a completed check with a negative result
 │   ├── TaskInvalid          exit 4   a task folder that breaks the format
-│   │   └── Endless                   its code did not come to an end (harness.authoring.plays)
-│   ├── BoundaryError        exit 3   something outside the task failed, attributed to where it did
+│   │   └── Endless                   its code did not terminate (harness.authoring.plays)
+│   ├── BoundaryError        exit 3   a failure outside the task, attributed to its place
 │   │   ├── ProviderFailure           the model provider
-│   │   │   ├── OutOfPatience         no answer for as long as one call may wait
-│   │   │   └── ProviderLost          no other episode would fare better: ends the run, not the episode alone
-│   │   │       └── Unreachable       nobody has ever answered there
+│   │   │   ├── OutOfPatience         no answer within the time limit of a call
+│   │   │   └── ProviderLost          would affect every episode: ends the run, not only the episode
+│   │   │       └── Unreachable       an address that has never answered
 │   │   ├── RuntimeFailure            containers, sandboxes, images
-│   │   │   ├── ClientFailure         our own model client raised: a bug of ours, and no model's doing
+│   │   │   ├── ClientFailure         our own model client raised: a bug of ours, not the model's
 │   │   │   ├── ImageFailure          an image that can be neither built nor pulled
-│   │   │   └── WorkerEnded           a process of ours was killed, or died (harness.processes)
+│   │   │   └── WorkerEnded           a worker process was killed, or died (harness.processes)
 │   │   ├── WorldFailure              the world's own process or rules
 │   │   ├── VerifierFailure           the verifier
 │   │   ├── SetupFault                the run was set up wrongly: tools not seen, context too small
-│   │   └── LimitReached              --max-cost or --max-tokens: no further model call is begun
+│   │   └── LimitReached              --max-cost or --max-tokens: no further model call is started
 │   └── Cancelled            exit 130 the user interrupted; 143 and 129 by TERM and HUP
-└── CallFailure (harness.agents.llm.failures)  one model call; its caller decides what follows, none reaches the command line
-    ├── Transient                     worth another try
+└── CallFailure (harness.agents.llm.failures)  one model call; handled by its caller
+    ├── Transient                     worth a retry
     │   ├── Silent                    no complete answer: a timeout, a broken connection
-    │   │   └── Unconnected           no connection was made; worth one where somebody has answered before
-    │   ├── Crowded                   too many calls at a time; all calls to that provider are held back
+    │   │   └── Unconnected           no connection was made; retried if the server has answered before
+    │   ├── Crowded                   rate limit; all calls to that provider are delayed
     │   └── NoApi                     a web page answered
     │       └── Streamed              a stream answered a request that asked for none
-    ├── Refused                       no try would help
-    │   ├── Withheld                  a content filter took the reply away
-    │   ├── ParameterRefused          but for one without this parameter
-    │   └── Denied                    nor would any other call: key, quota, access, model, streams alone
-    ├── ContextFull                   the conversation outgrew the model
-    └── UnreadableCall                a reply that nobody can read
+    ├── Refused                       a retry would not help
+    │   ├── Withheld                  a content filter withheld the reply
+    │   ├── ParameterRefused          unless this parameter is omitted
+    │   └── Denied                    nor would any other call: key, quota, access, model, only streams
+    ├── ContextFull                   the conversation exceeds the model's context
+    └── UnreadableCall                a tool call that cannot be parsed
 
-`boundary()` is the one place where foreign exceptions become one of these.
+`boundary()` converts all foreign exceptions to one of these.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class ProviderGate:
             return most if most < self._under_way else None
 
     def close(self, seconds: float) -> bool:
-        """Block all calls for this time, and return True if that extends the current block."""
+        """Block all calls for this time, and return True if that extends the current block by more than 1 s."""
         with self._changed:
             opens, before = time.monotonic() + seconds, self._opens_at
             self._opens_at = max(before, opens)

@@ -162,7 +162,7 @@ class DockerRuntime:
         return policy_digest() if task.parley is not None else ENGINE_POLICY
 
     def limits(self) -> str:
-        """Return "", because this runtime limits everything."""
+        """Return "", because this runtime has no limitations."""
         return ""
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:

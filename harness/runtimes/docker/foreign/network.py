@@ -33,7 +33,7 @@ class Networks:
         self._joined = False
 
     def create(self) -> None:
-        """Create what the phases need; raises RuntimeFailure, in one line also where Docker has no address left."""
+        """Create the networks of the phases; raises RuntimeFailure, also if Docker has no free address range."""
         if self._needs_inner:
             self._inner = self._create(internal=True, options=_NO_HOST)
         if self._ever:
