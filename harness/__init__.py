@@ -1,1 +1,1 @@
-"""The host side: registry, runtimes, agents, episodes, runs, records and the command line."""
+"""Host side of the project: registry, runtimes, agents, episodes, runs, records and the command line."""

@@ -262,7 +262,7 @@ class RunSession:
         return images
 
     def _kept(self, plan: Plan, folder: Path) -> tuple[Result, ...]:
-        """Return the recorded results of a plan that are not replaced now."""
+        """Return the recorded results of a plan that are not played again now."""
         recorded = recorded_of(plan.keys, RunFolder(folder))
         return tuple(one for key, one in recorded.items() if not self.choice.takes(key, one))
 

@@ -224,7 +224,7 @@ class Quirks:
 
 
 class ContextBudget:
-    """Check that prompts fit into `context` tokens, together with the `reply` tokens that a request reserves.
+    """Limit check: prompts must fit into `context` tokens, together with the `reply` tokens that a request reserves.
 
     The check uses the provider's count for the same conversation one turn earlier, and estimates newer messages by the
     characters per token of that prompt, so only a conversation without a count is tokenized.

@@ -93,7 +93,7 @@ def read_cassette(path: Path) -> Cassette:
 
 @dataclass(eq=False)
 class WireExchange:
-    """Call during and after its execution; `broken` is the connection error, if any, also in mid-response."""
+    """Model call during and after its execution; `broken` is the connection error, if any, also in mid-response."""
 
     request: httpx.Request
     began: float

@@ -20,7 +20,7 @@ Clean = Callable[[str], str]
 
 
 class LoggedCall(Protocol):
-    """Call during and after its execution."""
+    """Model call during and after its execution."""
 
     began: float
 

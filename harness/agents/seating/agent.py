@@ -78,7 +78,7 @@ class SeatAgent:
         """True if every seat is held by a policy."""
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """Return False for a game, and ask the agent's interface otherwise; raises UsageError if it cannot play the task."""
+        """Return True if the agent's interface needs `main`, and False for a game; raises UsageError if it cannot play."""
         if not task.is_seated:
             extra = "a line-up" if self.spec.seats else "a prompt variant" if self.spec.has_variants else ""
             if self._alone is None or extra:

@@ -58,7 +58,7 @@ class Chat:
         return turns
 
     def _next(self, turns: Sequence[OpenTurn], seats: Mapping[int, SeatHolder], hand_in: HandIn) -> Sequence[OpenTurn]:
-        """Process one message or departure of a player, or nothing for a moment, and return the open turns."""
+        """Process the next message or departure, waiting briefly for one, and return the open turns."""
         by_seat = {turn.seat: turn for turn in turns}
         word = self._room.heard(_LISTEN_S)
         if word is not None:

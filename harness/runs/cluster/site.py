@@ -141,7 +141,7 @@ class RayCluster:
 
     @contextmanager
     def opened(self, needed: Needed, meter: Meter, say: Say) -> Iterator[None]:
-        """Connect, and check each node. At the end, remove everything that the run left on the nodes."""
+        """Connect and check each node. At the end, remove everything that the run left on the nodes."""
         needs = sent_needs(needed)
         asks = any(isinstance(make_agent(spec, options), AsksModels) for spec, options in needed.players)
         with (

@@ -63,7 +63,7 @@ class Interpreter:
         return f"{self.binary} {self.full_version} {self.binary.stat().st_mtime_ns} ".encode() + Path(__file__).read_bytes()
 
     def copy(self, target: Path, sitecustomize: Path) -> None:
-        """Fill `target` with what a sandbox sees as /usr/local; raises RuntimeFailure when the copy does not run there."""
+        """Fill `target` with the files of /usr/local in a sandbox; raises RuntimeFailure if the copy does not run there."""
         (target / "bin").mkdir()
         shutil.copy(self.binary, target / "bin" / self.binary.name)
         for name in {"python", "python3", f"python{self.version}"} - {self.binary.name}:

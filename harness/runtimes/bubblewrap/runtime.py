@@ -308,7 +308,7 @@ class BubblewrapRuntime:
         return [*folders_left(), *cgroups.groups_left()]
 
     def sweep(self) -> list[str]:
-        """Remove the folders and control groups that dead runs of this host left behind; their processes died with them."""
+        """Remove what dead runs left on this host (folders, control groups), and return the names; their processes are gone."""
         return [*sweep_folders(), *cgroups.sweep()]
 
     def abort(self, run_id: str) -> None:

@@ -43,7 +43,7 @@ _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True)
 class Build:
-    """Build of an image: folder, Dockerfile in it, arguments."""
+    """Image build: folder, Dockerfile in it, arguments."""
 
     context: Path
     dockerfile: str = "Dockerfile"
