@@ -3,7 +3,7 @@
 A tool is a pydantic model. Its docstring, fields and descriptions form the schema that the model reads, and validate its calls.
 Invalid calls are answered with the rule that was broken; nothing is guessed. The interface `shell` has one tool, which runs a
 command in `main`. The interface `tool` has requests, waits and the submission, so that every byte passes through the model.
-With value handles it also has `store`: `@HANDLE:name` may then replace the stored value (`harness.agents.path`).
+With value handles it also has `store`: `@HANDLE:name` may then stand for the stored value (`harness.agents.path`).
 """
 
 from __future__ import annotations
