@@ -1,1 +1,1 @@
-"""The machine on the host: registry, runtimes, agents, one episode, a run, records, the command line."""
+"""Host side of the project: registry, runtimes, agents, episodes, runs, records and the command line."""

@@ -1,4 +1,4 @@
-"""`python -m harness` is the `harness` command."""
+"""Entry point of `python -m harness`, which is the `harness` command."""
 
 from harness.cli import main
 

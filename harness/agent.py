@@ -1,4 +1,4 @@
-"""Who plays, as data, and what it left: specs, identities, budgets, reports. What is live is in `harness.live_agent`."""
+"""Agents as data, before and after an episode: specs, identities, budgets, reports. Live agents are in `harness.live_agent`."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from worlds.core.models import Lenient, Strict
 
 TIMEOUT_S = 300.0
 PATIENCE_S = 600.0
-"""How long models are waited for, where nobody said how long."""
+"""Default timeout of a model call, and default time for which a failing call is retried, in seconds."""
 
 
 class SeatSpec(Holder):
-    """Who holds one seat of a game, as data."""
+    """Holder of one seat of a game, as data."""
 
     seat: Annotated[int, Field(ge=0)]
 
 
 class AgentSpec(Strict):
-    """Who plays, as data: what a plan freezes, and what a live agent is made from where it is used.
+    """Agent as data: frozen in the plan, and turned into a live agent where it plays.
 
-    No secret stands here: API keys come from the environment of whoever plays.
+    It contains no secrets: API keys come from the environment of the process that plays.
     """
 
     kind: Literal["oracle", "nop", "violation", "scripted", "llm", "seats", "replay"] = "oracle"
     name: str = ""
-    """Of a violation, the wrong client; of a replay, the folder of its run.
+    """Name of the wrong client for a violation; folder of the recorded run for a replay.
 
-    Of `seats`, the policy at every seat that `seats` does not name, `human` or `team`.
+    For `seats`, the policy at every seat that `seats` does not list, `human` or `team`.
     """
 
     model: str | None = None
@@ -48,104 +48,104 @@ class AgentSpec(Strict):
     temperature: float | None = 0.0
     max_tokens: int | None = None
     context: Annotated[int, Field(ge=1)] | None = None
-    """Tokens of the models' context, where somebody said so: prompts that do not fit are not sent."""
+    """Context window in tokens, if set by the user. Prompts that do not fit are not sent."""
 
     timeout_s: Annotated[float, Field(gt=0)] = TIMEOUT_S
-    """Real seconds that one model call may be silent. Like patience it shapes no answer, and so it may differ on a resume."""
+    """Timeout of one model call without output, in real seconds. It does not affect replies, so it may differ on a resume."""
 
     patience_s: Annotated[float, Field(ge=0)] = PATIENCE_S
-    """Real seconds in which a failing model call is repeated."""
+    """Real seconds for which a failing model call is retried."""
 
     prices: dict[str, Price] = {}
-    """Of models, as somebody typed them; they count before LiteLLM's own."""
+    """Token prices by model, as set by the user. They take precedence over LiteLLM's."""
 
     actions: tuple[dict[str, Any], ...] = ()
-    """What a scripted agent does, in order."""
+    """Actions of a scripted agent, in order."""
 
     seats: tuple[SeatSpec, ...] = ()
-    """Seats that somebody else holds than the model or policy named above."""
+    """Seats that are not held by the model or policy named above."""
 
     rotate: bool = False
-    """Whether the line-up moves on by one seat with each attempt."""
+    """True if the line-up moves by one seat with each attempt."""
 
     team: SeatTeam | None = None
-    """Who holds all seats between them, where no one model or policy does."""
+    """Team that holds all seats, if no single model or policy does."""
 
     variant: Variant | None = None
-    """What is appended to the rules of every seat that `seat_variants` does not name."""
+    """Variant appended to the rules of every seat that `seat_variants` does not name."""
 
     seat_variants: dict[int, Variant] = {}
 
     @property
     def holders(self) -> tuple[Holder, ...]:
-        """Everybody who holds a seat by name."""
+        """Holders that are assigned to a seat by name."""
         return (*self.seats, *(self.team.members if self.team else ()))
 
     @property
     def title(self) -> str:
-        """What `--agent` calls it."""
+        """Name of the agent as typed after `--agent`."""
         named = {"violation": f"violation:{self.name}", "seats": self.name, "replay": f"replay:{Path(self.name).name}"}
         return named.get(self.kind, self.kind)
 
     @property
     def models(self) -> list[str]:
-        """The models that it plays with, each once, as LiteLLM names them."""
+        """Models of this agent without duplicates, by their LiteLLM names."""
         return list(
             dict.fromkeys(name for name in (self.model, *(one.name for one in self.holders if one.kind == "model")) if name)
         )
 
     @property
     def is_human(self) -> bool:
-        """Whether people play wherever nobody else is named."""
+        """True if people hold all seats that are not assigned otherwise."""
         return self.kind == "seats" and self.name == "human"
 
     @property
     def has_people(self) -> bool:
-        """Whether any person plays."""
+        """True if at least one seat is held by a person."""
         return self.is_human or any(one.kind == "human" for one in self.holders)
 
     @property
     def has_variants(self) -> bool:
-        """Whether any seat is told more than its rules."""
+        """True if a variant is appended to the rules of any seat."""
         return self.variant is not None or bool(self.seat_variants)
 
     def variant_at(self, seat: int) -> Variant | None:
-        """What is appended to the rules of a seat, or None."""
+        """Return the variant appended to the rules of a seat, or None."""
         return self.seat_variants.get(seat, self.variant)
 
 
 class AgentIdentity(Lenient):
-    """Who an agent says it is: what of it belongs to the frozen plan.
+    """Identity that an agent reports: the part of it that belongs to the frozen plan.
 
-    What an agent does not say is in no file, and what another version said of it is kept, so that a resume sees both.
+    Fields that an agent does not set are not written. Unknown fields of other versions are kept, so that a resume sees both.
     """
 
     model_config = ConfigDict(extra="allow")
 
     name: str = ""
     actions: tuple[dict[str, Any], ...] = ()
-    """What a scripted agent does."""
+    """Actions of a scripted agent."""
 
     model: str | None = None
     api_base: str | None = None
-    """Without user, password and query."""
+    """API base without user, password and query."""
 
     requested: dict[str, Any] | None = None
-    """Parameters that models are asked with; None where no model plays."""
+    """Parameters requested from the models; None if no model plays."""
 
     context: int | None = None
-    """Tokens of the models' context, where somebody said so."""
+    """Context window in tokens, if set by the user."""
 
     interface: str | None = None
     protocol: str | None = None
     prompt_digest: str | None = None
     seats: tuple[SeatSpec, ...] = ()
-    """Of a game: the seats that somebody else holds."""
+    """Seats of a game that are not held by the agent's own model or policy."""
 
     rotate: bool = False
     team: PlannedTeam | None = None
     variant: VariantRef | None = None
-    """Of a game: what is appended to the rules of every seat that `seat_variants` does not name."""
+    """Variant appended to the rules of every seat of a game that `seat_variants` does not name."""
 
     seat_variants: dict[int, VariantRef] = {}
 
@@ -154,13 +154,13 @@ class AgentIdentity(Lenient):
         return {name: value for name, value in dumped(self).items() if name in self.model_fields_set}
 
     def conditions(self) -> dict[str, Any]:
-        """What a trajectory says of its agent, besides name and model."""
+        """Return the identity as a trajectory records it, without name and model."""
         return {key: value for key, value in self.model_dump(exclude={"name", "model"}).items() if value is not None}
 
 
 @dataclass
 class Usage:
-    """Tokens and money of the model calls of one episode; `cost_usd` is None where there is no price."""
+    """Tokens and cost of the model calls of one episode; `cost_usd` is None if there is no price."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -169,16 +169,16 @@ class Usage:
     reasoning_tokens: int = 0
     cost_usd: float | None = None
     kept_calls: int = 0
-    """Of these calls, those whose answers were known from earlier ones and cost nothing."""
+    """Number of calls answered from the cache, which cost nothing."""
 
     kept_usd: float = 0.0
-    """What those had cost; no part of `cost_usd`, and counted by budgets."""
+    """Original cost of the cached calls. It is not part of `cost_usd`, but budgets count it."""
 
     estimated: bool = False
-    """Whether any count was made locally because the provider reported none."""
+    """True if any token count was estimated locally because the provider reported none."""
 
     def tokens(self) -> Tokens:
-        """The tokens, as a record has them."""
+        """Return the token counts in the form of a record."""
         return Tokens(
             calls=self.calls, prompt=self.prompt_tokens, cached=self.cached_tokens, completion=self.completion_tokens,
             reasoning=self.reasoning_tokens, estimated=self.estimated, kept=self.kept_calls,
@@ -187,7 +187,7 @@ class Usage:
 
 @dataclass
 class Report:
-    """What an agent did; filled in as it happens."""
+    """Account of what an agent did, filled in during the episode."""
 
     agent: str
     model: str | None = None
@@ -195,57 +195,57 @@ class Report:
     prompt_digest: str | None = None
     tool_calls: int = 0
     requested: dict[str, Any] = field(default_factory=dict)
-    """Model parameters as asked for."""
+    """Model parameters as requested."""
 
     effective: dict[str, Any] = field(default_factory=dict)
-    """Model parameters as sent, refused ones left out."""
+    """Model parameters as sent, without those that the model rejected."""
 
     usage: Usage = field(default_factory=Usage)
     seats: list[SeatResult] = field(default_factory=list)
-    """Of a game: who held each seat, and what that cost."""
+    """Holder and usage of each seat of a game."""
 
     stopped_by: str | None = None
-    """The harness budget that ran out: wall, tokens, cost, turns, or context where the conversation outgrew the model."""
+    """Harness budget that ran out: wall, tokens, cost, turns, or context if the conversation outgrew the model's context."""
 
     ended_by: CauseName | None = None
-    """The row of `harness.causes.CAUSES` that ended the episode, where that is not a budget."""
+    """Row of `harness.causes.CAUSES` that ended the episode, if it was not a budget."""
 
     disturbed: Counter[CauseName] = field(default_factory=Counter)
-    """How often each row disturbed the episode without ending it."""
+    """Number of times that each cause disturbed the episode without ending it."""
 
     forfeits: Counter[tuple[int, str]] = field(default_factory=Counter)
-    """Of a game: turns that were given up, by seat and cause."""
+    """Forfeited turns of a game by seat and cause."""
 
     failed: str | None = None
-    """How the agent itself failed (a client that raised), in one clause."""
+    """Failure of the agent itself (a client that raised), in one clause."""
 
     trajectory: dict[str, Any] | None = None
-    """ATIF-v1.8, as a plain dict."""
+    """Trajectory in ATIF-v1.8, as a plain dict."""
 
     log: list[str] = field(default_factory=list)
     """Lines of agent.log."""
 
 
 WALL_S = 600.0
-"""Real seconds of an episode that one agent plays, where nobody said how many."""
+"""Default time limit of a single-agent episode, in real seconds."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What the harness counts for one episode."""
+    """Budgets that the harness enforces for one episode."""
 
     wall_s: float | None = None
-    """Real seconds; where nobody said how many, `seconds` has them."""
+    """Time limit in real seconds; if None, `seconds` returns the default."""
 
     turns: int = 120
     tokens: int | None = None
     cost_usd: float | None = None
 
     def seconds(self, *, game: bool) -> float:
-        """Real seconds that an episode may take: those that were said, else 600, and any number where seats play a game.
+        """Return the time limit of an episode in real seconds: the configured one, else 600, or infinity for a game.
 
-        A game is bounded by its turns and by the time-out of each call. How many calls it takes is its own affair, so a limit
-        in real time would cut slow models short, and grade them for it.
+        A game is bounded by its turns and by the timeout of each call. The number of calls in a turn is up to the agent, so a
+        limit in real time would cut slow models short and lower their grades.
         """
         if self.wall_s is not None:
             return self.wall_s
@@ -254,10 +254,10 @@ class Budget:
     def used_up(
         self, usage: Usage, *, turns: int, seconds: float, game: bool, models: str, say_once: Callable[[str], None]
     ) -> str | None:
-        """The budget that forbids another query of a model, or None; `pod.stop` takes its name.
+        """Return the name of the budget that forbids another model call, or None; `pod.stop` takes the name.
 
-        `turns`: of the seat that had most; `seconds`: without those in which a provider kept everybody waiting; `game`: whether
-        seats play. `say_once` is told where `models` have no price to count.
+        `turns` is the count of the seat with the most turns; `seconds` excludes the time spent waiting for a provider; `game`
+        is true if seats play. Calls `say_once` if `models` have no known price, so that their cost cannot be counted.
         """
         if self.cost_usd is not None and usage.calls and usage.cost_usd is None:
             say_once(f"{models} has no known price, so its budget of cost cannot hold")

@@ -1,10 +1,10 @@
-"""Limits on data from elsewhere: one budget for every reader, and the values that task.toml may hold.
+"""Limits on untrusted data: one budget for every reader, and the allowed values of task.toml.
 
-The budget is for files that anybody may have written: runs, packs, settings, templates, caches, traces. Whatever exceeds it is
+The budget applies to files of unknown origin: runs, packs, settings, templates, caches, traces. Files that exceed it are
 refused in one line, with the limit's name and value.
 
-In a task's folder, a number without a bound turns a limit off (nano_cpus 0 is none) or overflows far from where it was written;
-a name without a shape becomes a path outside the run, or an option of a program.
+In a task's folder, an unbounded number could disable a limit (nano_cpus 0 means none) or overflow far from where it was
+written, and an unchecked name could become a path outside the run, or an option of a program.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pydantic import AfterValidator, Field, FiniteFloat
 
 
 class Limit(int):
-    """A limit of the budget: an integer that is printed as `20000 files (limit files)`."""
+    """Limit of the budget: an integer that is printed as `20000 files (limit files)`."""
 
     name: str
     unit: str
     is_parsed: bool
 
     def __new__(cls, most: int, name: str, unit: str = "bytes", *, is_parsed: bool = False) -> Self:
-        """Make a limit of `most` units; `is_parsed`: on the bytes of JSON, whose values are limited too."""
+        """Make a limit of `most` units; `is_parsed` marks a limit on JSON files, whose values are limited too."""
         limit = super().__new__(cls, most)
         limit.name, limit.unit, limit.is_parsed = name, unit, is_parsed
         return limit
@@ -33,7 +33,7 @@ class Limit(int):
         return f"{int(self)} {self.unit} (limit {self.name})"
 
     def exceeded(self, data: bytes | bytearray) -> str | None:
-        """Return how data of this kind is over the budget, `is longer than ...`; None where it is not."""
+        """Return how these data exceed the budget, `is longer than ...`, or None if they do not."""
         if len(data) > self:
             return f"is longer than {self}"
         if self.is_parsed:
@@ -50,26 +50,29 @@ FILES = Limit(20_000, "files", "files")
 FOLDER_DEPTH = Limit(64, "folder_depth", "folders")
 FOLDER_BYTES = Limit(1 << 30, "folder_bytes")
 FILE_BYTES = Limit(256 << 20, "file_bytes")
-"""One file that is read as bytes."""
+"""Size of a file that is read as bytes."""
 
 TEXT_BYTES = Limit(64 << 20, "text_bytes")
-"""A log that is shown."""
+"""Size of a log that is shown."""
 
 RECORD_BYTES = Limit(64 << 20, "record_bytes", is_parsed=True)
-"""A trajectory, an event log, a trace, a cassette, a file that is imported."""
+"""Size of a trajectory, an event log, a trace, a cassette, or an imported file."""
 
 RESULT_BYTES = Limit(16 << 20, "result_bytes", is_parsed=True)
-"""A run's plan, an episode's result and verdict, a cached reply."""
+"""Size of a run's plan, an episode's result and verdict, or a cached reply."""
 
 SETTINGS_BYTES = Limit(256 << 10, "settings_bytes", is_parsed=True)
-"""What a person writes: settings, templates, prices, tables of seats."""
+"""Files written by people: settings, templates, prices, tables of seats."""
 
 VALUES = Limit(1_000_000, "json_values", "values")
 OBJECTS = Limit(200_000, "json_objects", "objects")
-"""In one file, by its commas and braces: in memory, an object is a hundred times as long as in a file."""
+"""Objects and values in one file, counted by braces and commas.
+
+An object takes about 100 times as much memory as file space.
+"""
 
 DIGITS = Limit(300, "digits", "digits")
-"""Of one number: a float holds a little more."""
+"""Digits of one number; a float holds slightly more."""
 
 _MARKS = {VALUES: b",", OBJECTS: b"{"}
 _AS_DIGITS = bytes(ord("0" if chr(byte).isdecimal() and byte < 128 else " ") for byte in range(256))
@@ -78,7 +81,7 @@ PACK_PATH_BYTES = Limit(4096, "pack_path_bytes")
 PACK_PIECE_BYTES = Limit(1 << 20, "pack_piece_bytes")
 PACK_ROWS = Limit(100_000, "pack_rows", "rows, and a row for each 4 bytes of the file,")
 PACK_BYTES = Limit(64 << 20, "pack_bytes")
-"""What a pack may hold whatever its ratio."""
+"""Size up to which a pack is accepted whatever its compression ratio."""
 
 PACK_RATIO = Limit(1000, "pack_ratio", "times its size")
 
@@ -90,14 +93,14 @@ _MB = {"G": 1024.0, "M": 1.0, "K": 1 / 1024}
 
 
 def container_path(text: str) -> str:
-    """An absolute path inside a container, printable and without `..`; raises ValueError."""
+    """Return an absolute path inside a container, checked to be printable and without `..`; raises ValueError otherwise."""
     if not text.startswith("/") or not text.isprintable() or ".." in PurePosixPath(text).parts:
         raise ValueError(f"must be an absolute path without '..', not {text[:80]!r}")
     return text
 
 
 def record_path(text: str) -> str:
-    """A relative path below a folder of records, other than its manifest.json; raises ValueError."""
+    """Return a relative path below a folder of records, checked not to be its manifest.json; raises ValueError otherwise."""
     path = PurePosixPath(text)
     if not path.parts or path.is_absolute() or not text.isprintable() or "\\" in text or ".." in path.parts:
         raise ValueError(f"must be a relative path without '..' or backslash, not {text[:80]!r}")
@@ -107,7 +110,7 @@ def record_path(text: str) -> str:
 
 
 def user(given: str | int) -> str | int:
-    """A user of a container, as name, number, or either with a group; raises ValueError."""
+    """Return a container user, checked to be a name or a number, each with or without a group; raises ValueError otherwise."""
     if isinstance(given, int):
         if not 0 <= given <= UID_MAX:
             raise ValueError(f"must be in 0..{UID_MAX}, not {given}")
@@ -117,7 +120,7 @@ def user(given: str | int) -> str | int:
 
 
 def megabytes(text: object) -> float:
-    """The MB of a size as Harbor's old schema wrote it, e.g. 512M or 1G; raises ValueError."""
+    """Return the MB of a size in the notation of Harbor's old schema, e.g. 512M or 1G; raises ValueError."""
     size = _SIZE.fullmatch(text.strip().upper()) if isinstance(text, str) else None
     if size is None:
         raise ValueError(f"must be a size such as 512M or 1G, not {str(text)[:40]!r}")

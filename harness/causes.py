@@ -1,6 +1,6 @@
 """Causes: the closed table of what can end or disturb an episode, who is responsible, and whether the episode is graded.
 
-Records, closing lines, pages and tables take the words of this table, so that one thing has one name everywhere.
+Records, closing lines, pages and tables use the wording of this table, so that each cause has one name everywhere.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, get_args
 
 Responsible = Literal["agent", "provider", "world", "runtime", "verifier", "setup", "cancelled", "limit"]
-"""Who answers for an episode that failed; `setup`: the run was set up wrongly; `limit`: the spending limit of the run."""
+"""Party responsible for a failed episode. `setup`: the run was set up wrongly; `limit`: the spending limit of the run."""
 
 CauseName = Literal[
     # budgets of an episode: graded
@@ -25,12 +25,12 @@ CauseName = Literal[
 
 
 class Cause(NamedTuple):
-    """One row of the table."""
+    """Row of the table of causes."""
 
     responsible: Responsible
     is_graded: bool
     message: str
-    """One clause in plain words, fit for the headline of a stopped episode."""
+    """Message for people in one clause, suitable for the headline of a stopped episode."""
 
 
 CAUSES: dict[CauseName, Cause] = {
@@ -74,7 +74,7 @@ FORFEITS: dict[str, str] = {
     "malformed": "the reply could not be read",
     "declined": "its holder does not answer",
 }
-"""Why a seat of a game gave up a turn (`no_reply` of the log), with the clause for messages."""
+"""Reasons for which a seat of a game forfeited a turn (`no_reply` of the log), with the clause used in messages."""
 
 _OF_RESPONSIBLE: dict[str, CauseName] = {
     "agent": "agent_error", "provider": "provider_error", "world": "world_fault", "runtime": "runtime_failure",
@@ -83,7 +83,7 @@ _OF_RESPONSIBLE: dict[str, CauseName] = {
 
 
 def cause_of_old_record(responsible: Responsible | None, stopped_by: str | None, *, may_pass: bool = False) -> CauseName | None:
-    """Return the row that ended an episode whose record was written before records named rows."""
+    """Return the cause of an episode recorded before records named causes."""
     if responsible == "provider" and may_pass:
         return "provider_timeout"
     if responsible is not None:

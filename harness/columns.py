@@ -1,8 +1,8 @@
-"""Tables in columns of plain text, the same on a terminal and in a pipe: aligned, and no name broken in its middle.
+"""Plain-text tables in aligned columns, identical on a terminal and in a pipe; names are never broken.
 
-1. A row is one line as long as it fits. Where it does not, long texts are wrapped at blanks first, down to `_NARROW`.
-2. Where that is not enough, the columns are stacked: blocks below each other, each begun by the columns that name its rows.
-3. A word is cut only where it is wider than the whole page. Columns of numbers stand to the right.
+1. A row is one line if it fits. Otherwise, long texts are wrapped at blanks first, down to `_NARROW`.
+2. If that is not enough, the columns are stacked in blocks, and each block begins with the columns that name its rows.
+3. A word is cut only if it is wider than the whole page. Columns of numbers are right-aligned.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rich.cells import cell_len, chop_cells, set_cell_size
 
 GAP = "  "
 _NARROW, _NARROW_HEAD = 28, 16
-"""Cells: a text, or a title, that is no longer than this stays on one line."""
+"""Width in cells up to which a text or a title is not wrapped."""
 
 _MOST_KEYS = 3
 _NUMBER = re.compile(r"[-+<>$]?\d[\d.,]*(\.\.[-+]?\d[\d.,]*)?( ?%| \(\d+ %\))?|-|")
@@ -24,14 +24,14 @@ Rows = Sequence[Sequence[str]]
 
 
 class TextLine(NamedTuple):
-    """One line of a table; `is_head` says whether it names columns."""
+    """Line of a table; `is_head` is true for the line of column names."""
 
     text: str
     is_head: bool
 
 
 def laid_out(header: Sequence[str], rows: Rows, width: int | None) -> Iterator[TextLine]:
-    """The lines of a table no wider than `width` cells where that can be; one line a row where it is None."""
+    """Yield the lines of a table no wider than `width` cells if possible; one line per row if `width` is None."""
     natural = [max(map(cell_len, cells)) for cells in _columns(header, rows)]
     if width is None or _room(natural) <= width:
         yield from _block(header, rows, natural)
@@ -45,12 +45,12 @@ def laid_out(header: Sequence[str], rows: Rows, width: int | None) -> Iterator[T
 
 
 def is_number(text: str) -> bool:
-    """Whether a cell reads as a number, an interval or a share, or says nothing."""
+    """Return True if a cell is a number, an interval, a share, or empty (`-`)."""
     return _NUMBER.fullmatch(text) is not None
 
 
 def keys(rows: Rows) -> int:
-    """How many columns from the left name the rows: a text among them, and enough to tell the rows apart where that can be."""
+    """Return the number of leftmost columns that name the rows. They contain a text, and make the rows unique if possible."""
     most = min(_MOST_KEYS, len(rows[0]) - 1) if rows else 0
     texts = [count for count in range(1, most + 1) if not all(is_number(row[count - 1]) for row in rows)]
     least = min(texts, default=1)
@@ -66,7 +66,7 @@ def _room(widths: Sequence[int]) -> int:
 
 
 def _least(header: Sequence[str], rows: Rows) -> list[int]:
-    """What each column needs: its longest word, and all of a short title and of short texts."""
+    """Return the minimum width of each column: its longest word, short titles and short texts unwrapped."""
     return [
         max(_needed(title, _NARROW_HEAD), *(_needed(cell, _NARROW) for cell in cells), 1)
         for title, *cells in _columns(header, rows or [[""] * len(header)])
@@ -78,7 +78,10 @@ def _needed(text: str, short: int) -> int:
 
 
 def _stacked(header: Sequence[str], rows: Rows, least: Sequence[int], width: int) -> list[list[int]]:
-    """Columns by block, as many a block as fit, the keys in front of each; keys that leave no room are not repeated."""
+    """Return the columns of each block, as many as fit, with the key columns in front.
+
+    Keys that leave no room are not repeated.
+    """
     repeated = list(range(keys(rows)))
     if repeated and _room([least[column] for column in repeated]) > width // 2:
         repeated = repeated[:1]
@@ -92,7 +95,7 @@ def _stacked(header: Sequence[str], rows: Rows, least: Sequence[int], width: int
 
 
 def _shrunk(natural: Sequence[int], least: Sequence[int], width: int) -> list[int]:
-    """Widths that fit: what is too much is taken from the column that has most to spare, again and again."""
+    """Return widths that fit, by shrinking the column with the most room to spare, one cell at a time."""
     widths = list(natural)
     while _room(widths) > width:
         spare = [wide - low for wide, low in zip(widths, least, strict=True)]
@@ -116,7 +119,7 @@ def _placed(text: str, width: int, right: bool) -> str:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """A text in lines of this many cells, broken at blanks."""
+    """Return a text wrapped at blanks into lines of at most `width` cells."""
     lines: list[str] = []
     for word in text.split(" "):
         if lines and cell_len(lines[-1]) + 1 + cell_len(word) <= width:

@@ -1,9 +1,9 @@
-"""Where text goes: what a command makes goes to stdout, what it says while it does so to stderr.
+"""Console output: results of a command go to stdout, messages and progress to stderr.
 
-`say` prints one line for a person, `emit` one JSON document for a program, `show_table` the rows that a command was asked
-for: in aligned columns on a terminal and elsewhere alike (`harness.columns`), so that `harness doctor > file` holds what was
-seen, while programs read --json and --csv. A table that stands beside a JSON document goes to stderr. With `-v` the log of our
-own rooms goes there too, with times.
+`say` prints one line for people, `emit` one JSON document for programs, and `show_table` the rows that a command was asked for,
+in aligned columns (`harness.columns`) both on a terminal and in a file, so that `harness doctor > file` contains what the
+terminal shows. Programs read --json and --csv. A table printed beside a JSON document goes to stderr. With `-v`, the log of the
+project's own packages goes there too, with times.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OURS = logging.getLogger("harness")
 
 
 class _ToStderr(logging.Handler):
-    """Writes to whatever stderr is by then: a live table takes its place."""
+    """Log handler that writes to the current stderr, which a live table may have replaced."""
 
     def emit(self, record: logging.LogRecord) -> None:
         # in one piece: several processes may be writing
@@ -40,7 +40,7 @@ class _ToStderr(logging.Handler):
 
 
 def log_to_stderr() -> None:
-    """Show the log of our own rooms from now on: what begins, and how long it took."""
+    """Show the log of the project's own packages from now on: which steps begin, and how long they took."""
     if not is_verbose():
         handler = _ToStderr()
         handler.setFormatter(logging.Formatter("%(asctime)s.%(msecs)03d %(message)s", "%H:%M:%S"))
@@ -49,12 +49,12 @@ def log_to_stderr() -> None:
 
 
 def is_verbose() -> bool:
-    """Whether that log is shown."""
+    """Return True if the log is shown."""
     return any(isinstance(handler, _ToStderr) for handler in _OURS.handlers)
 
 
 def emit(document: Any) -> None:
-    """One JSON document for a program."""
+    """Print one JSON document for programs."""
     json.dump(document, sys.stdout, indent=2, ensure_ascii=False, default=str)
     sys.stdout.write("\n")
     sys.stdout.flush()
@@ -63,7 +63,7 @@ def emit(document: Any) -> None:
 def show_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None, beside_json: bool = False
 ) -> None:
-    """Rows under column names, on stdout but beside JSON: aligned, and on a terminal no wider than it is."""
+    """Print rows under column names: on stdout, or on stderr beside JSON. On a terminal, fit the table to its width."""
     console = people if beside_json else Console(highlight=False, markup=False, soft_wrap=True)
     cells = [[_cell(cell) for cell in row] for row in rows]
     width = console.width if console.is_terminal else None
@@ -74,14 +74,14 @@ def show_table(
 
 
 def wrapped(line: str) -> str:
-    """Return a line for stderr, wrapped at blanks where that is a terminal, and as it is elsewhere."""
+    """Return a line for stderr, wrapped at blanks on a terminal and unchanged otherwise."""
     if not people.is_terminal:
         return line
     return textwrap.fill(line, max(20, people.width), subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
 def say_notes(notes: Iterable[str], *, beside_json: bool = False) -> None:
-    """Notes under a table, where the table is; on a terminal wrapped at blanks."""
+    """Print notes under a table, on the same stream as the table; on a terminal, wrap them at blanks."""
     console = people if beside_json else Console(highlight=False, markup=False, soft_wrap=True)
     for note in notes:
         lines = textwrap.wrap(printable(note), max(20, console.width - 4)) if console.is_terminal else [printable(note)]
@@ -90,5 +90,5 @@ def say_notes(notes: Iterable[str], *, beside_json: bool = False) -> None:
 
 
 def _cell(value: object) -> str:
-    """A value on one line, whatever it holds."""
+    """Return a value as printable text on one line."""
     return printable(str(value)).replace("\n", " ").replace("\t", " ")

@@ -1,11 +1,11 @@
-"""A folder's contents, read without ever leaving the folder: what others wrote is data until it is trusted.
+"""Safe reading of untrusted folders, without ever leaving the folder.
 
-1. A folder holds plain files and folders. A link, wherever it points, a FIFO, a socket and a device are refused by their path,
-   before anything is opened. A hard link is a plain file: nothing tells it from one. Where a caller allows it (`links`), a link
-   that stays inside is data: its target is read as text, and it is never followed.
-2. Every file is opened one component of its path at a time, each from the descriptor of the one before and none through a
-   link (openat(2) with O_NOFOLLOW). So what is put in a file's place after it was looked at is an error, and no way out.
-3. How many files there are, how deep, how long one is and all together is bounded (`harness.bounds`), so reading always ends.
+1. A folder may contain only plain files and folders. A link, a FIFO, a socket and a device are refused by their path before
+anything is opened. A hard link cannot be distinguished from a plain file. If a caller allows it (`links`), a link that stays
+inside is returned as data: its target is read as text, and the link is never followed.
+2. Every file is opened one path component at a time, each relative to the descriptor of its parent and without following links
+(openat(2) with O_NOFOLLOW). A file that is replaced after it was checked causes an error and cannot lead outside.
+3. The number of files, their depth, their size and their total size are limited (`harness.bounds`), so reading always ends.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from harness.bounds import FILE_BYTES, FILES, FOLDER_BYTES, FOLDER_DEPTH, Limit
 
 IGNORED = frozenset({"__pycache__", ".DS_Store", ".pytest_cache"})
 _EDITOR_LOCK = ".#"
-"""How the names of links begin that Emacs makes while a file is edited."""
+"""Prefix of the links that Emacs makes while a file is edited."""
 
 _UNSAYABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
-"""What a name may not hold: control characters, and bytes that are no UTF-8 (which Python shows as these)."""
+"""Characters forbidden in names: control characters, and bytes that are not UTF-8 (which Python shows as surrogates)."""
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS = {
@@ -39,11 +39,11 @@ _KINDS = {
 
 
 class NotPlain(OSError):
-    """Something that is not read: `filename` is where it stands, `strerror` what it is."""
+    """Path that is not read because it is not a plain file: `filename` is the path, `strerror` the reason."""
 
 
 class Content(NamedTuple):
-    """A file's bytes, and whether its owner may execute it."""
+    """Content of a file, and whether its owner may execute it."""
 
     data: bytes
     executable: bool
@@ -51,24 +51,25 @@ class Content(NamedTuple):
 
 class _Entry(NamedTuple):
     name: str
-    """Its path below the folder, with slashes."""
+    """Path below the folder, with slashes."""
 
     size: int
     target: str | None = None
-    """Where a link leads; None for a file."""
+    """Target of a link; None for a file."""
 
 
 def names_in(folder: Path, part: str = "", links: str | None = None) -> list[str]:
-    """The sorted paths of the files below `folder/part`, caches left out; raises NotPlain, and OSError for what cannot be read.
+    """Return the sorted paths of the files below `folder/part`, without caches.
 
-    The paths are relative to `folder/part`. What leads from `folder` to it may be no link either. Below `links`, a path in it,
-    links that stay inside are passed over; all others are refused.
+    The paths are relative to `folder/part`. No component between `folder` and `folder/part` may be a link. Below the path
+    `links`, links that stay inside are skipped; all other links are refused. Raises NotPlain for a refused path, and OSError if
+    something cannot be read.
     """
     return sorted(entry.name for entry in _entries(folder, part, links) if entry.target is None)
 
 
 def links_in(folder: Path, part: str = "") -> dict[str, str]:
-    """The links below `folder/part` by their sorted paths, with their targets; raises NotPlain for one that leads out of it."""
+    """Return the links below `folder/part` by sorted path, with their targets; raises NotPlain if one leads outside."""
     entries = _entries(folder, part, "")
     return {entry.name: entry.target for entry in sorted(entries) if entry.target is not None}
 
@@ -89,25 +90,28 @@ def _entries(folder: Path, part: str, links: str | None) -> list[_Entry]:
 
 
 def read_folder(folder: Path, part: str = "", links: str | None = None) -> dict[str, Content]:
-    """Every file below `folder/part` by its path there, sorted; raises as `names_in` and `read_file` do."""
+    """Return every file below `folder/part` by its sorted path there; raises as `names_in` and `read_file` do."""
     prefix = f"{part}/" if part else ""
     return {name: read_file(folder, prefix + name) for name in names_in(folder, part, links)}
 
 
 def read_file(folder: Path, name: str, most: Limit = FILE_BYTES) -> Content:
-    """The file `name`, a path below `folder`; raises NotPlain for anything else, and OSError for what cannot be read."""
+    """Read the file at path `name` below `folder`.
+
+    Raises NotPlain if it is not a plain file, and OSError if it cannot be read.
+    """
     with _opened(folder, name) as file:
         return _content(file, folder, name, most)
 
 
 def read_given(path: Path, most: Limit) -> bytes:
-    """The bytes of a file that a person named, maybe through a link; raises as `read_file` does, for a FIFO or a device too."""
+    """Read a file named by the user, possibly through a link; raises as `read_file` does, also for a FIFO or a device."""
     whole = path.resolve()
     return read_file(whole.parent, whole.name, most).data
 
 
 def read_files(folder: Path, names: Iterable[str], most: Limit = FILE_BYTES) -> Iterator[bytes]:
-    """The bytes of each of these files; raises as `read_file` does. Of files side by side the folder is opened once."""
+    """Yield the bytes of each file; raises as `read_file` does. A folder is opened once for consecutive files in it."""
     place: str | None = None
     door = -1
     with ExitStack() as opened:
@@ -139,7 +143,7 @@ def _content(file: int, folder: Path, name: str, most: Limit) -> Content:
 
 @contextmanager
 def _opened(folder: Path, name: str, last: int = 0) -> Iterator[int]:
-    """A descriptor of what lies at `name` below `folder`, opened with the flags `last`; the folder itself may be no link."""
+    """Yield a descriptor of `name` below `folder`, opened with the flags `last`. The folder itself may not be a link."""
     parts = name.split("/") if name else []
     file = _open(folder, None, folder, os.O_DIRECTORY if parts else last)
     try:
@@ -153,7 +157,7 @@ def _opened(folder: Path, name: str, last: int = 0) -> Iterator[int]:
 
 
 def _open(name: Path | str, door: int | None, folder: Path, flags: int, inside: Sequence[str] = ()) -> int:
-    """A descriptor of `name`, which stands in the folder `door`, or by itself; in messages it is `inside` below `folder`."""
+    """Open `name`, relative to the folder descriptor `door` if given. Error messages show it as `inside` below `folder`."""
     try:
         return os.open(name, _OPEN | flags, dir_fd=door)
     except OSError as error:
@@ -169,9 +173,9 @@ def _open(name: Path | str, door: int | None, folder: Path, flags: int, inside: 
 
 
 def _below(door: int, place: Path, prefix: str, root: Path | None) -> Iterator[_Entry]:
-    """Every file below an open folder, whose own path is `place`; `prefix` leads to it from where the walk began.
+    """Yield every file below an open folder with path `place`; `prefix` is its path relative to the start of the walk.
 
-    Links are entries where they stay inside `root`.
+    Links are yielded as entries if they stay inside `root`, and refused otherwise.
     """
     if prefix.count("/") > FOLDER_DEPTH:
         raise NotPlain(errno.ELOOP, f"lies deeper than {FOLDER_DEPTH}", str(place))
@@ -211,7 +215,7 @@ def _target(name: Path | str, door: int | None) -> str | None:
 
 
 def _stays(target: str, place: Path, root: Path) -> bool:
-    """True if a link at `place` leads to somewhere inside `root`, both as it is spelled and by other links on its way."""
+    """Return True if a link at `place` stays inside `root`, both as spelled and after resolving the other links on its way."""
     if target.startswith("/") or _UNSAYABLE.search(target) or not place.is_relative_to(root):
         return False
     spelled = os.path.normpath(os.path.join(place.parent.relative_to(root), target))  # noqa: PTH118 - Path drops no ".."

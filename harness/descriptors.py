@@ -1,7 +1,7 @@
-"""How many files and sockets this process may have open at once: as many as its user may have.
+"""Limit on open files and sockets of this process, raised to the maximum that its user may have.
 
-Shells start programs with a low limit, 1,024 as a rule, that any of them may raise (setrlimit(2)). An open pod takes six
-to nine with the connection of its model, and one that is opened ahead of its time as many again.
+Shells start programs with a low limit, usually 1,024, that a process may raise (setrlimit(2)). An open pod takes 6 to 9
+descriptors with the connection of its model, and a pod opened ahead of time as many again.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import resource
 
 MOST = 65_536
-"""Enough for thousands of pods; where there is no limit at all, some libraries walk through every number below it."""
+"""Enough for thousands of pods. Without any limit, some libraries iterate over every possible descriptor below it."""
 
 
 def allow_many_files() -> None:
-    """Raise the limit of this process as far as it goes without asking anybody."""
+    """Raise the limit of this process as far as possible without privileges."""
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST if most == resource.RLIM_INFINITY else min(MOST, most)
     if now != resource.RLIM_INFINITY and now < wanted:

@@ -1,41 +1,41 @@
-"""What the command line reports: each error knows its exit code and, where there is one, the next command to type.
+"""Errors of the command line, with their exit codes and an optional hint: the next command to type.
 
 ParleyError (worlds.core.errors)
 ├── HarnessError             exit 2
 │   ├── UsageError           exit 2   a wrong flag, option, model or plan
 │   ├── UnknownTask          exit 2   no such task; names the nearest
-│   ├── GateFailed           exit 1   the work was done and the gate said no
+│   ├── GateFailed           exit 1   a completed check with a negative result
 │   ├── TaskInvalid          exit 4   a task folder that breaks the format
-│   │   └── Endless                   its code did not come to an end (harness.authoring.plays)
-│   ├── BoundaryError        exit 3   something outside the task failed, attributed to where it did
+│   │   └── Endless                   its code did not terminate (harness.authoring.plays)
+│   ├── BoundaryError        exit 3   a failure outside the task, attributed to its place
 │   │   ├── ProviderFailure           the model provider
-│   │   │   ├── OutOfPatience         no answer for as long as one call may wait
-│   │   │   └── ProviderLost          no other episode would fare better: ends the run, not the episode alone
-│   │   │       └── Unreachable       nobody has ever answered there
+│   │   │   ├── OutOfPatience         no answer within the time limit of a call
+│   │   │   └── ProviderLost          would affect every episode: ends the run, not only the episode
+│   │   │       └── Unreachable       an address that has never answered
 │   │   ├── RuntimeFailure            containers, sandboxes, images
-│   │   │   ├── ClientFailure         our own model client raised: a bug of ours, and no model's doing
+│   │   │   ├── ClientFailure         our own model client raised: a bug of ours, not the model's
 │   │   │   ├── ImageFailure          an image that can be neither built nor pulled
-│   │   │   └── WorkerEnded           a process of ours was killed, or died (harness.processes)
+│   │   │   └── WorkerEnded           a worker process was killed, or died (harness.processes)
 │   │   ├── WorldFailure              the world's own process or rules
 │   │   ├── VerifierFailure           the verifier
 │   │   ├── SetupFault                the run was set up wrongly: tools not seen, context too small
-│   │   └── LimitReached              --max-cost or --max-tokens: no further model call is begun
+│   │   └── LimitReached              --max-cost or --max-tokens: no further model call is started
 │   └── Cancelled            exit 130 the user interrupted; 143 and 129 by TERM and HUP
-└── CallFailure (harness.agents.llm.failures)  one model call; its caller decides what follows, none reaches the command line
-    ├── Transient                     worth another try
+└── CallFailure (harness.agents.llm.failures)  one model call; handled by its caller
+    ├── Transient                     worth a retry
     │   ├── Silent                    no complete answer: a timeout, a broken connection
-    │   │   └── Unconnected           no connection was made; worth one where somebody has answered before
-    │   ├── Crowded                   too many calls at a time; all calls to that provider are held back
+    │   │   └── Unconnected           no connection was made; retried if the server has answered before
+    │   ├── Crowded                   rate limit; all calls to that provider are delayed
     │   └── NoApi                     a web page answered
     │       └── Streamed              a stream answered a request that asked for none
-    ├── Refused                       no try would help
-    │   ├── Withheld                  a content filter took the reply away
-    │   ├── ParameterRefused          but for one without this parameter
-    │   └── Denied                    nor would any other call: key, quota, access, model, streams alone
-    ├── ContextFull                   the conversation outgrew the model
-    └── UnreadableCall                a reply that nobody can read
+    ├── Refused                       a retry would not help
+    │   ├── Withheld                  a content filter withheld the reply
+    │   ├── ParameterRefused          unless this parameter is omitted
+    │   └── Denied                    nor would any other call: key, quota, access, model, only streams
+    ├── ContextFull                   the conversation exceeds the model's context
+    └── UnreadableCall                a tool call that cannot be parsed
 
-`boundary()` is the one place where foreign exceptions become one of these.
+`boundary()` converts all foreign exceptions to one of these.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from worlds.core.errors import ParleyError
 
 
 class HarnessError(ParleyError):
-    """What went wrong in one clause, and `hint`: the next command to type."""
+    """Error of one clause, with an optional `hint`: the next command to type."""
 
     exit_code: ClassVar[int] = 2
 
@@ -60,107 +60,107 @@ class HarnessError(ParleyError):
 
 
 def quoted(word: object) -> str:
-    """Return a path or another word as a shell takes it, for commands that are printed."""
+    """Quote a path or another word for the shell, for commands that are printed."""
     return shlex.quote(str(word))
 
 
 class UsageError(HarnessError):
-    """A wrong flag, option, model or plan."""
+    """Wrong flag, option, model or plan."""
 
 
 class UnknownTask(HarnessError):
-    """No task has this name; the message offers the nearest ones."""
+    """Unknown task name; the message offers the nearest names."""
 
 
 class GateFailed(HarnessError):
-    """The work was done and the gate said no."""
+    """Completed check whose result is negative."""
 
     exit_code = 1
 
 
 class TaskInvalid(HarnessError):
-    """A task folder that breaks the format; the message is `path:line: what`."""
+    """Task folder that breaks the format; the message is `path:line: what`."""
 
     exit_code = 4
 
 
 class BoundaryError(HarnessError):
-    """Something outside the task failed; `cause` says where."""
+    """Failure outside the task; `cause` says where."""
 
     exit_code = 3
     cause: ClassVar[Responsible] = "runtime"
     may_pass: ClassVar[bool] = False
-    """Whether a later try of the same episode may fare better."""
+    """True if a later attempt at the same episode may succeed."""
 
     name: CauseName = "runtime_failure"
-    """The row of `harness.causes.CAUSES`."""
+    """Row of `harness.causes.CAUSES`."""
 
 
 class ProviderFailure(BoundaryError):
-    """The model provider failed, or could not be asked."""
+    """Failure of the model provider, or failure to reach it."""
 
     cause = "provider"
     name: CauseName = "provider_error"
 
 
 class OutOfPatience(ProviderFailure):
-    """The provider did not answer for as long as one call may wait."""
+    """Timeout: the provider did not answer within the time that one call may wait."""
 
     may_pass = True
     name: CauseName = "provider_timeout"
 
 
 class ProviderLost(ProviderFailure):
-    """No episode can be played as things are, so the run ends: a wrong key, a spent quota, failures without end."""
+    """Failure that would affect every episode, so the run ends: a wrong key, an exhausted quota, endless failures."""
 
     name: CauseName = "provider_lost"
 
 
 class Unreachable(ProviderLost):
-    """Nobody has ever answered where a model should be."""
+    """Address of a model that has never answered."""
 
 
 class RuntimeFailure(BoundaryError):
-    """Containers, sandboxes or images failed."""
+    """Failure of containers, sandboxes or images."""
 
     cause = "runtime"
     may_pass = True
 
 
 class ClientFailure(RuntimeFailure):
-    """Our own model client raised what it does not mean to raise: a bug of ours, which no model answers for."""
+    """Unexpected exception in our own model client: a bug of ours, not attributed to the model."""
 
     name: CauseName = "client_failure"
 
 
 class ImageFailure(RuntimeFailure):
-    """An image can be neither built nor pulled; the message begins with the Dockerfile's `path:line` where one asks for it."""
+    """Image that can be neither built nor pulled; the message begins with the Dockerfile's `path:line` if one requires it."""
 
     may_pass = False
 
 
 class WorldFailure(BoundaryError):
-    """The world's process died or its rules raised."""
+    """World process that died, or rules that raised."""
 
     cause = "world"
     name: CauseName = "world_fault"
 
 
 class VerifierFailure(BoundaryError):
-    """The verifier did not deliver a verdict."""
+    """Verifier that did not deliver a verdict."""
 
     cause = "verifier"
     name: CauseName = "verifier_failure"
 
 
 class Cancelled(HarnessError):
-    """The user interrupted."""
+    """Interruption by the user."""
 
     exit_code = 130
 
 
 class SetupFault(BoundaryError):
-    """The run was set up wrongly for this model or server, so the episode says nothing about the model."""
+    """Run that is set up wrongly for this model or server, so the episode says nothing about the model."""
 
     cause = "setup"
 
@@ -170,7 +170,7 @@ class SetupFault(BoundaryError):
 
 
 class LimitReached(BoundaryError):
-    """What the whole run may spend is spent, so no further model call is begun."""
+    """Spending limit of the whole run reached: no further model call is made."""
 
     cause = "limit"
     name: CauseName = "spending_limit"
@@ -178,7 +178,7 @@ class LimitReached(BoundaryError):
 
 @contextmanager
 def boundary(failure: type[BoundaryError], doing: str, *expected: type[BaseException]) -> Iterator[None]:
-    """Turn the `expected` exceptions raised while `doing` something into `failure`; our own pass through."""
+    """Convert the `expected` exceptions raised while `doing` something to `failure`; our own exceptions pass through."""
     try:
         yield
     except ParleyError:

@@ -1,10 +1,10 @@
-"""`${NAME}` in a foreign folder is filled from what was granted, never from this process's environment.
+"""Substitution of `${NAME}` in a foreign folder from granted variables, never from this process's environment.
 
-What may be filled in: variables named with `harness run --env NAME`, and in a compose file also the task's own
-[environment.env], which Harbor exports to Compose. Anything else that is asked for is an error before anything starts.
+Variables granted with `harness run --env NAME` are substituted, and in a compose file also the task's own [environment.env],
+which Harbor exports to Compose. Any other variable is an error before anything starts.
 1. Compose files: `${NAME}`, `$NAME`, `${NAME:-default}`, `${NAME-default}`, `$$`; other forms are refused.
-2. Tables of task.toml, as Harbor reads them: a value that is `${NAME}` or `${NAME:-default}` as a whole; all else is literal.
-3. A granted value is masked in whatever leaves a pod, so that no record holds it as it stands.
+2. Tables of task.toml, as in Harbor: a value that is `${NAME}` or `${NAME:-default}` as a whole; all else is literal.
+3. A granted value is masked in all output of a pod, so that no record contains it verbatim.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from harness.registry import Task
 from harness.taskfile import line_of
 
 NAMED_BY_HARBOR = frozenset({"MAIN_IMAGE_NAME", "CONTEXT_DIR", "PREBUILT_IMAGE_NAME", "CPUS", "MEMORY"})
-"""Variables that Harbor's own compose files use; a task that uses them itself is refused with these words."""
+"""Variables that Harbor's own compose files use; a task that uses them itself is refused."""
 
 MASKED_FROM = 4
-"""The shortest value that is masked: shorter ones, such as 1 or yes, stand everywhere."""
+"""Length from which values are masked. Shorter ones, such as 1 or yes, occur everywhere."""
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _IN_TEXT = re.compile(
@@ -32,7 +32,7 @@ _WHOLE = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*)(?::-(?P<default>.*))?\}", re.DO
 
 
 def grant(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
-    """The tasks, with these variables of this process's environment granted to them; raises UsageError for one unset."""
+    """Return the tasks with these variables of the environment granted to them; raises UsageError if one is not set."""
     for name in names:
         if not _NAME.fullmatch(name):
             raise UsageError("--env takes the name of a variable and nothing more", hint="harness run ... --env NAME")
@@ -43,7 +43,7 @@ def grant(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
 
 
 def fill(text: str, variables: Mapping[str, str], place: str) -> str:
-    """A text of a compose file with its variables filled in; raises TaskInvalid naming `place` (`path:line`)."""
+    """Substitute the variables in a text of a compose file; raises TaskInvalid naming `place` (`path:line`)."""
     if "$" in _IN_TEXT.sub("", text):
         raise TaskInvalid(f"{place}: {text[:80]!r} has a $ that is neither $$ nor ${{NAME}} nor ${{NAME:-default}}")
 
@@ -59,7 +59,7 @@ def fill(text: str, variables: Mapping[str, str], place: str) -> str:
 
 
 def whole(text: str, variables: Mapping[str, str], place: str) -> str:
-    """A value of a table of task.toml with its variable filled in; raises TaskInvalid naming `place`."""
+    """Substitute the variable that makes up a whole value of a table of task.toml; raises TaskInvalid naming `place`."""
     asked = _WHOLE.fullmatch(text)
     if asked is None:
         return text
@@ -69,7 +69,7 @@ def whole(text: str, variables: Mapping[str, str], place: str) -> str:
 
 
 def needed(name: str, variables: Mapping[str, str], place: str) -> str:
-    """A variable that has no default; raises UsageError with the flag to type where nothing fills it."""
+    """Return the value of a variable without default; raises UsageError with the missing flag if it is not granted."""
     if name in variables:
         return variables[name]
     if name in NAMED_BY_HARBOR:
@@ -80,7 +80,10 @@ def needed(name: str, variables: Mapping[str, str], place: str) -> str:
 
 
 def filled(task: Task, table: Mapping[str, str], *keys: str) -> dict[str, str]:
-    """A table of task.toml with its variables filled in; raises TaskInvalid with the line of the first that nothing fills."""
+    """Substitute the variables in a table of task.toml.
+
+    Raises TaskInvalid with the line of the first one that is not granted.
+    """
     path, dotted = task.path / "task.toml", ".".join(keys)
     text = path.read_text(encoding="utf-8") if table else ""
     places = {name: f"{path}:{line_of(text, (*keys, name))}: {dotted}.{name}" for name in table}
@@ -88,18 +91,18 @@ def filled(task: Task, table: Mapping[str, str], *keys: str) -> dict[str, str]:
 
 
 def solution_environment(task: Task) -> dict[str, str]:
-    """What solve.sh is given, as Harbor's oracle gives it; raises TaskInvalid."""
+    """Return the environment of solve.sh, which is the one Harbor's oracle provides; raises TaskInvalid."""
     return {"DEBIAN_FRONTEND": "noninteractive", **filled(task, task.file.solution.env, "solution", "env")}
 
 
 def masked(data: bytes, granted: Mapping[str, str]) -> bytes:
-    """Bytes with each granted value replaced by its name in brackets."""
+    """Return bytes with each granted value replaced by its name in brackets."""
     pieces = iter((data,))
     return b"".join(iter(masking(lambda: next(pieces, b""), granted), b""))
 
 
 def masking(receive: Callable[[], bytes], granted: Mapping[str, str]) -> Callable[[], bytes]:
-    """A stream with granted values masked, also where one arrives in pieces."""
+    """Return a reader of a stream with granted values masked, also if one is split across pieces."""
     names = {value.encode(): name for name, value in granted.items() if len(value) >= MASKED_FROM}
     if not names:
         return receive

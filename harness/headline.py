@@ -1,12 +1,11 @@
-"""The headline figure of each family, its bounds, and the caveats that stand beside it.
+"""Headline figure of each family, its bounds, and the caveats shown with it.
 
-The one figure that a family's paper ranks by, from one episode: what comparisons, leaderboards and early stopping share.
+The headline figure is the one that a family's paper ranks by, computed per episode. Comparisons, leaderboards and early
+stopping share it. A family defines it in `harness.families.<family>.headline` (`HEADLINE`); for other families it is the
+reward. Values lie in 0..1, and more is better. A graded episode that ended before anything was measured counts as 0.
 
-A family says it in `harness.families.<family>.headline` (`HEADLINE`); a family without one is measured by its reward. Values
-lie in 0..1 and more is better. A graded episode that broke off before anything was measured is worth 0.
-
-Caveats: what has to be said beside a figure. Bounds for ungraded episodes, faults of the set-up, what disturbed episodes, and
-turns that seats forfeited. Closing lines, reports, leaderboards, exports and pages take their sentences from here.
+Caveats cover bounds for ungraded episodes, faults of the set-up, disturbances, and turns that seats forfeited. Closing lines,
+reports, leaderboards, exports and pages take their sentences from here.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from harness.records import Forfeits, Result
 
 @dataclass(frozen=True)
 class PublishedFigure:
-    """One value of a paper, which stands beside ours and has no rank."""
+    """Value published in a paper, shown beside ours without a rank."""
 
     model: str
     value: float
@@ -40,34 +39,34 @@ def _nothing() -> Iterable[PublishedFigure]:
 
 @dataclass(frozen=True)
 class Headline:
-    """A family's headline figure."""
+    """Headline figure of a family."""
 
     title: str = "mean reward"
     short: str = "Reward"
-    """As a column is called."""
+    """Column title."""
 
     value: Callable[[Result], float] = _reward
-    """Of one graded episode."""
+    """Value of one graded episode."""
 
     ranks: Callable[[Result], bool] = bool
-    """Whether an episode was played under the conditions that the paper's leaderboard is of: any, unless told."""
+    """True if an episode was played under the conditions of the paper's leaderboard; by default any episode was."""
 
     published: Callable[[], Iterable[PublishedFigure]] = _nothing
     source: str = ""
-    """Where the published figures come from."""
+    """Source of the published figures."""
 
     meaning: str = ""
-    """How it differs from the success rate and the mean reward; empty where it is one of these."""
+    """Difference from the success rate and the mean reward; empty if the figure is one of these."""
 
 
 def headline_of(family: str) -> Headline:
-    """The headline figure of a family, or its reward."""
+    """Return the headline figure of a family, by default its reward."""
     part = family_part_or_none(family, "headline")
     return part.HEADLINE if part else Headline()
 
 
 def cell_means(results: Iterable[Result], headline: Headline) -> dict[tuple[str, int], float]:
-    """The mean over graded attempts at each task and seed."""
+    """Return the mean over graded attempts for each task and seed."""
     by_cell: dict[tuple[str, int], list[float]] = {}
     for result in results:
         if result.status == "graded":
@@ -84,14 +83,14 @@ def task_means(results: Iterable[Result], headline: Headline) -> dict[str, float
 
 
 def figure_words(family: str, results: Iterable[Result]) -> str:
-    """Return a family's figure over some episodes, as `Ypost % 26.8`; empty where success or reward says it already."""
+    """Return a family's figure over some episodes, as `Ypost % 26.8`; "" if the figure is the success rate or the reward."""
     headline = headline_of(family)
     means = task_means(results, headline) if headline.meaning else {}
     return f"{headline.short} {100 * fmean(means.values()):.1f}" if means else ""
 
 
 def difference(first: Sequence[Result], second: Sequence[Result], headline: Headline) -> float | None:
-    """The first player minus the second at one task: over the seeds that both have; None where there is no such seed."""
+    """Return the first player's mean minus the second's at one task, over the seeds both have; None if they share no seed."""
     mine, theirs = cell_means(first, headline), cell_means(second, headline)
     both = [mine[cell] - theirs[cell] for cell in mine if cell in theirs]
     return fmean(both) if both else None
@@ -101,22 +100,22 @@ SETUP_SHARE = 0.1
 """Share of episodes with a fault of the set-up above which the figures of a run are marked."""
 
 _SILENT = frozenset({"declined"})
-"""Forfeits that are no failure: a scripted player without an answer, a person who left."""
+"""Forfeits that are not failures: a scripted player without an answer, a person who left."""
 
 
 class UngradedBounds(NamedTuple):
-    """A figure if all ungraded episodes had failed, and if all had succeeded."""
+    """Bounds of a figure: its value if all ungraded episodes had failed, and if all had succeeded."""
 
     failed: float
     succeeded: float
     causes: str
-    """Ungraded episodes by who is responsible: `provider 6, setup 2`."""
+    """Ungraded episodes by responsible party: `provider 6, setup 2`."""
 
     episodes: int
-    """How many are ungraded."""
+    """Number of ungraded episodes."""
 
     def sentence(self, form: Callable[[float], str] = "{:.1%}".format) -> str:
-        """Return the bounds in words, for brackets behind the figure."""
+        """Return the bounds as text, for brackets after the figure."""
         many = f"the {self.episodes} ungraded episodes" if self.episodes > 1 else "the ungraded episode"
         return f"{form(self.failed)} to {form(self.succeeded)} if {many} had failed / succeeded: {self.causes}"
 
@@ -141,23 +140,23 @@ def bounds_of(
 
 
 def ungraded_by(ungraded: Iterable[Result]) -> str:
-    """Return who is responsible for ungraded episodes, with counts: `provider 6, setup 2`."""
+    """Return the responsible parties of ungraded episodes, with counts: `provider 6, setup 2`."""
     return _counted(Counter(str(result.cause) for result in ungraded))
 
 
 def ended_by(results: Iterable[Result]) -> str:
-    """Return what ended episodes, with counts, in the words of the table of causes."""
+    """Return the causes that ended episodes, with counts, in the wording of the table of causes."""
     ended = Counter(result.ended_by for result in results if result.ended_by and result.stopped)
     return _clauses(Counter({CAUSES[name].message: count for name, count in ended.items()}))
 
 
 def disturbed_by(results: Iterable[Result]) -> str:
-    """Return what disturbed episodes without ending them, with the number of episodes."""
+    """Return the causes that disturbed episodes without ending them, with the number of episodes."""
     return _clauses(Counter(CAUSES[name].message for result in results for name in result.disturbed))
 
 
 def forfeits_of(results: Iterable[Result]) -> str:
-    """Return why turns were forfeited, with the number of turns; those that seats declined are left out."""
+    """Return the reasons of forfeited turns, with the number of turns, without turns that seats declined."""
     counts: Counter[str] = Counter()
     for result in results:
         for one in result.forfeits:
@@ -166,7 +165,7 @@ def forfeits_of(results: Iterable[Result]) -> str:
 
 
 def setup_caveat(results: Iterable[Result]) -> str:
-    """Return the sentence that heads a run in which more than 10 % of the episodes met a fault of the set-up, or ""."""
+    """Return the sentence that heads a run with a fault of the set-up in more than 10 % of its episodes, or ""."""
     met, every, rows = 0, 0, Counter[str]()
     for result in results:
         faults = _setup_rows(result)
@@ -179,7 +178,7 @@ def setup_caveat(results: Iterable[Result]) -> str:
 
 
 def forfeits_told(forfeits: Iterable[Forfeits]) -> Iterator[str]:
-    """Yield a clause for each seat and reason; turns that a seat declined are no failure and are left out."""
+    """Yield a clause for each seat and reason, without turns that a seat declined, which are not failures."""
     for one in forfeits:
         if one.cause not in _SILENT:
             turns = f"{one.count} turn{'s' * (one.count != 1)}"
@@ -187,7 +186,7 @@ def forfeits_told(forfeits: Iterable[Forfeits]) -> Iterator[str]:
 
 
 def disturbances_told(result: Result) -> Iterator[str]:
-    """Yield a clause for each row that disturbed an episode without ending it."""
+    """Yield a clause for each cause that disturbed an episode without ending it."""
     for name, count in result.disturbed.items():
         yield f"{CAUSES[name].message} ({count} time{'s' * (count != 1)})"
 

@@ -1,10 +1,10 @@
-"""A signal to stop is obeyed once: the first raises KeyboardInterrupt, later ones wait until everything has been cleaned up.
+"""Stop signals: the first raises KeyboardInterrupt, and later ones are ignored until the clean-up is complete.
 
-1. INT (Ctrl-C), TERM (a supervisor) and HUP (the terminal is gone) stop alike; the exit code is 128 and the signal's number.
-2. An interrupt of the clean-up is what leaves containers behind, so a second signal changes nothing. Where the clean-up itself
-   hangs, one that comes after `PATIENCE_S` ends the process as it stands; the next run sweeps what that leaves.
+1. INT (Ctrl-C), TERM (a supervisor) and HUP (a closed terminal) stop in the same way; the exit code is 128 plus the signal.
+2. Interrupting the clean-up would leave containers behind, so a second signal has no effect. If the clean-up itself hangs, a
+signal after `PATIENCE_S` ends the process immediately; the next run removes what is left.
 3. A signal that was ignored when the process started stays ignored: under nohup a run outlives its terminal.
-4. After HUP nobody reads what is said to the terminal, and saying it would fail: it goes nowhere.
+4. After HUP, output to the terminal would fail, so it is discarded.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ PATIENCE_S = 10.0
 
 
 class StopSignals:
-    """What this process does when it is told to stop, and by which signal it was."""
+    """Signal handling of this process, and the first stop signal that it received."""
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
-        """The first one."""
+        """First signal received, or None."""
 
         self._since = 0.0
         self._terminals: list[int] = []
 
     def obey(self) -> None:
-        """From now on the first of these signals raises KeyboardInterrupt in the main thread."""
+        """Raise KeyboardInterrupt in the main thread at the first of these signals."""
         self._terminals = [number for number in (1, 2) if os.isatty(number)]
         for number in STOPPING:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._stop)
 
     def ignore(self) -> None:
-        """From now on none of them changes anything: the process is ending."""
+        """Ignore these signals from now on, because the process is ending."""
         for number in STOPPING:
             signal.signal(number, signal.SIG_IGN)
 
     @property
     def exit_code(self) -> int:
-        """128 and the number of the signal; that of Ctrl-C where there was none."""
+        """Return 128 plus the number of the signal received, or of Ctrl-C without one."""
         return 128 + (self.received or signal.SIGINT)
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
@@ -66,12 +66,12 @@ class StopSignals:
 
 
 stop_signals = StopSignals()
-"""Those of the command line."""
+"""Signal handling of the command line."""
 
 
 @contextmanager
 def interrupting() -> Iterator[None]:
-    """TERM and HUP raise KeyboardInterrupt as INT does, in the main thread, where nobody has said what else they should do."""
+    """Raise KeyboardInterrupt in the main thread on TERM and HUP, as on INT, unless another handler is installed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

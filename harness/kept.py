@@ -1,9 +1,9 @@
-"""Results of which a hundred thousand are held at once: each takes a fortieth of what it takes as it was read.
+"""Compact in-memory results, so that 100,000 fit at once (about 1/40 of a parsed result).
 
-1. What a verdict measured is most of a result. Its lists and tables are packed bytes until somebody looks at one, and are
-   unpacked for that look alone; numbers and words beside them stay as they are.
-2. Parts that many episodes have alike, such as options and parameters, are one object for all of them.
-3. A kept result is a `Result` like any other: equal to the one that was read, and written as that one is.
+1. The measures of a verdict are most of a result. Their lists and dicts are stored as packed bytes, and unpacked on each
+access; numbers and strings are stored unchanged.
+2. Parts that many episodes share, such as options and parameters, are one object for all of them.
+3. A compact result is a `Result` like any other: equal to the original, and serialized in the same way.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from pydantic import BaseModel
 from harness.records import Result, SeatResult, Tokens
 
 _LONG = 400
-"""Bytes from which on a packed part is compressed as well."""
+"""Size in bytes from which a packed part is compressed too."""
 
 _COMPRESSED = 0x78
-"""What zlib begins with, and no list or table of `marshal`."""
+"""First byte of zlib data, which no list or dict of `marshal` begins with."""
 
 _MOST_KNOWN = 4096
 _NO_TOKENS = Tokens()
@@ -33,12 +33,12 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class PackedMeasures(Mapping[str, Any]):
-    """The measures of one episode, unpacked where they are looked at; what is unpacked is only to be read."""
+    """Measures of one episode, unpacked on access. The unpacked values are read-only."""
 
     __slots__ = ("_places", "_values")
 
     def __init__(self, places: Mapping[str, int], values: Sequence[Any]) -> None:
-        """`places` says where each name's value stands, and may be that of other episodes too."""
+        """Store the values; `places` maps each name to its index and may be shared with other episodes."""
         self._places, self._values = places, tuple(map(_packed, values))
 
     def __getitem__(self, name: str) -> Any:
@@ -56,19 +56,19 @@ class PackedMeasures(Mapping[str, Any]):
 
 
 def kept(results: Iterable[Result]) -> Iterator[Result]:
-    """Each of these results, as it is kept."""
+    """Return compact copies of these results."""
     return map(MeasurePacker().keep, results)
 
 
 class MeasurePacker:
-    """Keeps results, and knows what those before had alike."""
+    """Converter to compact results, which shares the common parts of all results that it has seen."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, ...], dict[str, int]] = {}
         self._known: dict[bytes, dict[str, Any]] = {}
 
     def keep(self, result: Result) -> Result:
-        """This result, as it is kept."""
+        """Return a compact copy of a result."""
         names = tuple(result.metrics)
         places = self._places.setdefault(names, {name: place for place, name in enumerate(names)})
         return _with(
@@ -95,7 +95,7 @@ def _lean(tokens: Tokens) -> Tokens:
 
 
 def _with(model: Model, **changed: Any) -> Model:
-    """A model with some of its values changed; it shares the set of its fields' names with all others of its class."""
+    """Return a copy of a model with some values changed. It shares the set of field names with all others of its class."""
     return model.model_construct(_every_field(type(model)), **{**model.__dict__, **changed})
 
 

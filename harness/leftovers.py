@@ -1,4 +1,4 @@
-"""What a dead process left on this host, as data: told before it is removed."""
+"""Resources that a dead process left behind on this host, listed before they are removed."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Leftover:
-    """One thing that its owner did not live to remove."""
+    """Resource that outlived its owner."""
 
     kind: str
-    """container, volume, network, sandbox folder, cgroup, episode folder, file."""
+    """Kind of resource: container, volume, network, sandbox folder, cgroup, episode folder, file."""
 
     name: str
     process: str
-    """The number that its owner had; "" where it is not known any more."""
+    """Process id of the owner; "" if it is no longer known."""
 
     run: str = ""
     made: float | None = None
-    """Seconds since 1970; None where it is not known."""
+    """Creation time in seconds since 1970; None if it is unknown."""
 
     @property
     def age_s(self) -> float | None:
-        """Seconds that it has been there."""
+        """Age in seconds."""
         return None if self.made is None else max(0.0, time.time() - self.made)
 
 
 def changed_at(path: Path) -> float | None:
-    """When a file or folder was last changed; None where it is gone."""
+    """Return the time at which a file or folder last changed; None if it does not exist."""
     try:
         return path.lstat().st_mtime
     except OSError:
@@ -38,7 +38,7 @@ def changed_at(path: Path) -> float | None:
 
 
 def moment(told: object) -> float | None:
-    """A time as an engine tells it: seconds since 1970, or ISO 8601 with however many decimals."""
+    """Parse a time as container engines report it: seconds since 1970, or ISO 8601 with any number of decimals."""
     if isinstance(told, int | float):
         return float(told)
     try:

@@ -1,8 +1,8 @@
-"""One protocol for everything that plays: an agent gets a pod and leaves a report.
+"""Protocol of all agents: an agent plays in a pod and fills in a report.
 
-1. `play` acts on the pod until it is done. What it learned on the way stands in the `Report` it was given, also when it
-   raises, so that a crashed or cancelled episode still has its trajectory, tokens and log.
-2. A budget that runs out is no error: the agent calls `pod.stop(cause)`, notes it in the report and returns.
+1. `play` acts on the pod until it is done. It writes what it learns into the `Report` it was given, also if it raises, so
+that a crashed or cancelled episode still has its trajectory, tokens and log.
+2. An exhausted budget is not an error: the agent calls `pod.stop(cause)`, notes it in the report and returns.
 3. `needs_main` says, before anything starts, whether a shell is needed in a given runtime.
 """
 
@@ -18,49 +18,50 @@ from harness.registry import Task
 
 @runtime_checkable
 class AsksModels(Protocol):
-    """An agent that asks models, and can try whether they answer."""
+    """Agent that calls models, and can test whether they reply."""
 
     def probe(self, *, tools: bool) -> None:
-        """Make one small call to each of its models before anything starts, or two where `tools` will be needed.
+        """Make one small call to each of its models before anything starts, or two if `tools` will be needed.
 
-        Raises ProviderLost for a model that cannot be asked, and SetupFault for one that is not shown the tools it needs.
+        Raises ProviderLost for a model that cannot be reached, and SetupFault for one that does not see the tools that it
+        needs.
         """
         ...
 
 
 class KeepsReplies(Protocol):
-    """Replies of models that are kept in a folder, and not asked for again."""
+    """On-disk cache of model replies."""
 
     folder: Path
 
     def told(self) -> str:
-        """A line of what was taken from it and what was put there."""
+        """Return a line that says what was taken from the pod and what was put into it."""
         ...
 
 
 class Agent(Protocol):
-    """Anything that can play an episode."""
+    """Agent that can play an episode."""
 
     name: str
 
     only_computes: bool
-    """Whether playing is Python alone, with no model asked, so that another process plays it as well from its spec."""
+    """True if playing is pure Python without model calls, so that another process can play from the spec alone."""
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """Whether `main` must exist; raises UsageError where the runtime has none."""
+        """Return True if `main` must exist; raises UsageError if the runtime has none."""
         ...
 
     def identity(self) -> AgentIdentity:
-        """What of this agent belongs to the frozen plan: name, model, parameters, prompt digest."""
+        """Return the part of this agent that belongs to the frozen plan: name, model, parameters, prompt digest."""
         ...
 
     def check(self) -> None:
-        """Raise UsageError for what would fail anyway (missing key, unknown provider), before anything starts."""
+        """Raise UsageError for problems that can be detected before anything starts (missing key, unknown provider)."""
         ...
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play one episode; raises BoundaryError for failures that are not the agent's.
 
-        `attempt`: which one at this seed it is, from 1; a line-up that rotates has other players at other seats in each.
+        `attempt` is the number of the attempt at this seed, from 1; a line-up that rotates moves its players with each attempt.
         """
         ...

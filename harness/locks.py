@@ -1,4 +1,4 @@
-"""One process at a time for a folder: a lock that the system lets go of when its holder ends, however it ends."""
+"""Lock on a folder for one process at a time; the system releases it when its holder ends for any reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.writing import make_folder, writing
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """The folder, made where it is not there, for this process alone; raises UsageError where another has it."""
+    """Create the folder if needed and lock it for this process; raises UsageError if another process holds the lock."""
     with writing(folder):
         make_folder(folder)
         door = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -31,7 +31,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether a process has the folder now, on this machine or another that shares the disk."""
+    """Return True if a process holds the folder now, on this machine or on another that shares the disk."""
     door = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(door, fcntl.LOCK_SH | fcntl.LOCK_NB)

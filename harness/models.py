@@ -1,6 +1,6 @@
-"""What is known of models by name: who serves them, how large they are, of what kind. The file is harness/models.toml.
+"""Known models by name: provider, size and kind. The data are in harness/models.toml.
 
-A model that is not listed runs and is reported all the same, without these columns.
+A model that is not listed runs and is reported like any other, without these columns.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ PATH = Path(__file__).with_name("models.toml")
 
 
 class ModelEntry(Strict):
-    """One model."""
+    """Entry of one model."""
 
     name: str
-    """How reports call it."""
+    """Name in reports."""
 
     id: str | None = None
-    """As LiteLLM takes it; None where none is pinned."""
+    """LiteLLM id; None if none is pinned."""
 
     aliases: tuple[str, ...] = ()
     """Other ids of the same model."""
@@ -36,19 +36,19 @@ class ModelEntry(Strict):
     total_b: float | None = Field(default=None, gt=0)
     active_b: float | None = Field(default=None, gt=0)
     price: Literal["litellm", "none"]
-    """Where the price of its tokens comes from."""
+    """Source of its token price."""
 
     printed: Mapping[str, str]
-    """Its name in the paper of each family that has it."""
+    """Name in the paper of each family that has it."""
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Its id and its aliases."""
+        """Id and aliases."""
         return (*([self.id] if self.id else []), *self.aliases)
 
     @property
     def size(self) -> str | None:
-        """Parameters as a leaderboard prints them: 397B/17B, 27B, 4B (eff.); None where undisclosed."""
+        """Number of parameters as printed in a leaderboard: 397B/17B, 27B, 4B (eff.); None if undisclosed."""
         if self.total_b is None:
             return None if self.active_b is None else f"{self.active_b:g}B (eff.)"
         return f"{self.total_b:g}B" + ("" if self.active_b is None else f"/{self.active_b:g}B")
@@ -56,14 +56,14 @@ class ModelEntry(Strict):
 
 @cache
 def known_models() -> tuple[ModelEntry, ...]:
-    """Every entry of models.toml, in its order."""
+    """Return every entry of models.toml, in file order."""
     listed = tomli.loads(PATH.read_text(encoding="utf-8"))["models"]
     return tuple(ModelEntry.model_validate(entry) for entry in listed)
 
 
 @cache
 def find_model(model: str | None) -> ModelEntry | None:
-    """The entry of a model as LiteLLM names it, whoever serves it; None for an unlisted one."""
+    """Return the entry of a model by its LiteLLM name, for any provider; None if it is not listed."""
     if model is None:
         return None
     asked = _spellings(model)
@@ -71,11 +71,11 @@ def find_model(model: str | None) -> ModelEntry | None:
 
 
 def printed_name(model: str | None, family: str) -> str | None:
-    """What the paper of a family calls a model as LiteLLM names it; None where it has no such model."""
+    """Return the name that the paper of a family uses for a model; None if the paper does not have it."""
     entry = find_model(model)
     return entry.printed.get(family) if entry else None
 
 
 def _spellings(name: str) -> set[str]:
-    """A name, without its provider, and without whatever else stands before its last part."""
+    """Return a name, the name without its provider, and its last part alone."""
     return {name, name.partition("/")[2], name.rpartition("/")[2]} - {""}

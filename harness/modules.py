@@ -1,8 +1,8 @@
-"""Modules that are imported when their name is asked for.
+"""Modules that are imported by name on demand.
 
-1. What the harness knows of a family: the parts of `harness.families.<family>`, by the rule of `worlds.core.parts`.
-2. What stands in a table as `module:name`: runtimes (`harness.play.choose`) and agents (`harness.play.agents`), of which a
-   command needs one and would otherwise load all.
+1. The parts of a family, `harness.families.<family>`, by the rule of `worlds.core.parts`.
+2. Entries `module:name` of tables: runtimes (`harness.play.choose`) and agents (`harness.play.agents`). A command needs only
+one of them, and would otherwise load all.
 3. Libraries of the extra `[report]`, which playing does not need.
 """
 
@@ -18,16 +18,16 @@ from worlds.core.parts import families_in, part
 _ROOM = "harness.families"
 
 REPORT_EXTRA = "pip install 'parley-bench[report]'"
-"""Installs what reports and packed runs need besides."""
+"""Command that installs the libraries of reports and packed runs."""
 
 
 def families() -> list[str]:
-    """Every family that has a world or that the harness knows something of, sorted."""
+    """Return every family that has a world or a part in the harness, sorted."""
     return sorted({*families_in("worlds"), *families_in(_ROOM)})
 
 
 def family_part(family: str, name: str) -> ModuleType:
-    """The part `name` of a family; raises UsageError where the family has none."""
+    """Return the module `name` of a family; raises UsageError if the family has none."""
     module = family_part_or_none(family, name)
     if module is None:
         raise UsageError(f"the family {family!r} has no {name}")
@@ -35,12 +35,12 @@ def family_part(family: str, name: str) -> ModuleType:
 
 
 def family_part_or_none(family: str, name: str) -> ModuleType | None:
-    """The part `name` of a family, or None."""
+    """Return the module `name` of a family, or None."""
     return part(_ROOM, family, name)
 
 
 def report_library(name: str) -> Any:
-    """Import a library that reports and packed runs need, and playing does not; raises UsageError where it is missing."""
+    """Import a library that only reports and packed runs need; raises UsageError if it is not installed."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -50,6 +50,6 @@ def report_library(name: str) -> Any:
 
 
 def named(entry: str) -> Any:
-    """What an entry `module:name` of a table means."""
+    """Import the object that a table entry `module:name` refers to."""
     module, _, name = entry.partition(":")
     return getattr(importlib.import_module(module), name)

@@ -1,10 +1,10 @@
-"""Packs a run's folder into one file (`harness.packs`), and gives the folder back byte for byte.
+"""Packing of a run's folder into one file (`harness.packs`), and unpacking it byte for byte.
 
-1. Files are read a few ahead while DuckDB writes, a group at a time, so memory is that of a few groups
-   however long the run is. Links and whatever else is no plain file are refused, and so is a file that changes meanwhile.
-2. The key of an edition is left out unless it is asked for: a packed run is made to be given away.
-3. A packed run is data from anybody: when it is unpacked, a path that would lead out of the folder is refused.
-4. Both are made beside their place and renamed, so what was killed leaves nothing that looks whole.
+1. Files are read slightly ahead while DuckDB writes group by group, so memory use is that of a few groups, whatever the length
+of the run. Links and other special files are refused, and so is a file that changes meanwhile.
+2. The key of an edition is excluded by default, because packed runs are made to be shared.
+3. A packed run is untrusted: unpacking refuses a path that leads out of the folder.
+4. Packs and folders are created under a temporary name and renamed, so a killed process leaves nothing that looks complete.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from harness.writing import append_to_file, make_folder, write_file, writing
 
 _THREADS, _FILES = 4, 64
 _HELD = 16 << 20
-"""Bytes that are read and not yet taken, at most; a thread is given a quarter of it, or `_FILES` files."""
+"""Maximum bytes that are read but not yet consumed; a thread is given a quarter of it, or `_FILES` files."""
 
 
 def read_ahead(folder: Path, files: Iterable[tuple[str, int]]) -> Iterator[bytes]:
-    """The bytes of each of these files, given with their lengths; raises as `harness.contents.read_files` does."""
+    """Yield the bytes of each file, given with its size; raises as `harness.contents.read_files` does."""
     with ThreadPoolExecutor(_THREADS, "read-ahead") as pool:
         held, under_way = 0, deque[tuple[int, Future[list[bytes]]]]()
         try:
@@ -57,7 +57,7 @@ def _read(folder: Path, names: list[str]) -> list[bytes]:
 
 
 def _batches(files: Iterable[tuple[str, int]]) -> Iterator[tuple[int, list[str]]]:
-    """Files that one thread reads, with their bytes in all."""
+    """Yield batches of files for one thread to read, with their total bytes."""
     total, names = 0, list[str]()
     for name, size in files:
         if names and (len(names) == _FILES or total + size > _HELD // _THREADS):
@@ -71,10 +71,10 @@ def _batches(files: Iterable[tuple[str, int]]) -> Iterator[tuple[int, list[str]]
 
 KEY_FILE = "edition.key"
 _PIECE = PIECE // 8
-"""Bytes of a file in one row: DuckDB holds a whole group several times before it writes it."""
+"""Bytes of a file in one row: DuckDB buffers a whole group several times before it writes it."""
 
 _STEP = 2048 // GROUP
-"""DuckDB hands rows on by 2,048, and writes a group once it has enough: of so many rows one is kept, so a group is `GROUP`."""
+"""Rows per row that is kept: DuckDB passes rows on by 2,048 and then writes a group, so this yields groups of `GROUP` rows."""
 
 _PART = re.compile(r"(?!\.{1,2}$)[^/\x00-\x1f\x7f]{1,255}")
 _ROW = "STRUCT(path VARCHAR, part INTEGER, result BLOB, data BLOB)"
@@ -85,19 +85,19 @@ _COPY = (
 
 
 class RunContents(NamedTuple):
-    """The files of a run in the order of a pack, with their lengths."""
+    """Files of a run with their sizes, in the order of a pack."""
 
     names: list[str]
     sizes: list[int]
 
     @property
     def rows(self) -> int:
-        """Rows that they take."""
+        """Number of rows in the pack."""
         return sum(map(_pieces, self.sizes))
 
 
 def pack(run: Path, out: Path, *, with_key: bool = False) -> int:
-    """Write the run in a folder into the file `out`; how many files it has. Raises UsageError for what cannot be packed."""
+    """Write the run in a folder to the file `out`, and return the number of files. Raises UsageError if it cannot be packed."""
     folder = RunFolder(run)
     if not folder.is_planned or not run.is_dir():
         raise UsageError(f"{run} holds no run.json", hint="harness pack RUN, the folder that harness run printed")
@@ -113,7 +113,7 @@ def pack(run: Path, out: Path, *, with_key: bool = False) -> int:
 
 
 def unpack(packed: Path, out: Path) -> int:
-    """Write the folder of a packed run; how many files it has. Raises UsageError for a path that would lead out of it."""
+    """Write the folder of a packed run, and return the number of files. Raises UsageError for a path that leads outside."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(
             f"{out} is there already, and nothing is written over", hint=f"harness unpack {quoted(packed)} --out NEW_FOLDER"
@@ -141,7 +141,7 @@ def unpack(packed: Path, out: Path) -> int:
 
 
 def differs(run: Path, packed: Path) -> str | None:
-    """The first file of a run's folder that is not in its pack byte for byte; None where all are."""
+    """Return the first file of a run's folder that is not in its pack byte for byte; None if all are."""
     root, files = run.resolve(), PackedFiles(packed)
     left = set(_contents(run, {one.name for one in RunFolder(run).leftovers()}, with_key=True).names)
     name: str
@@ -153,7 +153,7 @@ def differs(run: Path, packed: Path) -> str | None:
 
 
 def _contents(run: Path, without: set[str], *, with_key: bool) -> RunContents:
-    """Return what lies in a run's folder, but for what a dead process left half written."""
+    """Return the files in a run's folder, without incomplete files of dead processes."""
     names, sizes = list[str](), list[int]()
     for name, size in _below(str(run), "", without):
         if with_key or name != KEY_FILE:
@@ -163,7 +163,10 @@ def _contents(run: Path, without: set[str], *, with_key: bool) -> RunContents:
 
 
 def _below(folder: str, place: str, without: set[str]) -> Iterator[tuple[str, int]]:
-    """Each file below a folder with its length, in the order of a pack; a link is none, and reading it will say so."""
+    """Yield each file below a folder with its size, in the order of a pack.
+
+    Links are included, and refused when they are read.
+    """
     try:
         with os.scandir(folder) as inside:
             entries = sorted(inside, key=lambda entry: entry.name)
@@ -212,7 +215,10 @@ def _write(root: Path, contents: RunContents, out: Path) -> None:
 
 
 def _rows(root: Path, contents: RunContents) -> Iterator[dict[str, Any]]:
-    """The rows of a pack; raises UsageError for a file that is none, is too long, or has changed since it was listed."""
+    """Yield the rows of a pack.
+
+    Raises UsageError for a file that is not plain, is too long, or has changed since the listing.
+    """
     files = read_ahead(root, zip(*contents, strict=True))
     for name, size in zip(*contents, strict=True):
         try:
@@ -229,7 +235,7 @@ def _rows(root: Path, contents: RunContents) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _beside(out: Path) -> Iterator[Path]:
-    """A path beside `out`, to be renamed; what dead processes left there is removed before, and what is left of ours after."""
+    """Yield a temporary path beside `out`, to be renamed. Files of dead processes are removed before, and our own after."""
     whole = out.absolute()
     with writing(out):
         for left in whole.parent.glob(f".{whole.name}.*.partial"):

@@ -1,10 +1,10 @@
-"""A run in one file: Parquet with zstd, so that a hundred thousand episodes are one file to copy, to publish and to query.
+"""Packed run: one Parquet file with zstd, so that a run of 100,000 episodes is easy to copy, publish and query.
 
 1. A row is one file of the run, or a piece of a longer one (at most `PIECE` bytes): `path`, `part` (from 0), and its bytes in
-   `data`; those of a finished episode's result.json stand in `result` instead, so that tables read only that column.
+`data`. The bytes of a finished episode's result.json are in `result` instead, so that tables read only that column.
 2. Rows are sorted folder by folder, in groups of `GROUP`. A file is looked up by the first path of each group, and the last few
-   groups are kept: whoever reads episode after episode unpacks each group once, and holds never more than those.
-3. DuckDB gets the file by its descriptor, since it would take `[` or `*` in a name for a pattern.
+groups are cached, so that reading the episodes in order unpacks each group once.
+3. DuckDB gets the file by its descriptor, because it would treat `[` or `*` in a name as a pattern.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from harness.run_files import FolderFiles, RunFiles, in_order, is_packed, run_an
 
 PIECE, GROUP = PACK_PIECE_BYTES, 256
 KIND, VERSION = "parley_run", "1"
-"""What stands in the metadata of such a file."""
+"""Values in the metadata of a packed run."""
 
 _GROUPS_KEPT, _BLOCK = 4, 64
-"""Groups that are kept, and those whose lengths are asked for at once."""
+"""Number of cached groups, and of groups whose sizes are queried at once."""
 
 _AT_ONCE = 16 << 20
-"""Bytes that are fetched in one go: what is heavier is fetched row by row."""
+"""Bytes that are fetched at once; larger groups are fetched row by row."""
 
 _RESULT = re.compile(r"episodes/[^/]+/[^/]+/s[^/]*-a[^/]*/result\.json")
 _COLUMNS = [("path", "VARCHAR"), ("part", "INTEGER"), ("result", "BLOB"), ("data", "BLOB")]
@@ -54,11 +54,11 @@ _DUCKDB: dict[str, Any] = {
     "threads": 1, "memory_limit": "256MB", "temp_directory": "",
     "autoinstall_known_extensions": False, "autoload_known_extensions": False,
 }  # fmt: skip
-"""A file from elsewhere may fill neither the memory nor the disk, nor have DuckDB fetch an extension."""
+"""Settings that prevent an untrusted file from filling memory or disk, and DuckDB from downloading extensions."""
 
 
 class Piece(NamedTuple):
-    """A file of a run, or a piece of it by its number from 0."""
+    """File of a run, or a piece of it, numbered from 0."""
 
     path: str
     part: int
@@ -66,7 +66,7 @@ class Piece(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A row of a group that is kept: its bytes, or where in the file they are fetched."""
+    """Row of a cached group: its bytes, or the place in the file from which they are fetched."""
 
     path: str
     place: int
@@ -74,7 +74,7 @@ class _Row(NamedTuple):
 
 
 class _Column(NamedTuple):
-    """The columns of bytes that are asked for, and the length of a row in them."""
+    """Byte columns to read, and the expression for the length of a row in them."""
 
     names: str
     size: str
@@ -87,10 +87,10 @@ _RESULTS_ALONE = _Column("result", "coalesce(octet_length(result), 0)", " and re
 
 
 class PackedFiles:
-    """The files of a packed run; may be read by several threads."""
+    """Files of a packed run; safe to read from several threads."""
 
     def __init__(self, path: Path) -> None:
-        """Open it; raises UsageError for a file that is no packed run of this version, or is over the budget."""
+        """Open the file; raises UsageError if it is not a packed run of this version, or exceeds a limit."""
         duckdb = report_library("duckdb")
 
         self.path = path
@@ -111,16 +111,16 @@ class PackedFiles:
             raise
 
     def finished(self) -> list[str]:
-        """By the column of paths alone."""
+        """Return the paths of finished results, read from the column of paths alone."""
         return [path for (path,) in self._asked(_PATHS) if is_result(path)]
 
     def results(self, most: Limit) -> Iterator[tuple[str, bytes | OSError]]:
-        """Streamed, from the one column."""
+        """Yield each result or its error, streamed from one column."""
         for name, pieces in groupby(self._pieces(_RESULTS_ALONE), key=attrgetter("path")):
             yield name, self._whole(name, pieces, most)
 
     def read(self, name: str, most: Limit) -> bytes:
-        """Out of the groups that it lies in."""
+        """Read a file from the row groups that contain it."""
         rows = [row for row in self._under(name) if row.path == name]
         if not rows:
             raise FileNotFoundError(errno.ENOENT, "is not there", f"{self.path}/{name}")
@@ -130,15 +130,15 @@ class PackedFiles:
         return whole
 
     def names(self, part: str) -> list[str]:
-        """Out of the groups that they lie in."""
+        """Return the sorted paths below a folder, read from the row groups that contain them."""
         return sorted({row.path.removeprefix(f"{part}/") for row in self._under(part) if row.path != part})
 
     def has(self, name: str) -> bool:
-        """Whether there is a row of it."""
+        """Return True if there is a row for this path."""
         return any(row.path == name for row in self._under(name))
 
     def everything(self) -> Iterator[Piece]:
-        """Every file in pieces, in order; raises UsageError for one whose pieces are not in order."""
+        """Yield every file in pieces, in order; raises UsageError if the pieces of a file are not in order."""
         path, part = "", 0
         for piece in self._pieces(_BOTH):
             part = part + 1 if piece.path == path else 0
@@ -149,7 +149,7 @@ class PackedFiles:
 
     @property
     def size(self) -> int:
-        """Of the one file."""
+        """Size of the packed file in bytes."""
         return os.fstat(self._file).st_size
 
     def _check(self) -> None:
@@ -171,11 +171,11 @@ class PackedFiles:
 
     @cached_property
     def _firsts(self) -> list[list[str]]:
-        """The first path of each group."""
+        """First path of each group."""
         return [in_order(path) for (path,) in self._asked(_FIRSTS)]
 
     def _under(self, place: str) -> Iterator[_Row]:
-        """The rows of a file, or of all files below a folder."""
+        """Yield the rows of a file, or of all files below a folder."""
         parts, below = in_order(place), f"{place}/"
         # they may begin in the group before the first that begins with them
         number = max(bisect_left(self._firsts, parts) - 1, 0)
@@ -184,7 +184,7 @@ class PackedFiles:
             number += 1
 
     def _group(self, number: int) -> list[_Row]:
-        """The rows of a group, those of a heavy one without their bytes."""
+        """Return the rows of a group, without their bytes if the group is heavy."""
         first, last = number * GROUP, (number + 1) * GROUP - 1
         with self._turn:
             if number not in self._groups:
@@ -198,7 +198,10 @@ class PackedFiles:
             return self._groups[number]
 
     def _is_heavy(self, number: int) -> bool:
-        """Return whether a group is; a query of its own for each would double the time of reading episode after episode."""
+        """Return True if a group is heavy.
+
+        Sizes are queried for many groups at once, which halves the time of reading all episodes.
+        """
         if number not in self._heavy:
             block = number - number % _BLOCK
             for first, last, is_heavy in self._stretches(_BOTH, block * GROUP, (block + _BLOCK) * GROUP - 1):
@@ -210,12 +213,12 @@ class PackedFiles:
             yield from [Piece(row.path, 0, row.data)] if row.data is not None else self._fetched(_BOTH, row.place, row.place, 1)
 
     def _pieces(self, column: _Column) -> Iterator[Piece]:
-        """All rows, streamed; raises UsageError before the first where the pack is over the budget."""
+        """Yield all rows, streamed; raises UsageError before the first if the pack exceeds a limit."""
         for first, last, is_heavy in list(self._stretches(column, 0, len(self._firsts) * GROUP)):
             yield from self._fetched(column, first, last, 1 if is_heavy else last - first + 1)
 
     def _stretches(self, column: _Column, first: int, last: int) -> Iterator[tuple[int, int, bool]]:
-        """Split rows into runs of light groups, and heavy groups, by their lengths alone; raises UsageError over the budget."""
+        """Split rows into runs of light groups, and heavy groups, by their sizes alone; raises UsageError above a limit."""
         total, begun = 0, first
         for number, longest, size in self._asked(_LENGTHS.format(size=column.size), first, last):
             total += size
@@ -231,14 +234,14 @@ class PackedFiles:
             yield begun, last, False
 
     def _fetched(self, column: _Column, first: int, last: int, step: int) -> Iterator[Piece]:
-        """The rows from `first` to `last`, asked for by so many at once."""
+        """Yield the rows from `first` to `last`, queried `step` at a time."""
         query = _ROWS.format(columns=column.names, only=column.only)
         for begin in range(first, last + 1, step):
             for path, part, *data in self._asked(query, begin, min(begin + step - 1, last)):
                 yield Piece(path, part, next((one for one in data if one is not None), b""))
 
     def _asked(self, query: str, *values: int) -> Iterator[tuple[Any, ...]]:
-        """The rows of an answer, streamed; raises UsageError for whatever DuckDB cannot read."""
+        """Yield the rows of a query, streamed; raises UsageError if DuckDB cannot read the file."""
         try:
             with self._duckdb.cursor() as cursor:
                 cursor.execute(query, [self._source, *values])
@@ -255,7 +258,10 @@ class PackedFiles:
         return UsageError(f"{self.path} is no packed run: {why}", hint="harness pack RUN")
 
     def _whole(self, name: str, pieces: Iterable[Piece], most: Limit) -> bytes | OSError:
-        """A file out of its pieces; of one that is too long no more is held than the limit."""
+        """Return a file joined from its pieces, or the error if it is too long.
+
+        Never holds much more than the limit in memory.
+        """
         data = bytearray()
         for piece in pieces:
             if len(data) <= most:
@@ -265,12 +271,12 @@ class PackedFiles:
 
 
 def is_result(path: str) -> bool:
-    """Whether a file is the result of a finished episode."""
+    """Return True if a path is the result of a finished episode."""
     return _RESULT.fullmatch(path) is not None
 
 
 def files_of(run: Path) -> RunFiles:
-    """The files of a run, in its folder or packed; raises UsageError for a file that is no packed run."""
+    """Return the files of a run, in a folder or packed; raises UsageError for a file that is not a packed run."""
     if not is_packed(run):
         return FolderFiles(run)
     info = run.stat()
@@ -278,13 +284,13 @@ def files_of(run: Path) -> RunFiles:
 
 
 def read_recorded(folder: Path, name: str, most: Limit) -> bytes:
-    """A file of an episode's folder, which may lie in a packed run; raises OSError as `RunFiles.read` does."""
+    """Read a file from an episode's folder, which may be in a packed run; raises OSError as `RunFiles.read` does."""
     run, below = run_and_place(folder)
     return files_of(run).read(f"{below}{name}", most)
 
 
 @lru_cache(maxsize=16)
 def _opened(path: Path, changed: int, number: int) -> PackedFiles:
-    """A packed run, opened once as long as it is that file."""
+    """Open a packed run, cached as long as the file does not change."""
     del changed, number
     return PackedFiles(path)

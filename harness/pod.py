@@ -1,10 +1,10 @@
-"""One protocol, three small classes: a runtime opens pods, and judges the log that a pod leaves behind.
+"""Protocols of runtimes: a runtime opens pods, and judges the log that a pod leaves behind.
 
-A pod is one episode: a world, its bridge, and, for agents that need hands, `main`. All runtimes keep these promises:
+A pod is one episode: a world, its bridge, and, for agents that need a shell, `main`. All runtimes guarantee:
 1. `Pod.call` sends raw bytes to the world; `Pod.run` runs a command in `main`; nothing else touches them.
-2. `Pod.finish` kills `main` first and only then takes the log out; no process of `main` outlives it.
-3. Closing a pod kills, never waits for a polite stop, and leaves nothing behind.
-4. `Runtime.judge` runs the task's hidden tests where no agent code ever ran.
+2. `Pod.finish` kills `main` before it takes the log out; no process of `main` outlives it.
+3. Closing a pod kills its processes without waiting for them to stop, and leaves nothing behind.
+4. `Runtime.judge` runs the task's hidden tests in a place where no agent code ever ran.
 Failures are RuntimeFailure, WorldFailure or VerifierFailure, so that an episode is attributed to the boundary it crossed.
 """
 
@@ -25,25 +25,25 @@ from worlds.core.manifest import OptionValue
 from worlds.core.wire import WireRequest, WireResponse
 
 OUTPUT_CAP = 64 * 1024
-"""Bytes of a command's output that are kept: the first quarter and the last three."""
+"""Bytes of a command's output that are kept: the first quarter from its start, the rest from its end."""
 
 
 ROOMS = ("agent", "world", "verifier")
 TESTS_ROOM = "tests"
-"""The image that brings the hidden tests of many tasks on top of the verifier, for runners that build none."""
+"""Image that adds the hidden tests of many tasks to the verifier, for runners that build no images."""
 
-"""What a pod and its judgement are made of."""
+"""Images that pods and their verification use."""
 
 NO_POLICY, ENGINE_POLICY = "none", "engine"
-"""What stands in the place of the digest of our policy of system calls where it does not hold."""
+"""Placeholders for the digest of our system call policy where it does not apply."""
 
 Say = Callable[[str], object]
-"""Hears one line for a person."""
+"""Callback that prints one line for people."""
 
 
 @dataclass(frozen=True)
 class EpisodeSpec:
-    """What a runtime needs to open one episode."""
+    """Arguments for opening one episode in a runtime."""
 
     run_id: str
     episode_id: str
@@ -53,28 +53,28 @@ class EpisodeSpec:
     overrides: Mapping[str, OptionValue] = field(default_factory=dict)
     needs_main: bool = False
     note: str = ""
-    """What the harness adds to the instruction: a coaching note on a retry."""
+    """Text that the harness appends to the instruction: a coaching note on a retry."""
 
     open_turns: bool = False
-    """Whether a game takes its turns from `main`, as under Harbor: one script there holds every seat."""
+    """True if a game takes its turns from `main`, as under Harbor, where one script holds every seat."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
-    """Texts that stand in the place of the family's own, by the names of their files."""
+    """Texts that replace the family's own, by file name."""
 
     host_token: str | None = None
-    """What opens host-only routes; None lets the runtime draw it, which is right for all but attacks on the seats."""
+    """Token for host-only routes. If None, the runtime draws one; only attacks on the seats set it."""
 
     record_wire: bool = False
-    """Whether every model call is recorded, not only those before a failure."""
+    """True to record every model call, not only those before a failure."""
 
     @property
     def leveled(self) -> Task:
-        """The task as its player meets it: with the budgets of the level that is played."""
+        """Task with the budgets of the level that is played."""
         return self.task.at(int(self.overrides.get(LEVEL, FIRST)))
 
 
 def world_variables(spec: EpisodeSpec, token: str) -> dict[str, str]:
-    """The variables by which a world's process knows which episode it is (worlds.core.serve)."""
+    """Return the environment variables that tell a world's process which episode it serves (worlds.core.serve)."""
     said = {"SEED": str(spec.seed), "KEY": spec.key, "OPTIONS": json.dumps(dict(spec.overrides)), "HOST_TOKEN": token}
     said |= {"OPEN_TURNS": "1"} if spec.open_turns else {}
     said |= {"TEXTS": json.dumps(dict(spec.texts))} if spec.texts else {}
@@ -83,9 +83,9 @@ def world_variables(spec: EpisodeSpec, token: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What a command in `main` did: `output` is stdout and stderr together, `omitted` the bytes left out of its middle.
+    """Result of a command in `main`: `output` is stdout and stderr together, `omitted` the number of bytes cut from its middle.
 
-    `code` is None when the command was killed at its limit.
+    `code` is None if the command was killed at its time limit.
     """
 
     code: int | None
@@ -95,7 +95,7 @@ class CommandResult:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the verifier wrote: `reward.json`, `verdict.json` and its own output, as bytes."""
+    """Output of the verifier: `reward.json`, `verdict.json` and its own output, as bytes."""
 
     reward: bytes
     verdict: bytes
@@ -104,22 +104,22 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Probe:
-    """Whether a runtime works here, and the one clause that says why or why not."""
+    """Availability of a runtime on this host, with one clause that says why."""
 
     ok: bool
     why: str
     missing: bool = False
-    """Whether `set_up` may be all that is missing."""
+    """True if the runtime may only need `set_up`."""
 
 
 class Pod(Protocol):
-    """One open episode."""
+    """Open episode in a runtime."""
 
     instruction: str
-    """The world's own rendering for this seed."""
+    """Instruction as the world renders it for this seed."""
 
     has_main: bool
-    """Whether there is a `main` to run commands in."""
+    """True if there is a `main` to run commands in."""
 
     def call(self, request: WireRequest) -> WireResponse:
         """Send one request to the world; raises WireError, WorldFailure (the world is gone), RuntimeFailure."""
@@ -130,7 +130,7 @@ class Pod(Protocol):
         ...
 
     def stop(self, cause: str) -> None:
-        """Tell the world, with a logged `stop`, that a budget only the harness counts ran out."""
+        """Send the world a logged `stop`: a budget that only the harness counts ran out."""
         ...
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
@@ -140,7 +140,8 @@ class Pod(Protocol):
     def put(self, files: Mapping[str, bytes]) -> None:
         """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent.
 
-        They may travel with the next command, which then fails where they cannot be written. Raises RuntimeFailure for a path.
+        They may be sent with the next command, which fails if they cannot be written. Raises RuntimeFailure for an invalid
+        path.
         """
         ...
 
@@ -150,51 +151,51 @@ class Pod(Protocol):
 
 
 class Runtime(Protocol):
-    """A way to run episodes: `docker`, `bubblewrap` or `inprocess`."""
+    """Backend that runs episodes: `docker`, `bubblewrap` or `inprocess`."""
 
     name: str
 
     plays_in_process: bool
-    """Whether its episodes are Python of this process alone (`play.episode.run_in_process`), so that another may play them."""
+    """True if its episodes are pure Python here (`play.episode.run_in_process`), so that another process may play them."""
 
     def probe(self) -> Probe:
-        """Whether it works here, decided by running a pod's worth of it; never raises."""
+        """Check whether the runtime works here by running the commands of a pod; never raises."""
         ...
 
     def set_up(self) -> None:
-        """Build what every episode needs, once; raises RuntimeFailure where that cannot be had."""
+        """Build the common requirements of all episodes, once; raises RuntimeFailure if that fails."""
         ...
 
     def refuses(self, task: Task) -> str | None:
-        """Why this runtime cannot run a task, or None; asked before anything starts."""
+        """Return the reason why this runtime cannot run a task, or None. Called before anything starts."""
         ...
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
-        """Build what the tasks need (idempotent) and return image digests or the like by name, for the record."""
+        """Build the requirements of the tasks (idempotent), and return image digests or similar ids by name, for the record."""
         ...
 
     def open(self, spec: EpisodeSpec) -> AbstractContextManager[Pod]:
-        """A pod, ready to answer; closing the context removes it whatever happened inside."""
+        """Open a pod that is ready to answer. Leaving the context always removes it."""
         ...
 
     def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
-        """Run the task's hidden tests over a log, after `finish`; raises VerifierFailure when they leave no verdict."""
+        """Run the task's hidden tests on a log, after `finish`; raises VerifierFailure if they leave no verdict."""
         ...
 
     def syscalls(self, task: Task) -> str:
-        """The digest of the policy of system calls that holds for a task; `none` without one, `engine` for Docker's own."""
+        """Return the digest of the system call policy for a task: `none` without one, `engine` for Docker's own."""
         ...
 
     def limits(self) -> str:
-        """What this runtime cannot limit or show here, in one clause for `doctor`; empty where there is nothing to say."""
+        """Return what this runtime cannot limit or report here, in one clause for `doctor`; empty if there is nothing."""
         ...
 
     def leftovers(self) -> list[Leftover]:
-        """What a sweep would remove now; nothing is changed."""
+        """Return the resources that a sweep would remove now, without removing them."""
         ...
 
     def sweep(self) -> list[str]:
-        """Remove what dead runs left behind (never what a live one owns) and name it."""
+        """Remove resources of dead runs (never those of a live one), and return their names."""
         ...
 
     def abort(self, run_id: str) -> None:
@@ -203,19 +204,19 @@ class Runtime(Protocol):
 
 
 class BulkRuntime(Runtime, Protocol):
-    """The runtime of this process, which judges many episodes at once."""
+    """Runtime of this process, which judges many episodes at once."""
 
     def judge_all(self, cases: Sequence[tuple[Task, bytes]]) -> list[Judgement | VerifierFailure]:
-        """What the hidden tests say of each log."""
+        """Return the judgement of the hidden tests on each log."""
         ...
 
 
 class SandboxedRuntime(Runtime, Protocol):
-    """A runtime that keeps code away from this host: `docker` or `bubblewrap`."""
+    """Runtime that isolates code from this host: `docker` or `bubblewrap`."""
 
     def confined(self, run_id: str, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
-        """What a program says on stdout in the prover's room: our packages, no network, no file of this host.
+        """Return the stdout of a program run in the prover's sandbox: our packages, no network, no files of this host.
 
-        Raises RuntimeFailure where it fails, says more than `most` bytes, or is killed at `limit_s` real seconds.
+        Raises RuntimeFailure if it fails, prints more than `most` bytes, or is killed after `limit_s` real seconds.
         """
         ...

@@ -1,11 +1,11 @@
-"""What tokens cost where LiteLLM's table does not say it: `--prices FILE`, a TOML table of models.
+"""Token prices for models missing from LiteLLM's table: `--prices FILE`, a TOML table of models.
 
-["openai/my-model"]      # as it is typed after --model
-input = 0.5              # US dollars per million prompt tokens
-output = 1.5             # per million completion tokens
-cached = 0.05            # per million prompt tokens that the provider had in its cache; as input unless given
+    ["openai/my-model"]      # as typed after --model
+    input = 0.5              # US dollars per million prompt tokens
+    output = 1.5             # per million completion tokens
+    cached = 0.05            # per million prompt tokens that the provider had in its cache; default: same as input
 
-A price in the file counts before LiteLLM's own, and stands in run.json with the request.
+A price in the file takes precedence over LiteLLM's, and is recorded in run.json with the request.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from worlds.core.models import Strict
 HINT = '--prices FILE, in which ["MODEL"] has input = and output =, in US dollars per million tokens'
 
 Dollars = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
-"""US dollars per million tokens."""
+"""Price in US dollars per million tokens."""
 
 
 class Price(Strict):
-    """What the tokens of one model cost, in US dollars per million."""
+    """Token prices of one model, in US dollars per million."""
 
     input: Dollars
     output: Dollars
     cached: Dollars | None = None
-    """None: cached prompt tokens cost what others do."""
+    """Price of cached prompt tokens; None if they cost the same as others."""
 
     def dollars(self, prompt: float, completion: float, cached: float = 0) -> float:
-        """The price of so many tokens; `cached` are those of the prompt that the provider had in its cache."""
+        """Return the price of these tokens; `cached` is the part of the prompt that the provider had in its cache."""
         cheaper = self.input if self.cached is None else self.cached
         return ((prompt - cached) * self.input + cached * cheaper + completion * self.output) / 1e6
 
     @property
     def told(self) -> str:
-        """What a person is told: $1.25 in, $10 out a million tokens."""
+        """Prices as shown to people: $1.25 in, $10 out a million tokens."""
         return f"${self.input:g} in, ${self.output:g} out a million tokens"
 
 
 def read_prices(path: Path) -> dict[str, Price]:
-    """The prices in a file by model; raises UsageError naming the model and the key that are wrong."""
+    """Read the prices in a file by model; raises UsageError naming the wrong model and key."""
     try:
         table = tomli.loads(read_given(path, SETTINGS_BYTES).decode())
     except (OSError, ValueError, RecursionError) as error:

@@ -1,8 +1,8 @@
-r"""What others wrote, as one may print it.
+r"""Escaping of untrusted text for printing.
 
-What a terminal would obey or hide is spelled out, as in `\x1b`: control characters (C0, DEL and C1), letters that turn the
-direction of text, other invisible ones, and half surrogate pairs. Line feeds and tabs stay, and what scripts and emoji need to
-join letters.
+Characters that a terminal would obey or hide are escaped, as in `\x1b`: control characters (C0, DEL and C1), characters that
+change the direction of text, other invisible ones, and unpaired surrogates. Line feeds and tabs are kept, and so are the
+joiners that scripts and emoji need.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _UNUSUAL = re.compile(r"[^\x20-\x7e\n\t]")
 
 
 def printable(text: str) -> str:
-    """The text, safe to print on a terminal."""
+    """Return the text, safe to print on a terminal."""
     return _UNUSUAL.sub(_spelled, text)
 
 

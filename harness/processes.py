@@ -1,12 +1,11 @@
-"""A worker process that does one job after another, and may be killed at any moment.
+"""Worker processes that run one job after another, and may be killed at any time.
 
-The workers of Python's own pools share their queues: a worker that is killed while it writes a message leaves half of it in a
-queue, and the program waits for the other half when it ends. Here each worker has a pipe of its own, so its parent notices at
-once when it ends, whatever it was doing.
-1. A worker starts afresh (spawned), without a copy of its parent's threads and locks. Where its parent has only one thread it
-   may start as a copy (forked), with everything imported already, which takes milliseconds instead of most of a second.
-2. A worker ignores interrupts from the moment it starts: its parent handles them. It ends when its parent ends.
-3. A job makes much garbage and is over in seconds, so garbage is collected between jobs, and only once there is enough of it.
+The workers of Python's own pools share their queues: a worker killed while writing leaves an incomplete message, and the
+program waits forever for the rest when it ends. Here each worker has its own pipe, so its parent notices its end immediately.
+1. A worker is spawned, without a copy of its parent's threads and locks. If its parent has only one thread, it may be forked
+instead, with everything imported already, which takes milliseconds instead of most of a second.
+2. A worker ignores interrupts from its start, because its parent handles them. It ends when its parent ends.
+3. A job creates much garbage and takes seconds, so garbage is collected between jobs, and only above a threshold.
 """
 
 from __future__ import annotations
@@ -29,23 +28,23 @@ from harness.errors import RuntimeFailure
 
 
 class WorkerEnded(RuntimeFailure):
-    """The process of a worker has ended: it was killed, or died by itself."""
+    """Worker process that ended unexpectedly: it was killed, or died by itself."""
 
 
 GARBAGE_LIMIT = 300_000
-"""How many new objects may pile up before garbage is collected between two jobs: some hundred megabytes."""
+"""Number of new objects after which garbage is collected between two jobs: a few hundred megabytes."""
 
 _ours: WeakSet[Connection] = WeakSet()
-"""This process's ends of all pipes. A copy of this process must close them, or workers would not notice when it ends."""
+"""Our ends of all pipes. A fork of this process must close them, or workers would not notice when this process ends."""
 
 
 def can_copy() -> bool:
-    """Whether a process may start as a copy of this one: no other thread here can be holding a lock."""
+    """Return True if a process can be forked from this one: no other thread here can be holding a lock."""
     return sys.platform == "linux" and threading.active_count() == 1
 
 
 class Worker:
-    """One worker process; `copied` if it is to start as a copy of this one, for which `can_copy` must hold."""
+    """Worker process; `copied` if it is to be forked from this one, which requires `can_copy`."""
 
     def __init__(self, *, copied: bool = False) -> None:
         self._pipe, theirs = multiprocessing.Pipe()
@@ -59,16 +58,16 @@ class Worker:
             self._process.start()
         theirs.close()
         self._asking = threading.Lock()
-        """If two threads asked the system at once whether a process has ended, only one of them would get the answer."""
+        """Lock for checks of the process's state: if two threads called waitpid at once, only one would get the exit code."""
 
     @property
     def alive(self) -> bool:
-        """Whether it can do more."""
+        """True if the process is alive."""
         with self._asking:
             return self._process.is_alive()
 
     def do(self, act: Callable[..., Any], *given: Any) -> Any:
-        """What `act(*given)` returns there; raises what it raises there, and WorkerEnded where there is no process."""
+        """Return the result of `act(*given)` in the worker. Raises what it raises, and WorkerEnded if there is no process."""
         try:
             self._pipe.send((act, given))
             done, value = self._pipe.recv()
@@ -83,12 +82,12 @@ class Worker:
         return value
 
     def kill(self) -> None:
-        """End it, whatever it is doing; a thread that waits for its answer gets WorkerEnded at once."""
+        """Kill the process, whatever it is doing; a thread that waits for its answer gets WorkerEnded immediately."""
         self._process.kill()
         self._join()
 
     def close(self) -> None:
-        """Let it end; it must not be doing anything."""
+        """Let the process end; it must be idle."""
         self._pipe.close()
         self._join()
 
@@ -98,7 +97,7 @@ class Worker:
 
 
 def collected_after(act: Callable[..., Any], *given: Any) -> Any:
-    """What a job returns; garbage is not collected while it runs, but after it, if there is much."""
+    """Return the result of a job. Garbage is not collected while it runs, only afterwards and if there is much."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -112,7 +111,7 @@ def collected_after(act: Callable[..., Any], *given: Any) -> Any:
 
 @contextmanager
 def _blocking(*signals: signal.Signals) -> Iterator[None]:
-    """Block these signals for a process that starts meanwhile: it inherits what the thread that starts it has blocked."""
+    """Block these signals for a process started in this context, which inherits the mask of the starting thread."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield
@@ -121,7 +120,7 @@ def _blocking(*signals: signal.Signals) -> Iterator[None]:
 
 
 def orphaned() -> bool:
-    """Whether this is a worker whose parent has died: another process may already be repeating the work it is doing."""
+    """Return True if this is a worker whose parent has died: another process may already be repeating its work."""
     parent = multiprocessing.parent_process()
     return parent is not None and os.getppid() != parent.pid
 

@@ -1,24 +1,22 @@
-"""Everything a run writes, drawn once, and written so that a kill at any instant leaves no half file.
+"""Files of a run, all defined here, written so that a kill at any time leaves no incomplete file.
 
-runs/<run-id>/
-    run.json                                        the plan, frozen before the first episode
-    rewards.jsonl                                   the collected rewards, one line an episode
-    episodes/<family>/<task>/s<seed>-a<attempt>/
+    runs/<run-id>/
+      run.json                                        the plan, frozen before the first episode
+      rewards.jsonl                                   the collected rewards, one line per episode
+      episodes/<family>/<task>/s<seed>-a<attempt>/
         result.json                                 written last: its presence means the episode is finished
         reward.json verdict.json                    as the verifier wrote them
         events.jsonl                                the world's log
-        trajectory.json                             what the agent did, ATIF-v1.8
+        trajectory.json                             the agent's actions, ATIF-v1.8
         agent.log verifier.log
         wire.json                                   raw model calls before a failure, or all with --record-wire
 
-1. An episode folder is filled under a temporary name and renamed. A graded one is never written again; an ungraded one that is
-   tried again is kept under `attempts/` beside it. One process plays a run at a time: it holds a lock on the run's folder.
-2. Nothing of a run can be written by anybody but its owner, whatever the umask says.
-3. Every name that becomes a path is matched against a pattern, and an episode's folder lies below episodes/ also where links
-   have been put in its way: a result that came from elsewhere leads nowhere else.
-4. What the system refuses about a path is a wrong flag; a disk that is full is the machine's trouble. What is finished stays.
-
-How an episode ended: the part of a result that says what came of it, what stopped it, and who is responsible.
+1. An episode folder is filled under a temporary name and renamed. A graded one is never overwritten. An ungraded one that is
+retried is kept under `attempts/` beside it. One process plays a run at a time: it holds a lock on the run's folder.
+2. Only the owner can write the files of a run, whatever the umask is.
+3. Every name that becomes a path is matched against a pattern, and an episode's folder must lie below episodes/ after
+resolving links, so a result that came from elsewhere cannot point outside.
+4. An error about a path is a wrong flag; a full disk is a failure of the machine. Finished episodes are kept.
 """
 
 from __future__ import annotations
@@ -48,46 +46,46 @@ from worlds.core.parts import part
 
 
 class Forfeits(Strict):
-    """Turns that one seat of a game gave up for one reason."""
+    """Turns that one seat of a game forfeited for one reason."""
 
     seat: Whole
-    """From 0."""
+    """Number of the seat, from 0."""
 
     cause: str
-    """A key of `harness.causes.FORFEITS`."""
+    """Key of `harness.causes.FORFEITS`."""
 
     count: Whole
 
 
 class EpisodeEnding(Strict):
-    """What came of an episode, and why."""
+    """Ending of an episode: its outcome, the cause, and who is responsible."""
 
     status: Literal["graded", "ungraded"]
     cause: Responsible | None = None
-    """Who is responsible for the failure that ended it; None where nothing failed."""
+    """Party responsible for the failure that ended the episode; None if nothing failed."""
 
     error: str | None = None
     may_pass: bool = False
-    """Whether what failed may pass by itself, so that the episode is worth another try."""
+    """True if the failure may be temporary, so that the episode is worth a retry."""
 
     success: bool = False
     failure_label: str | None = None
     failure_detail: dict[str, Any] = {}
     stopped_by: str | None = None
-    """The budget that ended it: wall, turns, tokens, cost, context, or steps, virtual_time, request_cap, which worlds count."""
+    """Budget that ended it: wall, turns, tokens, cost, context, or a world's own: steps, virtual_time, request_cap."""
 
     ended_by: CauseName | None = None
-    """The row of `harness.causes.CAUSES` that ended it; None where the agent finished. Derived for records that lack it."""
+    """Row of `harness.causes.CAUSES` that ended the episode; None if the agent finished. Derived for records that lack it."""
 
     disturbed: dict[CauseName, Whole] = {}
-    """How often each row disturbed it without ending it."""
+    """Number of times that each cause disturbed the episode without ending it."""
 
     forfeits: tuple[Forfeits, ...] = ()
-    """Of a game: the turns that seats gave up, by seat and cause; empty in records of versions that did not count them."""
+    """Forfeited turns of a game by seat and cause; empty in records of versions that did not count them."""
 
     @model_validator(mode="after")
     def _named(self) -> Self:
-        """Name the row that ended an episode whose record was written before rows were named."""
+        """Name the cause that ended an episode recorded before causes were named."""
         if self.ended_by is None and (self.cause or self.stopped_by):
             old = cause_of_old_record(self.cause, self.stopped_by, may_pass=self.may_pass)
             self.__dict__["ended_by"] = old  # the model is frozen, and this is the last step of making it
@@ -95,9 +93,9 @@ class EpisodeEnding(Strict):
 
     @property
     def stopped(self) -> str:
-        """What ended it, in the words of the table of causes; "" where the agent finished.
+        """Message of the cause that ended the episode; "" if the agent finished.
 
-        An agent that ended by itself after it had broken a rule was not stopped: its label says why it failed.
+        An agent that ended by itself after breaking a rule was not stopped: its label says why it failed.
         """
         is_explained = self.status == "graded" and self.failure_label != UNEXPLAINED and "reason" not in self.failure_detail
         if self.ended_by is None or (is_explained and self.ended_by in {"agent_error", "no_action"}):
@@ -106,14 +104,14 @@ class EpisodeEnding(Strict):
 
     @property
     def why_ungraded(self) -> str:
-        """Who is responsible for an ungraded episode, and what ended it: `provider: the provider returned an error (500)`."""
+        """Responsible party and cause of an ungraded episode: `provider: the provider returned an error (500)`."""
         message, error = CAUSES[self.ended_by].message if self.ended_by else "unknown", self.error or ""
         told = error if error.startswith(message) else f"{message} ({error})" if error else message
         return f"{self.cause}: {told}"
 
     @property
     def outcome(self) -> str:
-        """What came of it: its label, after what stopped it where something did; why it is ungraded."""
+        """Outcome in one clause: the label, preceded by the cause if the episode was stopped, or why it is ungraded."""
         if self.status == "ungraded":
             return f"ungraded, {self.why_ungraded}"
         label = self.failure_label or "-"
@@ -123,11 +121,11 @@ class EpisodeEnding(Strict):
 TaskId = Annotated[str, Field(pattern=r"^\w[\w.+-]{0,127}$")]
 Family = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$")]
 Number = Annotated[int, Field(ge=0, lt=1 << 53)]
-"""What an episode's path is made of."""
+"""Numbers that form an episode's path."""
 
 
 class Key(Strict):
-    """Which episode of a run."""
+    """Identity of an episode within its run."""
 
     task_id: TaskId
     family: Family
@@ -136,16 +134,16 @@ class Key(Strict):
 
     @property
     def name(self) -> str:
-        """`family/task/s<seed>-a<attempt>`, also the path under episodes/."""
+        """Name of the episode: `family/task/s<seed>-a<attempt>`, also its path under episodes/."""
         return f"{self.family}/{self.task_id}/s{self.seed}-a{self.attempt}"
 
     def place(self) -> tuple[str, str, int, int]:
-        """Return what episodes are sorted by, in whatever order they were played."""
+        """Return the sort key of episodes, independent of the order in which they were played."""
         return self.family, self.task_id, self.seed, self.attempt
 
 
 class Tokens(Strict):
-    """Tokens of one episode, as billed; `estimated` when any were counted locally."""
+    """Token counts of one episode, as billed; `estimated` if any were counted locally."""
 
     calls: Whole = 0
     prompt: Whole = 0
@@ -154,11 +152,11 @@ class Tokens(Strict):
     reasoning: Whole = 0
     estimated: bool = False
     kept: Whole = 0
-    """Of the calls, those answered from a cache: their tokens are counted, and were billed to an earlier run."""
+    """Number of calls answered from the cache: their tokens are counted, but were billed to an earlier run."""
 
 
 class Timings(Strict):
-    """Real seconds of each phase, of which an episode consists; `total` is what a user waits for."""
+    """Real seconds of each phase of an episode; `total` is the time that a user waits."""
 
     open: Span = 0.0
     agent: Span = 0.0
@@ -169,61 +167,61 @@ class Timings(Strict):
 
 
 class VariantRef(Strict):
-    """A prompt variant, by the name that it was asked for and the SHA-256 of its text."""
+    """Prompt variant, by the name that the user typed and the SHA-256 of its text."""
 
     name: str
     digest: str
 
 
 class SeatResult(Strict):
-    """One seat of a game: who held it, and what that cost."""
+    """Seat of a game with its holder and its usage."""
 
     seat: Whole
-    """From 0."""
+    """Number of the seat, from 0."""
 
     kind: Literal["policy", "model", "human", "replay"]
     name: str
-    """The policy, the model as LiteLLM names it, or what a person wants to be called: `anonymous`, or an id, without a name."""
+    """Policy, LiteLLM model name, or the name a person chose: `anonymous`, or an id, if no name was given."""
 
     model: str | None = None
-    """Set where a model held the seat."""
+    """Model of the seat, if a model held it."""
 
     tokens: Tokens = Tokens()
     cost_usd: Amount | None = None
-    """None where no model was called, or one without a price."""
+    """Cost in US dollars; None if no model was called, or one without a price."""
 
     latency_s: Span = 0.0
-    """Real seconds that its model's or person's answers took together, without those in which a provider kept it waiting."""
+    """Total real seconds of its model's or person's answers, excluding the time spent waiting for a provider."""
 
     latencies_s: tuple[Span, ...] = ()
-    """Of each of these answers, in order; empty in records of versions that did not say it."""
+    """Time of each of these answers, in order; empty in records of versions that did not record it."""
 
     effective: dict[str, Any] = {}
-    """The parameters that its model was really sent."""
+    """Parameters actually sent to its model."""
 
     variant: VariantRef | None = None
-    """What was appended to the rules of this seat; None where nothing was."""
+    """Variant appended to the rules of this seat; None without one."""
 
 
 HintMode = Literal["none", "correct", "wrong"]
 
 
 class Hint(Strict):
-    """What a retry was told of the first attempt: nothing, its label, or another one."""
+    """Information about the first attempt that a retry received: none, its label, or a different label."""
 
     mode: HintMode
     told: str
-    """The label that the note named; "" where there was no note."""
+    """Label named in the note; "" without a note."""
 
     first_label: str
-    """The label that the first attempt earned."""
+    """Label of the first attempt."""
 
     retry_of: str
-    """The run of the first attempt."""
+    """Run of the first attempt."""
 
 
 class Result(EpisodeEnding):
-    """One episode: what was played, what it was worth, and what it cost."""
+    """Result of one episode: its identity, score and usage."""
 
     run: str
     task_id: TaskId
@@ -236,73 +234,75 @@ class Result(EpisodeEnding):
     interface: str | None = None
     runtime: str
     reward: Amount | None = None
-    """None for an ungraded episode: it counts for nothing, and is counted apart."""
+    """Reward; None for an ungraded episode, which is excluded from means and counted separately."""
 
     severity: Amount | None = None
     metrics: Mapping[str, Any] = {}
-    """The family's own measures, as the verdict has them."""
+    """Measures of the family, as in the verdict."""
 
     recovered: bool = False
     steps: Whole = 0
     virtual_time_elapsed: Span = 0.0
-    """Virtual seconds."""
+    """Elapsed virtual seconds."""
 
     trace_hash: str | None = None
     options: dict[str, Any] = {}
     hint: Hint | None = None
-    """Set where this is a retry."""
+    """Hint of a retry; None otherwise."""
 
     key_digest: str
     tool_calls: Whole = 0
     tokens: Tokens = Tokens()
     cost_usd: Amount | None = None
     kept_usd: Amount = 0.0
-    """What answers from a cache had cost when they were given; no part of `cost_usd`."""
+    """Original cost of the replies from the cache; not part of `cost_usd`."""
 
     price: Literal["none", "exact", "estimated", "no price"] = "none"
-    """Whether `cost_usd` can be believed; `none` where no model was called."""
+    """Reliability of `cost_usd`; `none` if no model was called."""
 
     parameters: dict[str, Any] = Field(default_factory=lambda: {"requested": {}, "effective": {}})
     prompt_digest: str | None = None
     templates: str = ""
-    """The digest of texts that stood in the place of the family's own, "" where none did."""
+    """Digest of the texts that replaced the family's own; "" without any."""
 
     seats: tuple[SeatResult, ...] = ()
-    """Of a game: one row a seat. The tokens and the cost above are those of all seats together."""
+    """Seats of a game, one row each. The tokens and the cost above are the totals of all seats."""
 
     timings: Timings = Timings()
     images: dict[str, str] = {}
     syscalls: str = ""
-    """The policy of system calls that held in the rooms, by its digest: `none` in process, `engine` where Docker's own held,
-    "" in records of versions that did not say."""
+    """Digest of the system call policy of the containers.
+
+    It is `none` in process, `engine` for Docker's own policy, and "" in records of versions that did not record it.
+    """
 
     path: str = ""
 
     @field_serializer("metrics")
     def _plain(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
-        """A kept result (`harness.kept`) is written as any other."""
+        """Return the measures as a plain dict, so that a compact result (`harness.kept`) is written like any other."""
         return dict(metrics)
 
     @property
     def key(self) -> Key:
-        """Which episode this is."""
+        """Identity of this episode."""
         return Key(task_id=self.task_id, family=self.family, seed=self.seed, attempt=self.attempt)
 
 
 class RunFolder:
-    """One run's folder."""
+    """Folder of one run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @cached_property
     def files(self) -> RunFiles:
-        """Its files, which lie in a folder or are packed into one; raises UsageError for a file that is no packed run."""
+        """Files of the run, in a folder or packed; raises UsageError for a file that is not a packed run."""
         return files_of(self.path)
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """This folder for one process alone, until the context or the process ends; raises UsageError where it is taken."""
+        """Lock this folder for one process until the context or the process ends; raises UsageError if it is locked already."""
         if is_packed(self.path):
             raise UsageError(
                 f"{self.path} is packed, and nothing can be played into it", hint=f"harness unpack {quoted(self.path)}"
@@ -312,12 +312,12 @@ class RunFolder:
 
     @property
     def is_planned(self) -> bool:
-        """Whether a run was begun here; raises UsageError for a path that no run can have."""
+        """True if a run was started here; raises UsageError for a path that no run can have."""
         with writing(self.path):
             return is_run(self.path)
 
     def episode(self, key: Key) -> Path:
-        """The folder of one episode; raises UsageError where a link on the way would lead out of episodes/."""
+        """Return the folder of one episode; raises UsageError if a link on the way leads out of episodes/."""
         final = self.path / "episodes" / key.name
         with writing(self.path):
             real = Path(os.path.realpath(final))
@@ -326,14 +326,17 @@ class RunFolder:
         return final
 
     def finished(self, key: Key) -> Result | None:
-        """The result of a finished episode; None when it has none, or none that can be read."""
+        """Return the result of a finished episode; None if it is missing or cannot be read."""
         try:
             return self._placed(Result.model_validate_json(self._read(f"episodes/{key.name}/result.json")))
         except (OSError, ValueError):
             return None
 
     def results(self, damaged: list[HarnessError] | None = None) -> Iterator[Result]:
-        """Every finished episode, by path; raises UsageError naming the file that is no result, or puts it into `damaged`."""
+        """Yield every finished episode, sorted by path.
+
+        An invalid result raises UsageError naming the file, or is appended to `damaged` if that is given.
+        """
         for name, data in self.files.results(RESULT_BYTES):
             try:
                 if isinstance(data, OSError):
@@ -349,7 +352,7 @@ class RunFolder:
                 damaged.append(refusal)
 
     def write(self, key: Key, files: Mapping[str, bytes]) -> Path:
-        """Write an episode's folder at once; an earlier ungraded one moves to attempts/, a graded one raises UsageError."""
+        """Write an episode's folder at once. An earlier ungraded one moves to attempts/; a graded one raises UsageError."""
         final = self.episode(key)
         if (done := self.finished(key)) and done.status == "graded":
             raise UsageError(
@@ -375,7 +378,7 @@ class RunFolder:
         self._replace("run.json", json.dumps(plan, indent=2, sort_keys=True, default=str).encode() + b"\n")
 
     def read_plan(self) -> dict[str, Any] | None:
-        """The frozen plan, or None where there is none; raises UsageError for a file that is no plan."""
+        """Return the frozen plan, or None if there is none; raises UsageError if the file is not a plan."""
         try:
             plan = json.loads(self._read("run.json"))
         except FileNotFoundError:
@@ -389,38 +392,38 @@ class RunFolder:
         return plan
 
     def write_rewards(self, results: list[Result]) -> None:
-        """The collected rewards: one line for each finished episode, by family, task, seed and attempt."""
+        """Write the collected rewards: one line per finished episode, by family, task, seed and attempt."""
         fields = ("task_id", "family", "seed", "attempt", "agent", "reward", "failure_label", "status", "trace_hash")
         by_place = sorted(results, key=lambda one: one.key.place())
         lines = [json.dumps({name: getattr(one, name) for name in fields}) + "\n" for one in by_place]
         self._replace("rewards.jsonl", "".join(lines).encode())
 
     def sweep(self) -> Iterator[Path]:
-        """Remove what a killed run left half written (only where its process is gone), and name it."""
+        """Remove incomplete files of a killed run, if its process is gone, and return their names."""
         for left in self.leftovers():
             remove(Path(left.name))
             yield Path(left.name)
 
     def leftovers(self) -> list[Leftover]:
-        """Return what a killed run left half written; nothing is changed."""
+        """Return the incomplete files of a killed run, without removing them."""
         return left_in(self.path)
 
     @property
     def size(self) -> int:
-        """Bytes of all its files."""
+        """Total size of all files in bytes."""
         return self.files.size
 
     @property
     def is_played(self) -> bool:
-        """Whether a process plays this run now, on this machine or another that shares the disk."""
+        """True if a process is playing this run now, on this machine or on another that shares the disk."""
         return not is_packed(self.path) and is_locked(self.path)
 
     def _read(self, name: str) -> bytes:
-        """A file of this run, through no link, of a bounded size."""
+        """Read a file of this run of limited size, without following links."""
         return self.files.read(name, RESULT_BYTES)
 
     def _placed(self, result: Result) -> Result:
-        """A result that says where it lies says here: a run may have been moved, merged or packed since it was played."""
+        """Return a result with its path set to this folder: a run may have been moved, merged or packed since it was played."""
         here = f"{self.path}/episodes/{result.family}/{result.task_id}/s{result.seed}-a{result.attempt}"
         return result if result.path in {"", here} else result.model_copy(update={"path": here})
 
@@ -444,13 +447,13 @@ class RunFolder:
 
 
 def first_problem(error: ValidationError) -> str:
-    """Return which field of a record is wrong, and how."""
+    """Return the field of a record that is invalid, and the reason."""
     first = error.errors()[0]
     return ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)
 
 
 def misfit(result: Result) -> str:
-    """Return what of an episode's measures is not as its family's schema has it; empty where all that are there fit."""
+    """Describe a mismatch between an episode's measures and its family's schema; "" if all measures present match."""
     module = part("worlds", result.family, "rules.measures")
     try:
         if module is not None:

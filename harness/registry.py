@@ -1,13 +1,14 @@
-"""Finds every task folder, refuses every broken one, and knows tasks by id, glob or family.
+"""Registry of tasks: finds every task folder, rejects invalid ones, and selects tasks by id, glob or family.
 
-A folder is a task where it holds task.toml. Nothing is listed anywhere: drop a folder in and it is there.
-1. `survey` reads all folders, and has each that cannot be read with the reason; `discover` raises for the first of those. A
-   folder beside tasks that has files but no task.toml is such a folder; hidden ones, and what lies beside no task, are none.
-2. A task's id is its folder's name, and must equal the name in its task.toml; ids are unique over all families.
-3. A folder holds plain files and folders alone, within bounds (`harness.contents`): a link, a FIFO or a device in it, or in the
-   way to it, is refused by its path, and nothing of it was read.
-4. A folder without [metadata.parley] is a foreign Harbor task: it runs under Docker, with what Harbor promises. A link inside
-   its environment/ that stays there is kept as a link, as Docker keeps it.
+A folder that contains task.toml is a task. There is no list of tasks: a new folder is found automatically.
+1. `survey` reads all folders and returns invalid ones with the reason; `discover` raises for the first of those. A folder
+beside tasks that has files but no task.toml is invalid too. Hidden folders, and folders that are not beside a task, are
+ignored.
+2. A task's id is its folder's name, and must equal the name in its task.toml; ids are unique across all families.
+3. A folder may contain only plain files and folders, within limits (`harness.contents`). A link, a FIFO or a device in it, or
+in its path, is refused before anything is read.
+4. A folder without [metadata.parley] is a foreign Harbor task: it runs under Docker, with Harbor's guarantees. A link inside
+its environment/ that stays there is kept as a link, as in Docker.
 """
 
 from __future__ import annotations
@@ -31,35 +32,35 @@ from harness.taskfile import Parley, TaskFile, read_taskfile, read_text
 from worlds.core.levels import FIRST
 
 FOREIGN = "foreign"
-"""The family of a task that has no [metadata.parley]."""
+"""Family of a task without [metadata.parley]."""
 
 REQUIRED = ("instruction.md", "environment", "tests/test.sh")
 
 LONGEST_ID = 128
-"""Bytes of a task's id, which becomes a folder of every run."""
+"""Maximum bytes of a task's id, which becomes a folder name in every run."""
 
 _LOOKS = ("instruction.md", "task.yaml", "tests/test.sh")
-"""Files by which a folder without task.toml is taken for a task of somebody's."""
+"""Files that identify a folder without task.toml as a task of another format."""
 
 _TERMINAL_BENCH = re.compile(r"^(?:instruction|descriptions|parser_name)\s*:", re.MULTILINE)
 _LINKED = "environment"
-"""The part of a foreign folder in which links that stay there are kept: Docker takes it as a build context."""
+"""Part of a foreign folder in which internal links are kept: Docker uses it as a build context."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One task folder, read and checked."""
+    """Task folder, read and checked."""
 
     path: Path
     file: TaskFile
     admitted: bool = False
-    """Whether a person vouched for its code (`harness.trust`); nothing that is read from a file sets it."""
+    """True if a person vouched for its code (`harness.trust`). Nothing read from a file sets this field."""
     granted: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
-    """Variables of this host that a foreign task may be given, by name: those named with --env."""
+    """Variables of this host that a foreign task may receive, by name, as granted with --env."""
 
     @property
     def task_id(self) -> str:
-        """The folder's name."""
+        """Name of the folder."""
         return self.path.name
 
     @property
@@ -69,21 +70,21 @@ class Task:
 
     @property
     def family(self) -> str:
-        """The family, or `foreign`."""
+        """Family of the task, or `foreign`."""
         return self.parley.family if self.parley else FOREIGN
 
     @property
     def is_seated(self) -> bool:
-        """Whether this is a game with several seats, each of which answers turns."""
+        """True if this is a game with several seats that each answer turns."""
         return self.parley is not None and self.parley.seats > 1
 
     @property
     def world_folder(self) -> Path:
-        """The folder of the world's files."""
+        """Folder of the world's files."""
         return self.path / "environment" / "api"
 
     def at(self, level: int) -> Task:
-        """The task as a level has it: its defaults, budgets and costs are that level's; raises ManifestError for no level."""
+        """Return the task with the defaults, budgets and costs of a level; raises ManifestError if there is no such level."""
         ours = self.parley
         if ours is None or level == FIRST:
             return self
@@ -96,16 +97,19 @@ class Task:
         return folder_digest(self.path, _LINKED if self.parley is None else None)
 
     def files(self, part: str = "") -> list[Path]:
-        """The folder's files, or those of a part of it, sorted; links that may stand in a foreign environment/ are none."""
+        """Return the files of the folder, or of one part of it, sorted.
+
+        Links allowed in a foreign environment/ are not included.
+        """
         with _plain():
             names = names_in(self.path, links=_LINKED if self.parley is None else None)
         return [self.path / name for name in names if not part or name == part or name.startswith(f"{part}/")]
 
 
 def folder_digest(folder: Path, links: str | None = None) -> str:
-    """SHA-256 over the sorted relative paths and contents of a folder's files; raises TaskInvalid for one that is not plain.
+    """Return the SHA-256 of a folder's sorted relative paths and contents; raises TaskInvalid if a file is not plain.
 
-    Below `links`, a part of the folder, links that stay there count by their targets.
+    Below `links`, a part of the folder, internal links are hashed by their targets.
     """
     total = hashlib.sha256()
     with _plain():
@@ -118,29 +122,29 @@ def folder_digest(folder: Path, links: str | None = None) -> str:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """A folder's files, sorted by relative path, caches left out; raises TaskInvalid for one that is not plain."""
+    """Return a folder's files, sorted by relative path, without caches; raises TaskInvalid if one is not plain."""
     with _plain():
         return [folder / name for name in names_in(folder)]
 
 
 def contents_of(folder: Path, part: str = "", links: str | None = None) -> Mapping[str, Content]:
-    """The files below `folder/part` by their sorted paths there; raises TaskInvalid where anything on the way is not plain.
+    """Return the files below `folder/part` by sorted path; raises TaskInvalid if anything on the way is not plain.
 
-    Links below `links` that stay there are left out: `inner_links` has them.
+    Internal links below `links` are not included; `inner_links` returns them.
     """
     with _plain():
         return read_folder(folder, part, links)
 
 
 def inner_links(folder: Path) -> Mapping[str, str]:
-    """The links of a folder, with their targets; raises TaskInvalid for one that leads out of it."""
+    """Return the links of a folder with their targets; raises TaskInvalid if one leads outside."""
     with _plain():
         return links_in(folder)
 
 
 @contextmanager
 def _plain() -> Iterator[None]:
-    """A folder that cannot be read as plain files, or at all, is an invalid task."""
+    """Raise TaskInvalid if a folder cannot be read, or does not consist of plain files."""
     try:
         yield
     except NotPlain as error:
@@ -150,7 +154,7 @@ def _plain() -> Iterator[None]:
 
 
 def tasks_root(explicit: Path | None = None) -> Path:
-    """Where tasks live: the flag, PARLEY_TASKS, the nearest tasks/ upwards, this folder, or those that came with this code."""
+    """Return the folder of tasks: the flag, PARLEY_TASKS, the nearest tasks/ upwards, this folder, or the bundled tasks."""
     if explicit is not None or os.environ.get("PARLEY_TASKS"):
         root = explicit or Path(os.environ["PARLEY_TASKS"])
         if not os.path.isdir(root):  # noqa: PTH112 - a path too long for any system is none, where Path.is_dir raises
@@ -171,7 +175,7 @@ def _holds(folder: Path, *patterns: str) -> bool:
 
 
 def drafts_root(explicit: Path | None = None) -> Path:
-    """Where new tasks go: where tasks live, but never into an installed package; there, `tasks` in this folder."""
+    """Return the folder for new tasks: the tasks root, or `tasks` in this folder if that root is an installed package."""
     root = tasks_root(explicit)
     return root if is_checkout() or root not in own_tasks() else Path("tasks")
 
@@ -201,13 +205,13 @@ def read_task(folder: Path) -> Task:
 
 
 def _is_id(name: str) -> bool:
-    """True for a name that is safe as a folder and on a command line: letters of any alphabet, digits and _ . + -."""
+    """Return True for a name that is safe as a folder and on a command line: letters of any alphabet, digits and _ . + -."""
     plain = all(letter.isalnum() or letter in "_.+-" or unicodedata.category(letter) in {"Mn", "Mc"} for letter in name)
     return plain and name[:1] not in {"", ".", "+", "-"} and len(os.fsencode(name)) <= LONGEST_ID
 
 
 def _refuse_other(folder: Path) -> None:
-    """Raise TaskInvalid for a task of Terminal-Bench 1, with the command that makes one of Harbor's of it."""
+    """Raise TaskInvalid for a task of Terminal-Bench 1, with the command that converts it to Harbor's format."""
     yaml = folder / "task.yaml"
     if yaml.is_file() and _TERMINAL_BENCH.search(read_text(yaml)):
         migrated = f"harbor tasks migrate -i {quoted(folder)} -o {quoted(folder.with_name(f'{folder.name}-harbor'))}"
@@ -215,7 +219,7 @@ def _refuse_other(folder: Path) -> None:
 
 
 def _check_script(folder: Path, name: str) -> None:
-    """Raise TaskInvalid for a script that bash cannot run because its lines end as on Windows."""
+    """Raise TaskInvalid for a script with Windows line endings, which bash cannot run."""
     if not (folder / name).exists():
         return
     with _plain():
@@ -230,7 +234,7 @@ def _check_script(folder: Path, name: str) -> None:
 
 @dataclass(frozen=True)
 class RefusedFolder:
-    """A folder that cannot be read as a task, and why."""
+    """Folder that cannot be read as a task, with the reason."""
 
     path: Path
     why: TaskInvalid
@@ -238,14 +242,14 @@ class RefusedFolder:
 
 @dataclass(frozen=True)
 class Survey:
-    """The folders below one root: those that are tasks, by family folder then name, and those that cannot be read."""
+    """Folders below one root: valid tasks, by family folder then name, and folders that cannot be read."""
 
     tasks: tuple[Task, ...]
     refused: tuple[RefusedFolder, ...]
 
 
 def survey(root: Path) -> Survey:
-    """Read every folder under `root`; a broken one hides no other."""
+    """Read every folder under `root`; an invalid folder does not hide the others."""
     tasks: dict[str, Task] = {}
     refused: list[RefusedFolder] = []
     for folder in _folders(root):
@@ -261,7 +265,7 @@ def survey(root: Path) -> Survey:
 
 
 def discover(root: Path) -> list[Task]:
-    """Every task under `root`, by family folder then name; raises TaskInvalid for the first broken folder."""
+    """Return every task under `root`, by family folder then name; raises TaskInvalid for the first invalid folder."""
     surveyed = survey(root)
     for one in surveyed.refused:
         raise one.why
@@ -269,7 +273,7 @@ def discover(root: Path) -> list[Task]:
 
 
 def _folders(root: Path) -> Iterator[Path]:
-    """The folders that are tasks or should be: with task.toml or what looks like a task, or beside those and not empty."""
+    """Yield the folders that are tasks or should be: with task.toml or similar files, or non-empty ones beside tasks."""
     if _has(root, "task.toml"):
         yield root
         return
@@ -289,7 +293,7 @@ def _has(folder: Path, *names: str) -> bool:
 
 
 def _has_files(folder: Path) -> bool:
-    """True for a folder with anything but caches in it, also where that is no plain file."""
+    """Return True for a folder with any file except caches, also if it cannot be read as plain files."""
     try:
         return bool(names_in(folder))
     except OSError:
@@ -297,7 +301,7 @@ def _has_files(folder: Path) -> bool:
 
 
 def _inner(folder: Path) -> list[Path]:
-    """The folders in a folder, and links to folders, sorted; hidden ones and caches left out, none where it cannot be read."""
+    """Return the sorted folders in a folder, with links, without hidden ones and caches; empty if it cannot be read."""
     try:
         return sorted(p for p in folder.iterdir() if p.name not in IGNORED and not p.name.startswith(".") and p.is_dir())
     except OSError:
@@ -310,9 +314,9 @@ def _refuse_link(folder: Path) -> None:
 
 
 def select(tasks: Sequence[Task], names: Sequence[str], refused: Sequence[RefusedFolder] = ()) -> list[Task]:
-    """The tasks that `names` mean, in registry order: ids, globs, families or paths; none named means all.
+    """Return the tasks that `names` match, in registry order: ids, globs, families or paths. No names match all tasks.
 
-    Raises UnknownTask, with the nearest names, for a name that means nothing, and TaskInvalid for one of the `refused`.
+    Raises UnknownTask, with the nearest names, if a name matches nothing, and TaskInvalid if it names one of the `refused`.
     """
     if not names:
         return list(tasks)
@@ -333,7 +337,7 @@ def select(tasks: Sequence[Task], names: Sequence[str], refused: Sequence[Refuse
 
 
 def _folder_named(name: str) -> Path | None:
-    """The task's folder that a path leads to, itself or by its task.toml; None for a path that no system has."""
+    """Return the task folder that a path names, itself or by its task.toml; None if the path is not usable."""
     path = Path(name)
     try:
         if path.name == "task.toml" and path.is_file():

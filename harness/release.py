@@ -1,7 +1,7 @@
-"""What this release holds: every task by family and id, with the digest of its folder, pinned in release.json.
+"""Contents of this release: every task by family and id, with the digest of its folder, pinned in release.json.
 
-A row of a leaderboard is complete when it covers these tasks at these digests, whatever lies in the tasks folder of whoever
-reports. `harness release` writes the file anew, `harness release --check` says where the folders have moved on from it.
+A row of a leaderboard is complete if it covers these tasks at these digests, whatever tasks folder the report was made with.
+`harness release` rewrites the file, and `harness release --check` lists the folders that differ from it.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from harness.registry import Task
 PATH = Path(__file__).with_name("release.json")
 
 Pinned = Mapping[str, Mapping[str, str]]
-"""Family -> task -> digest."""
+"""Task digests by family and task."""
 
 
 @cache
 def release() -> Pinned:
-    """What release.json says."""
+    """Return the contents of release.json."""
     pinned: Pinned = json.loads(PATH.read_text(encoding="utf-8"))
     return pinned
 
 
 def pinned_tasks(family: str) -> Mapping[str, str]:
-    """The tasks of a family in this release and their digests; none of a family that is not part of it."""
+    """Return the tasks of a family in this release with their digests; empty for a family that is not part of it."""
     return release().get(family, {})
 
 
 def pin(tasks: Sequence[Task]) -> Pinned:
-    """These tasks as a release."""
+    """Return a release made of these tasks."""
     families = sorted({task.family for task in tasks})
     return {name: {task.task_id: task.digest for task in tasks if task.family == name} for name in families}
 
 
 def written(pinned: Pinned) -> str:
-    """A release as the file holds it."""
+    """Return a release in the format of the file."""
     return json.dumps(pinned, indent=1) + "\n"
 
 
 def differences(pinned: Pinned, tasks: Sequence[Task]) -> Iterator[str]:
-    """What these tasks have that a release has not, or otherwise: a line each."""
+    """Yield a line for each task that is new, gone or changed compared with a release."""
     then, now = ({(family, task): of[task] for family, of in one.items() for task in of} for one in (pinned, pin(tasks)))
     for family, task in sorted({*then, *now}):
         before, after = then.get((family, task)), now.get((family, task))

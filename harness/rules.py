@@ -1,7 +1,7 @@
-"""The rules that a task's instruction states, as its table `solution/rules.toml` quotes them.
+"""Rules stated by a task's instruction, as quoted in `solution/rules.toml`.
 
-The table has a line for each quotation of the instruction's template: the words, and the clients that prove them. It is data,
-so it is read without running code of the folder; `harness.authoring.proving` checks it.
+The table has one line per quotation of the instruction's template: the words, and the clients that prove them. It is data, so
+it is read without running code of the folder; `harness.authoring.proving` checks it.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ TABLE = "solution/rules.toml"
 
 
 class StatedRule(NamedTuple):
-    """Words of the template, the clients that prove them, and the line of the table, from 1."""
+    """Rule quoted from the template: its words, the clients that prove them, and the line of the table, from 1."""
 
     words: str
     proofs: tuple[str, ...]
     line: int
 
     def spans(self, text: str, *, rendered: bool = False) -> list[tuple[int, int]]:
-        """Return where a text has these words, however its lines are broken; `rendered`: with any text for `{{ name }}`."""
+        """Return the positions of these words in a text, ignoring line breaks; `rendered` lets `{{ name }}` match any text."""
         words = re.split(r"(\{\{.*?\}\})", " ".join(self.words.split())) if rendered else [" ".join(self.words.split())]
         pattern = "".join(r"[^\n]*?" if part.startswith("{{") and rendered else _words(part) for part in words)
         return [match.span() for match in re.finditer(pattern, text)] if pattern else []
 
 
 def stated_rules(folder: Path) -> list[StatedRule]:
-    """Return the rules that a task folder's table quotes, in its order, none where there is no table.
+    """Return the rules in the table of a task folder, in order; empty if there is no table.
 
     Raises TaskInvalid for a table that cannot be read.
     """
@@ -58,7 +58,7 @@ def stated_rules(folder: Path) -> list[StatedRule]:
 
 
 def rules_said(family: str, task_id: str, instruction: str) -> list[StatedRule]:
-    """Return the rules of one of this harness's own tasks that an instruction states, in the words that it uses."""
+    """Return the rules of one of our own tasks that an instruction states, in the instruction's words."""
     said: list[StatedRule] = []
     for root in own_tasks():
         # a table that somebody is writing costs a page nothing but its rules
@@ -70,5 +70,5 @@ def rules_said(family: str, task_id: str, instruction: str) -> list[StatedRule]:
 
 
 def _words(text: str) -> str:
-    """Return a pattern for a text in which any white space stands for any other."""
+    """Return a pattern for a text in which any white space matches any other."""
     return re.sub(r"(?:\\ )+", r"\\s+", re.escape(text))

@@ -1,7 +1,7 @@
-"""The files of a recorded run, wherever they are kept: in a folder (here), or packed into one file (`harness.packs`).
+"""Files of a recorded run, stored in a folder (here) or packed into one file (`harness.packs`).
 
-Everything in them is data from anybody: it is read through no link and up to a bound. Episodes are listed by the names of
-folders alone, since there may be a hundred thousand.
+All of it is untrusted data: it is read without following links and up to a limit. Episodes are listed from folder names alone,
+because there may be 100,000 of them.
 """
 
 from __future__ import annotations
@@ -20,59 +20,59 @@ from harness.contents import names_in, read_file
 from harness.leftovers import Leftover, changed_at
 
 PACKED = ".run.parquet"
-"""How the name of a packed run ends."""
+"""Suffix of a packed run's file name."""
 
 _EPISODE = re.compile(r"s.*-a.*")
 _DEPTHS = ("*", "*/*")
-"""A run in a folder, and one of a sweep in a folder."""
+"""Glob patterns of a run in a folder, and of one of a sweep in a folder."""
 
 
 class RunFiles(Protocol):
-    """Reads the files of one run by their paths below its folder, `episodes/contract/a-task/s0-a1/result.json` for one."""
+    """Reader of one run's files by their paths below its folder, such as `episodes/contract/a-task/s0-a1/result.json`."""
 
     def finished(self) -> list[str]:
-        """The result.json of each finished episode, by family, task and name."""
+        """Return the path of result.json of each finished episode, by family, task and name."""
         ...
 
     def results(self, most: Limit) -> Iterator[tuple[str, bytes | OSError]]:
-        """Each of them with its bytes, or with why it cannot be read."""
+        """Yield the path of each result with its bytes, or with the error that reading it raised."""
         ...
 
     def read(self, name: str, most: Limit) -> bytes:
-        """One file; raises OSError for one that is not there, is no plain file, or has more bytes than `most`."""
+        """Read one file; raises OSError if it does not exist, is not a plain file, or has more bytes than `most`."""
         ...
 
     def names(self, part: str) -> list[str]:
-        """The sorted paths below the folder `part`, relative to it; raises OSError where they cannot be told."""
+        """Return the sorted paths below the folder `part`, relative to it; raises OSError if it cannot be listed."""
         ...
 
     def has(self, name: str) -> bool:
-        """Whether there is such a file."""
+        """Return True if the file exists."""
         ...
 
     @property
     def size(self) -> int:
-        """Bytes on disk."""
+        """Size on disk in bytes."""
         ...
 
 
 class FolderFiles:
-    """The files of a run in its own folder."""
+    """Files of a run stored as a folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @cached_property
     def _root(self) -> Path:
-        """A user may name a run through a link; below it none is followed."""
+        """Folder of the run with links resolved: its own path may contain links, but no link below it is followed."""
         return self.path.resolve()
 
     def finished(self) -> list[str]:
-        """By the names of folders alone."""
+        """Return the paths of the results, from folder names alone."""
         return list(self._finished())
 
     def results(self, most: Limit) -> Iterator[tuple[str, bytes | OSError]]:
-        """One after the other."""
+        """Yield the results, read one after the other."""
         for name in self._finished():
             try:
                 yield name, self.read(name, most)
@@ -80,7 +80,7 @@ class FolderFiles:
                 yield name, error
 
     def _finished(self) -> Iterator[str]:
-        """Task by task, so that never more than the names of one are held."""
+        """Yield the paths of the results task by task, so that only the names of one task are in memory."""
         families = (f"episodes/{family}" for family in self._inner("episodes"))
         tasks = (f"{family}/{task}" for family in families for task in self._inner(family))
         for name in (f"{task}/{episode}/result.json" for task in tasks for episode in self._inner(task)):
@@ -88,7 +88,7 @@ class FolderFiles:
                 yield name
 
     def _inner(self, name: str) -> list[str]:
-        """The sorted names in a folder that may be folders; none where it is no folder, or cannot be read."""
+        """Return the sorted names in a folder that may be folders; empty if it is not a folder or cannot be read."""
         try:
             with os.scandir(self.path / name) as entries:
                 return sorted(entry.name for entry in entries if not entry.is_file())
@@ -96,20 +96,20 @@ class FolderFiles:
             return []
 
     def read(self, name: str, most: Limit) -> bytes:
-        """Through no link below the run's folder."""
+        """Read a file without following links below the run's folder."""
         return read_file(self._root, name, most).data
 
     def names(self, part: str) -> list[str]:
-        """As `harness.contents.names_in` has them."""
+        """Return the sorted paths, as `harness.contents.names_in` does."""
         return names_in(self._root, part)
 
     def has(self, name: str) -> bool:
-        """Through links too: reading it will say what is wrong."""
+        """Return True if the file exists, also through links, which raise an error when they are read."""
         return (self.path / name).is_file()
 
     @property
     def size(self) -> int:
-        """Of all files."""
+        """Total size of all files in bytes."""
         total = 0
         for folder, _, names in os.walk(self.path):
             for name in names:
@@ -120,24 +120,24 @@ class FolderFiles:
 
 
 def in_order(name: str) -> list[str]:
-    """What paths are sorted by: folder by folder, so that `a/b` stands before `a-b/c`."""
+    """Return the sort key of a path: compare folder by folder, so `a/b` sorts before `a-b/c`."""
     return name.split("/")
 
 
 def is_packed(path: Path) -> bool:
-    """Whether a path is a packed run."""
+    """Return True if a path is a packed run."""
     return path.name.endswith(PACKED) and path.is_file()
 
 
 def is_run(path: Path) -> bool:
-    """Whether a path is a run: a folder with a run.json, or a packed one."""
+    """Return True if a path is a run: a folder with a run.json, or a packed run."""
     return (path / "run.json").exists() or is_packed(path)
 
 
 def runs_in(path: Path) -> list[Path]:
-    """The run that a path is, else the runs in a folder, and in folders of sweeps in it.
+    """Return the run at a path, or else the runs in a folder and in the folders of sweeps in it.
 
-    One that is there both as a folder and packed is the folder.
+    For a run that exists both as a folder and packed, the folder is returned.
     """
     if is_run(path):
         return [path]
@@ -147,12 +147,12 @@ def runs_in(path: Path) -> list[Path]:
 
 
 def run_name(path: Path) -> str:
-    """What a run is called after its folder or file."""
+    """Return the name of a run from its folder or file."""
     return path.name.removesuffix(PACKED)
 
 
 def run_and_place(folder: Path) -> tuple[Path, str]:
-    """The run that the folder of an episode lies in, and the way from there; outside of a run, the folder above."""
+    """Return the run that contains an episode's folder, and the path from there; outside of a run, the parent folder."""
     whole = folder.absolute()
     parts = whole.parts
     if "episodes" in parts[1:]:
@@ -162,12 +162,12 @@ def run_and_place(folder: Path) -> tuple[Path, str]:
 
 
 def is_abandoned(owner: str) -> bool:
-    """Whether what carries this process number was left by a process that is gone, or by an earlier one of this number."""
+    """Return True if a file named after this process id is orphaned: the process is gone, or the id is our own, reused."""
     return not owner.isdecimal() or not Path(f"/proc/{owner}").exists() or int(owner) == os.getpid()
 
 
 def left_in(run: Path) -> list[Leftover]:
-    """What dead processes left half written in a run's folder."""
+    """Return the incomplete files and folders that dead processes left in a run's folder."""
     partial = [("episode folder", path) for path in run.glob("episodes/*/*/.*.partial")]
     beside = [("file", path) for name in ("run.json", "rewards.jsonl") for path in run.glob(f".{name}.*")]
     owned = [(kind, path, path.name.removesuffix(".partial").rpartition(".")[2]) for kind, path in (*partial, *beside)]
@@ -179,7 +179,7 @@ def left_in(run: Path) -> list[Leftover]:
 
 
 def remove(path: Path) -> None:
-    """A file, a link or a folder with all in it; fine where it is gone."""
+    """Remove a file, a link or a folder with its contents, if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

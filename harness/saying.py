@@ -1,4 +1,4 @@
-"""One line for a person, on stderr, with the episode that it is about; needs nothing, so that a prover's sandbox has it too."""
+"""Messages for people on stderr, tagged with the episode. Has no dependencies, so that a prover's sandbox can use it too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _subject: ContextVar[str] = ContextVar("_subject", default="")
 
 @contextmanager
 def about(name: str) -> Iterator[None]:
-    """What is said in this context, and in threads that are started with it, is about this episode."""
+    """Tag messages in this context, and in threads started with it, with this episode."""
     before = _subject.set(name)
     try:
         yield
@@ -21,7 +21,7 @@ def about(name: str) -> Iterator[None]:
 
 
 def say(line: str) -> None:
-    """One line for a person, with the episode that it is about."""
+    """Print one message to stderr, tagged with the current episode."""
     name = _subject.get()
     # in one piece: several threads may be speaking
     sys.stderr.write(f"{name}: {line}\n" if name else f"{line}\n")
@@ -29,5 +29,5 @@ def say(line: str) -> None:
 
 
 def to_stderr(line: str) -> None:
-    """Where a client of models talks to people, unless told otherwise."""
+    """Print one message to stderr; the default output of model clients."""
     print(line, file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
-"""Secrets that this process knows: how they are blanked in what is recorded, and found in what is published.
+"""Secrets known to this process: masking them in records, and finding them before publication.
 
-Known are the values of variables whose name says key, token, secret or password, and what a model's settings hold. A model's
-key of less than 8 characters is blanked in messages alone, where it stands as a word. Of less than 4, nothing is blanked.
+Known secrets are the values of variables whose name contains key, token, secret or password, and those in a model's settings. A
+model's key of less than 8 characters is masked only in messages, and only as a whole word; one of less than 4 never.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from harness.run_files import is_packed
 
 HIDDEN = "[secret]"
 ALLOWED = "PARLEY_PUBLISH_SECRETS"
-"""The variable that lets a folder be published as it is."""
+"""Environment variable that allows publishing a folder that contains secrets."""
 
 _NAMED = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
 _LENGTH, _SHORTEST, _ODD = 8, 4, "surrogateescape"
-"""Characters from which on a value is blanked anywhere, and as a word; how the environment holds bytes that are no text."""
+"""Minimum length for masking anywhere, and as a word; error handler with which the environment decodes invalid bytes."""
 
 _SHAPES = {
     "sk-": r"sk-(?:ant-|proj-|or-v1-)?[A-Za-z0-9_-]{32,}",
@@ -40,20 +40,20 @@ _SHAPES = {
     "github_pat_": r"github_pat_[A-Za-z0-9_]{40,}",
     "xoxb-": r"xoxb-[0-9A-Za-z-]{20,}",
 }
-"""How keys of providers begin, and look."""
+"""Patterns of API keys by their prefix."""
 
 _SHAPED = {begin.encode(): re.compile(rf"(?<![A-Za-z0-9]){shape}".encode()) for begin, shape in _SHAPES.items()}
 _IN_PATH = re.compile(rf"{'|'.join(_SHAPES.values())}|(?=[^/]*\d)(?=[^/]*[A-Za-z])[A-Za-z0-9_]{{24,}}")
-"""A part of an address's path that no name of a route or a model looks like."""
+"""Part of an address's path that resembles a key rather than the name of a route or a model."""
 
 
 def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
-    """`text` with every known secret blanked: the given ones and those of the environment."""
+    """Return `text` with every known secret removed: those given and those of the environment."""
     return scrubber(secrets)(text)
 
 
 def scrubber(secrets: tuple[str, ...] = ()) -> Callable[[str], str]:
-    """Return `scrub` for many texts: the environment is read once."""
+    """Return `scrub` as a function for many texts, which reads the environment once."""
     ordered = _forms({*_of_environment().values(), *secrets})
     short = sorted({one for one in secrets if _SHORTEST <= len(one) < _LENGTH}, key=len, reverse=True)
     word = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, short))})(?!\w)") if short else None
@@ -66,7 +66,7 @@ def scrubber(secrets: tuple[str, ...] = ()) -> Callable[[str], str]:
 
 
 def scrubbed(value: Any, secrets: tuple[str, ...] = ()) -> Any:
-    """A value of JSON whose texts hold no known secret of 8 characters and more; the same object where none does."""
+    """Return a JSON value without known secrets of at least 8 characters; the same object if it contains none."""
     ordered = _forms({*_of_environment().values(), *secrets})
 
     def clean(value: Any) -> Any:
@@ -80,7 +80,7 @@ def scrubbed(value: Any, secrets: tuple[str, ...] = ()) -> Any:
 
 
 def secrets_of(api_base: str) -> tuple[str, ...]:
-    """Return what must not be shown of an API base: user, password, the query, parts of the path that look like keys."""
+    """Return the secret parts of an API base: user, password, the query, parts of the path that resemble keys."""
     parts = urlsplit(api_base)
     user = unquote(parts.netloc.rpartition("@")[0])
     values = [value for _, value in parse_qsl(parts.query)]
@@ -88,20 +88,20 @@ def secrets_of(api_base: str) -> tuple[str, ...]:
 
 
 def host_of(api_base: str) -> str:
-    """Return what makes two API bases one server to us: the host and the path, since a port may be another one each time."""
+    """Return the identity of an API base's server: the host and the path. The port is ignored, because it may change."""
     parts = urlsplit(public_address(api_base))
     return f"{parts.hostname or ''}{parts.path}"
 
 
 def public_address(api_base: str) -> str:
-    """An API base without user, password, query and what looks like a key in its path, fit for a record."""
+    """Return an API base without user, password, query and anything like a key in its path, suitable for a record."""
     parts = urlsplit(api_base)
     path = _IN_PATH.sub(HIDDEN, parts.path)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], path=path, query="", fragment="").geturl()
 
 
 def refuse_secrets(name: str, data: bytes) -> None:
-    """Raise UsageError where a file that is about to be published holds a secret; the message names the file, and no secret."""
+    """Raise UsageError if a file to be published contains a secret; the message names the file, not the secret."""
     if os.environ.get(ALLOWED) == "1":
         return
     for variable, value in _of_environment().items():
@@ -113,13 +113,16 @@ def refuse_secrets(name: str, data: bytes) -> None:
 
 
 def refuse_secrets_in(run: Path) -> None:
-    """Raise UsageError where a file of a run, in a folder or packed, holds a secret."""
+    """Raise UsageError if a file of a run, in a folder or packed, contains a secret."""
     for name, data in _files(run):
         refuse_secrets(f"{run}/{name}", data)
 
 
 def _files(run: Path) -> Iterator[tuple[str, bytes]]:
-    """Each file with its bytes, of a packed run each piece of one; what cannot be read is not published either."""
+    """Yield each file with its bytes, or each piece for a packed run.
+
+    Unreadable files are skipped, as they are not published.
+    """
     if is_packed(run):
         yield from ((piece.path, piece.data) for piece in PackedFiles(run).everything())
         return
@@ -142,7 +145,7 @@ def _of_environment() -> dict[str, str]:
 
 
 def _forms(secrets: set[str]) -> list[str]:
-    """Secrets as they are, and as an address, a header of basic authorisation and a document of JSON carry them."""
+    """Return all forms of the secrets: verbatim, URL-quoted, in a basic authorization header, and in JSON."""
     told = [one for one in secrets if len(one) >= _LENGTH]
     forms = {form for one in told for form in (
         one, quote(one, safe="", errors=_ODD), base64.b64encode(one.encode(errors=_ODD)).decode(), json.dumps(one)[1:-1],

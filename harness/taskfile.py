@@ -1,8 +1,8 @@
-"""task.toml as typed data: Harbor's sections as Harbor reads them, ours under [metadata.parley], unknown keys refused.
+"""Typed task.toml: Harbor's sections as Harbor reads them, ours under [metadata.parley]; unknown keys are refused.
 
-1. Harbor ignores unknown keys; we do not: a typo in a budget would otherwise be a silent change of the benchmark.
-2. Every number has bounds and every name a shape (harness.bounds), because a folder may come from anybody.
-3. Every problem is `path:line: what`. The line is found by looking the key up in the text, section by section.
+1. Harbor ignores unknown keys, but here they are errors, because a typo in a budget would silently change the benchmark.
+2. Every number has bounds and every name a pattern (harness.bounds), because a folder may be untrusted.
+3. Every problem is reported as `path:line: what`. The line is found by searching for the key in the text, section by section.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from worlds.core.manifest import Described, Knob, Manifest, Option, OptionValue
 from worlds.core.models import Strict
 
 SCHEMA_VERSION = "1.4"
-"""The Harbor schema our folders are written in."""
+"""Harbor schema version of our own folders."""
 
 DEEPEST_TOML = 32
-"""Levels of tables and lists of a task.toml: far more than a task needs."""
+"""Maximum nesting of tables and lists in a task.toml, far more than a task needs."""
 SCHEMA_VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4")
-"""The schemas that Harbor 0.25 knows; what a later one means is not known here."""
+"""Schema versions of Harbor 0.25; later ones are not supported."""
 
 NetworkMode = Literal["public", "no-network", "allowlist"]
 _VIRTUAL_SECONDS_MAX = 1e9
@@ -59,11 +59,11 @@ Difficulty = Literal["easy", "medium", "hard", "very_hard", "extreme"]
 
 
 class Artifact(Strict):
-    """A file or folder that leaves a container: where it lies, and the service it lies in (`main` unless named)."""
+    """File or folder that is copied out of a container: its path, and its service (by default `main`)."""
 
     source: ContainerPath
     destination: RecordPath | None = None
-    """Where Harbor keeps it on the host; a verifier always finds it at its source."""
+    """Path where Harbor keeps it on the host; a verifier always finds it at its source."""
 
     service: ServiceName | None = None
     exclude: tuple[Line, ...] = Field(default=(), max_length=64)
@@ -81,7 +81,7 @@ class Artifact(Strict):
 
 
 class Author(Strict):
-    """Who wrote a task."""
+    """Author of a task."""
 
     name: Line
     email: Line | None = None
@@ -104,7 +104,7 @@ class TaskSection(Strict):
 
 
 class PhaseNetwork(Strict):
-    """What a phase may reach."""
+    """Network access of a phase."""
 
     network_mode: NetworkMode | None = None
     allowed_hosts: tuple[Line, ...] | None = Field(default=None, max_length=256)
@@ -126,7 +126,7 @@ class AgentSection(PhaseNetwork):
 
 
 class Healthcheck(Strict):
-    """A command that has to succeed once before the agent starts."""
+    """Command that must succeed once before the agent starts."""
 
     command: Command
     interval_sec: Pause = 5.0
@@ -157,7 +157,7 @@ class EnvironmentSection(PhaseNetwork):
     @model_validator(mode="before")
     @classmethod
     def _from_older_schemas(cls, data: Any) -> Any:
-        """`memory` and `storage` as strings, `allow_internet`, and any case of `os`, as Harbor reads them."""
+        """Convert `memory` and `storage` strings, `allow_internet`, and `os` in any case, as Harbor does."""
         if not isinstance(data, dict):
             return data
         data = dict(data)
@@ -193,7 +193,7 @@ class VerifierSection(PhaseNetwork):
 
     @property
     def is_separate(self) -> bool:
-        """Whether the tests have a container of their own: said, or meant by describing one."""
+        """True if the tests have their own container, set explicitly or implied by describing one."""
         return self.environment_mode == "separate" or self.environment is not None
 
     @model_validator(mode="after")
@@ -210,19 +210,19 @@ class SolutionSection(Strict):
 
 
 class StatedOption(Option):
-    """An option as an author declares it: with a line for people."""
+    """Option as declared by an author, with a description for people."""
 
     doc: str = Field(min_length=1)
 
 
 class StatedKnob(Knob):
-    """A knob as an author declares it."""
+    """Knob as declared by an author."""
 
     doc: str = Field(min_length=1)
 
 
 class Parley(Described):
-    """[metadata.parley]: what our harness and our worlds need to know of a task."""
+    """[metadata.parley]: information about a task for our harness and our worlds."""
 
     family: FamilyName
     category: Literal["validity", "integrity", "both", "none"] | None = None
@@ -230,7 +230,7 @@ class Parley(Described):
     pattern: Line | None = None
     difficulty: Difficulty
     certificate: Literal["uncertified"] | None = None
-    """Said where a family proves its tasks, and of this one nothing is proved."""
+    """Marks a task without a proof in a family that proves its tasks."""
 
     seats: int = Field(default=1, ge=1, le=64)
     seeds: str = Field(default="0-9", max_length=200)
@@ -250,14 +250,14 @@ class Parley(Described):
 
 
 class ForeignSettings(Strict):
-    """[metadata.parley-run]: what a foreign task asks of this harness and Harbor has no key for."""
+    """[metadata.parley-run]: settings of a foreign task for this harness for which Harbor has no key."""
 
     new_privileges: bool = False
-    """Whether programs may gain privileges (sudo, su, file capabilities), as under Harbor they always may."""
+    """True if programs may gain privileges (sudo, su, file capabilities), as they always may under Harbor."""
 
 
 class Metadata(Strict):
-    """[metadata]: free for anybody under Harbor, so only `parley` and `parley-run` are ours to check."""
+    """[metadata]: free-form under Harbor, so only `parley` and `parley-run` are checked here."""
 
     parley: Parley | None = None
     foreign: ForeignSettings = Field(default=ForeignSettings(), alias="parley-run")
@@ -273,7 +273,7 @@ class Metadata(Strict):
 
 
 class TaskFile(Strict):
-    """One task.toml."""
+    """Contents of one task.toml."""
 
     schema_version: str = SCHEMA_VERSION
     source: Text | None = None
@@ -288,7 +288,7 @@ class TaskFile(Strict):
     @model_validator(mode="before")
     @classmethod
     def _renamed(cls, data: Any) -> Any:
-        """`version`, as the first schema called it."""
+        """Rename `version`, the key of the first schema."""
         if isinstance(data, dict) and "version" in data:
             return {"schema_version": data["version"], **{name: value for name, value in data.items() if name != "version"}}
         return data
@@ -301,7 +301,7 @@ class TaskFile(Strict):
         return version
 
     def manifest(self) -> Manifest | None:
-        """The world's copy of this description; None for a foreign task."""
+        """Return the world's manifest of this task; None for a foreign task."""
         ours = self.metadata.parley
         if ours is None or self.task is None:
             return None
@@ -310,7 +310,7 @@ class TaskFile(Strict):
 
 
 def read_text(path: Path, most: Limit = FILE_BYTES, errors: str = "strict") -> str:
-    """A task's file as text; raises TaskInvalid with `path:line: what` where it is no plain file, too long, or not UTF-8."""
+    """Read a task's file as text; raises TaskInvalid with `path:line: what` if it is not plain, too long, or not UTF-8."""
     try:
         data = read_file(path.parent, path.name, most).data
         return data.decode(errors=errors)
@@ -348,7 +348,7 @@ def read_taskfile(path: Path) -> TaskFile:
 
 
 def _placed(error: ErrorDetails) -> tuple[tuple[str, ...], str]:
-    """The key that a message about several begins with (`levels.2.knobs.x: ...`), and the rest of it."""
+    """Split the key that a message about several keys begins with (`levels.2.knobs.x: ...`) from the rest of the message."""
     what, given = _what(error), error["input"]
     named = re.match(r"([\w-]+(?:\.[\w-]+)*): ", what)
     if named and isinstance(given, dict) and (inner := tuple(named[1].split(".")))[0] in given:
@@ -357,7 +357,7 @@ def _placed(error: ErrorDetails) -> tuple[tuple[str, ...], str]:
 
 
 def _what(error: ErrorDetails) -> str:
-    """What is wrong with one value: the rule, and the value where the rule's own words do not have it."""
+    """Return a message about one invalid value: the rule, and the value if the rule's message does not contain it."""
     if error["type"] == "extra_forbidden":
         return "unknown key"
     if error["type"] == "value_error":
@@ -366,7 +366,7 @@ def _what(error: ErrorDetails) -> str:
 
 
 def _parsed(path: Path, text: str) -> dict[str, Any]:
-    """A file's tables; raises TaskInvalid for what is not TOML, and for TOML that was made to break its readers."""
+    """Parse the tables of a file; raises TaskInvalid if it is not TOML, or is TOML built to break parsers."""
     try:
         data = tomli.loads(text)
     except tomli.TOMLDecodeError as error:
@@ -389,16 +389,17 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
 
 
 def line_of(text: str, keys: tuple[str, ...]) -> int:
-    """The line a dotted key is most likely written on, from 1; its section's line where the key is not written.
+    """Return the line, from 1, on which a dotted key is most likely written, or the line of its section if it is not written.
 
-    A number among the keys is a table's name where one is called so, else the place in a list, which is written nowhere.
+    A number among the keys is the name of a table if one is called so, otherwise an index in a list, which is not written in
+    the file.
     """
     named, numberless = _sought(text, list(keys)), _sought(text, [key for key in keys if not key.isdigit()])
     return (numberless if numberless[1] and not named[1] else named)[0]
 
 
 def _sought(text: str, wanted: list[str]) -> tuple[int, bool]:
-    """The line of a key, or else of its section; and whether it is the key's own."""
+    """Return the line of a key, or else of its section, and True if it is the key's own line."""
     section, best, depth = [], 1, 0
     for number, line in enumerate(text.splitlines(), start=1):
         if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line):

@@ -1,9 +1,9 @@
-"""Who plays games together, as data: somebody who may hold a seat, a team with its line-up in each task, a prompt variant.
+"""Players of games as data: holders of seats, teams with their line-up in each task, and prompt variants.
 
-1. A team's line-ups are worked out once (`harness.agents.seating.teams`) and stand in the plan whole, so whoever plays an
-   episode - another worker, another session of the run - puts the same people at the same seats.
-2. With each attempt at a task everybody moves on by `step` places; an entrant with a seat of its own stays there.
-3. A variant is a text of a person's own, appended to the rules of a seat. It is known by name and digest.
+1. A team's line-ups are computed once (`harness.agents.seating.teams`) and stored in the plan, so that every worker and
+every resumed session puts the same players at the same seats.
+2. With each attempt at a task, the players move by `step` seats; an entrant with a fixed seat stays there.
+3. A variant is a user's text, appended to the rules of a seat. It is identified by name and digest.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from harness.records import TaskId, VariantRef
 from worlds.core.models import Lenient, Strict
 
 HUMAN = "human"
-"""What a person is called where players have names."""
+"""Name of a person where players have names."""
 
 
 def seat_names(families: Sequence[str]) -> list[str]:
-    """Every player that these families offer (`harness.agents.seating.players`)."""
+    """Return every seat player that these families offer (`harness.agents.seating.players`)."""
     parts = [family_part_or_none(family, "seats") for family in families]
     return list(dict.fromkeys(name for part in parts if part for name in part.PLAYERS))
 
@@ -35,62 +35,61 @@ def is_seat_player(name: str, families: Sequence[str]) -> bool:
 
 
 class Holder(Strict):
-    """Somebody who may hold a seat."""
+    """Player that may hold a seat."""
 
     kind: Literal["policy", "model", "human", "replay"]
     name: str = ""
-    """A family's player (`imap`), a model as LiteLLM names it, the folder of the episode that is replayed, or what a person
-    wants to be called."""
+    """Name: a family's player (`imap`), a LiteLLM model, the folder of the replayed episode, or what a person chose."""
 
 
 class Variant(Strict):
-    """A text that is appended to the rules of a seat, whole, so that a run needs no file."""
+    """Text that is appended to the rules of a seat, stored in full, so that a run needs no file."""
 
     name: str
     text: str
 
     @property
     def ref(self) -> VariantRef:
-        """Its name and digest, which stand in records for it."""
+        """Name and digest, which represent it in records."""
         return VariantRef(name=self.name, digest=hashlib.sha256(self.text.encode()).hexdigest())
 
     def after(self, rules: str) -> str:
-        """The rules, a blank line, and the text as it stands in its file."""
+        """Return the rules, a blank line, and the text verbatim."""
         return f"{rules}{'' if rules.endswith(chr(10)) else chr(10)}\n{self.text}"
 
 
 class SeatTeam(Strict):
-    """One holder for each seat, and who sits where in each task at the first attempt."""
+    """Holders of all seats, and the line-up of each task at the first attempt."""
 
     members: Annotated[tuple[Holder, ...], Field(min_length=1)]
-    """In the order in which they were named; an entrant is the last."""
+    """Members in the order in which they were given; an entrant is the last."""
 
     entrant: bool = False
     entrant_seat: int | None = None
-    """Where the entrant sits in every episode; None where it moves like everybody."""
+    """Seat of the entrant in every episode; None if it moves like the others."""
 
     lineups: dict[TaskId, tuple[int, ...]] = {}
-    """Task -> by seat, the number of the member who sits there, from 0."""
+    """Member numbers, from 0, at each seat of each task."""
 
     step: int = 1
-    """By how many places members move on with each attempt."""
+    """Number of places by which members move with each attempt."""
 
     def lineup(self, task_id: str, attempt: int = 1) -> tuple[Holder, ...]:
-        """Who holds each seat of a task in an attempt, from 1; raises KeyError for a task without a line-up."""
+        """Return the holder of each seat of a task in an attempt, from 1; raises KeyError for a task without a line-up."""
         moving = len(self.members) - (self.entrant_seat is not None)
         moved = (attempt - 1) * self.step
         numbers = self.lineups[task_id]
         return tuple(self.members[(number + moved) % moving if number < moving else number] for number in numbers)
 
     def may_hold(self, seat: int) -> Sequence[Holder]:
-        """Everybody who holds this seat in some task or attempt."""
+        """Return every holder that takes this seat in some task or attempt."""
         if self.entrant_seat is None:
             return self.members
         return self.members[-1:] if seat == self.entrant_seat else self.members[:-1]
 
     @property
     def planned(self) -> PlannedTeam:
-        """What of it belongs to a run's identity: the line-ups as their digest."""
+        """Part of the team that belongs to a run's identity, with the line-ups as a digest."""
         told = "\n".join(f"{task} {numbers}" for task, numbers in sorted(self.lineups.items()))
         digest = hashlib.sha256(f"{self.step}\n{told}".encode()).hexdigest()
         return PlannedTeam(
@@ -99,10 +98,10 @@ class SeatTeam(Strict):
 
 
 class PlannedTeam(Lenient):
-    """A team as a plan and a report name it."""
+    """Team as recorded in a plan and a report."""
 
     members: tuple[Holder, ...]
     entrant: bool = False
     entrant_seat: int | None = None
     lineups: str = ""
-    """The digest of who sits where in which task."""
+    """Digest of the line-ups of all tasks."""

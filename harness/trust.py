@@ -1,11 +1,11 @@
-"""One gate: a folder's code runs in this process only if the folder is ours, or a person typed `--trust`.
+"""Trust gate: a folder's code runs in this process only if the folder is ours, or the user passed `--trust`.
 
 1. A folder is ours if its resolved path lies in the `tasks/` that belongs to the running harness: beside its code in a
-   checkout, or inside its package. How it was found says nothing: not a `tasks/` above, not `--tasks`, not PARLEY_TASKS.
-2. `--trust` admits the tasks of one command. The mark is a field of the `Task`, so it goes with it to other processes, and it
-   is written to no file: nothing that is read can set it.
-3. Commands ask `gate`. Whatever imports code of a folder asks `require` again, so a caller that forgot the gate is refused.
-Everything else of such a folder runs in a sandbox, or not at all.
+checkout, or inside its package. How it was found does not matter: by a `tasks/` above, `--tasks` or PARLEY_TASKS.
+2. `--trust` admits the tasks of one command. The mark is a field of the `Task`, so it is sent with it to other processes. It
+is never written to a file, so nothing that is read can set it.
+3. Commands call `gate`. Code that imports from a task folder calls `require` again, so a caller that omitted the gate fails.
+All other code of such a folder runs in a sandbox, or not at all.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HINT = "--trust where you have read that code, or --runtime bubblewrap"
 
 
 def own_roots() -> tuple[Path, ...]:
-    """The folders of tasks that belong to this harness, resolved; whether there is anything in them or not."""
+    """Return the resolved folders of tasks that belong to this harness; they may be empty or missing."""
     return _roots_of(places.PACKAGE)
 
 
@@ -34,18 +34,18 @@ def _roots_of(package: Path) -> tuple[Path, ...]:
 
 
 def is_ours(folder: Path) -> bool:
-    """Whether a folder, with every link on the way to it followed, lies in our own tasks."""
+    """Return True if a folder, with all links resolved, lies in our own tasks."""
     real = folder.resolve()
     return any(root in real.parents for root in own_roots())
 
 
 def runs_here(task: Task) -> bool:
-    """Whether this process may import code of the task's folder."""
+    """Return True if this process may import code of the task's folder."""
     return task.admitted or is_ours(task.path)
 
 
 def admitted(task: Task) -> Task:
-    """The task of a folder that a person vouches for, or whose every file was just written by us."""
+    """Return the task marked as trusted: a person vouches for its folder, or we just wrote all of its files."""
     return replace(task, admitted=True)
 
 
@@ -55,7 +55,7 @@ def require(task: Task) -> None:
 
 
 def require_folder(folder: Path, *, admitted: bool) -> None:
-    """What `require` does, for a folder that may not be a whole task yet."""
+    """Raise UsageError as `require` does, for a folder that may not be a complete task yet."""
     if not (admitted or is_ours(folder)):
         raise UsageError(
             f"{folder} is not one of this harness's own tasks, so its code does not run in this process", hint=HINT
@@ -64,17 +64,17 @@ def require_folder(folder: Path, *, admitted: bool) -> None:
 
 @dataclass(frozen=True)
 class TrustGate:
-    """The tasks of one command, those that `--trust` admitted marked as such."""
+    """Tasks of one command, with those that `--trust` admitted marked as such."""
 
     tasks: tuple[Task, ...]
 
     @property
     def outside(self) -> tuple[Task, ...]:
-        """Those with code of ours to speak to that is not to run in this process; foreign Harbor tasks never ask to."""
+        """Tasks whose world code would not be allowed in this process, without foreign Harbor tasks, which never run here."""
         return tuple(task for task in self.tasks if task.parley is not None and not runs_here(task))
 
     def demand(self, what: str) -> None:
-        """Raise UsageError where `what`, which runs code of the folders in this process, would run code from elsewhere."""
+        """Raise UsageError if `what`, which runs code of the folders in this process, would run untrusted code."""
         for task in self.outside[:1]:
             raise UsageError(
                 f"{what} runs code in this process, and {task.path} is not one of this harness's own tasks",
@@ -82,7 +82,7 @@ class TrustGate:
             )
 
     def told(self, where: str) -> list[str]:
-        """What a person should know before anything starts: whose code runs where. `where` is a sandboxed runtime."""
+        """Return lines for the user about whose code runs where. `where` names a sandboxed runtime."""
         vouched = [task for task in self.tasks if task.admitted and not is_ours(task.path)]
         lines = [f"code of {_named(vouched)}, not this harness's own, may run in this process: --trust"] if vouched else []
         if self.outside:
@@ -91,7 +91,7 @@ class TrustGate:
 
 
 def gate(tasks: Iterable[Task], *, trust: bool) -> TrustGate:
-    """What a command line may do with its tasks; `trust` is its flag, and comes from nowhere else."""
+    """Return the tasks of a command with their trust marks; `trust` must be the value of the command's flag."""
     return TrustGate(tuple(admitted(task) if trust else task for task in tasks))
 
 

@@ -1,4 +1,4 @@
-"""Which version of this package runs, and of which commit, where it is a checkout."""
+"""Version of this package, and its commit in a checkout."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from harness.places import ROOT
 
 
 def told_version() -> str:
-    """Version and commit in one line."""
+    """Return version and commit in one line."""
     return f"{package_version()} ({commit()})" if commit() else package_version()
 
 
 def package_version() -> str:
-    """The version of the installed package."""
+    """Return the version of the installed package."""
     try:
         return version("parley-bench")
     except PackageNotFoundError:
@@ -24,7 +24,7 @@ def package_version() -> str:
 
 @cache
 def commit() -> str:
-    """The commit of this checkout, with `-dirty` where files differ from it; "" where there is no checkout or no git."""
+    """Return the commit of this checkout, with `-dirty` if files are modified; "" without a checkout or git."""
     if not (ROOT / ".git").exists():
         return ""
     asked = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]

@@ -1,8 +1,8 @@
-"""Folders and files of our own making: nobody but their owner can write them, and what the system refuses is said plainly.
+"""Creation of folders and files that only their owner can write, with clear errors.
 
-1. Modes are given where things are made, so that they hold under any umask, and wherever this is used as a library.
-2. What the system refuses about a path (no such folder, no right, a name too long) is a wrong flag. What no other path would
-   mend (a full disk, no files left) is the machine's trouble.
+1. Modes are set explicitly on creation, so that they hold under any umask, and also when this is used as a library.
+2. An error about a path (no such folder, no permission, a name too long) is a wrong flag. An error that no other path would fix
+(a full disk, no free descriptors) is a failure of the machine.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from pathlib import Path
 from harness.errors import RuntimeFailure, UsageError
 
 FOLDER_MODE, FILE_MODE = 0o755, 0o644
-"""Of everything that is made here, less what the umask takes away."""
+"""Mode of every folder and file made here, before the umask is applied."""
 
 _MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-"""What no other path would mend."""
+"""Errors that no other path would fix."""
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """What the system refuses about a path that a flag named: UsageError, or RuntimeFailure where the machine is in trouble."""
+    """Convert OSError about a path given by a flag to UsageError, or to RuntimeFailure if the machine is at fault."""
     try:
         yield
     except OSError as error:
@@ -36,7 +36,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def make_folder(path: Path) -> None:
-    """A folder with all above it, each writable by its owner alone; fine where it is there."""
+    """Create a folder and its parents, writable by the owner alone, unless it exists."""
     try:
         path.mkdir(FOLDER_MODE)
     except FileNotFoundError:
@@ -48,20 +48,20 @@ def make_folder(path: Path) -> None:
 
 
 def shortened(path: Path) -> str:
-    """A path for a message: of one too long for any system, its two ends."""
+    """Return a path for a message, with the middle of very long paths cut out."""
     text = str(path)
     return text if len(text) <= 300 else f"{text[:100]}...{text[-100:]}"
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """A file, through no link, writable by its owner alone."""
+    """Write a file that is writable by its owner alone, without following a link."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
     with os.fdopen(file, "wb") as opened:
         opened.write(content)
 
 
 def append_to_file(path: Path, content: bytes) -> None:
-    """Add to the end of a file, through no link; in one piece, whoever else adds to it."""
+    """Append to a file in one write, without following a link, so that concurrent writers do not mix."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
     try:
         os.write(file, content)

@@ -1,11 +1,11 @@
-"""A value handle stands for bytes that an agent need not carry: `@HANDLE:name` becomes the stored value on the way out.
+"""Value handles: `@HANDLE:name` in a request is replaced by a stored value, so that an agent need not repeat it.
 
-The paper's second lever (Appendices A and H; capability handles after Dennis and Van Horn 1966). The store lies between agent
-and world, behind whatever shortens or rewrites what the agent says, so a short name arrives where a long value would not.
+This is the paper's second lever (Appendices A and H; capability handles after Dennis and Van Horn 1966). The store lies between
+agent and world, so a short name arrives intact where a long value might be shortened or rewritten by the agent's side.
 1. `store` takes a value out of the last response or the instruction: by JSON pointer (RFC 6901), by header, by the id of a
-   link (its href, unescaped), or by a pattern with one group.
-2. A handle may stand anywhere in target, header values and body, next to other text or other handles. An unknown one is a
-   WireError, which the agent is told.
+link (its href, unescaped), or by a pattern with one group.
+2. A handle may occur anywhere in target, header values and body, next to other text or other handles. An unknown one is a
+WireError, which is reported to the agent.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from worlds.core.wire import API_URL, MAX_BODY_BYTES, Transport, WireRequest, Wi
 NAME = r"[A-Za-z0-9_]{1,40}"
 PREFIX = "@HANDLE:"
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
-"""An index into a list, RFC 6901 section 4."""
+"""Index into a list, RFC 6901 section 4."""
 
 _HANDLE = re.compile(rf"@HANDLE:({NAME})")
 
 
 class NotFound(Exception):
-    """There is no such value where it was looked for; the message says what was missing."""
+    """Missing value; the message says what was not found."""
 
 
 @dataclass
 class HandleStore:
-    """The stored values of one episode, and what the next one may be taken from."""
+    """Stored values of one episode, and the response from which the next value may be taken."""
 
     instruction: str = ""
     last: WireResponse | None = None
     values: dict[str, bytes] = field(default_factory=dict)
 
     def store(self, name: str, value: bytes) -> str:
-        """Keep a value under a name; the handle that stands for it. Raises NotFound for a name that is none."""
+        """Store a value under a name and return its handle. Raises NotFound for an invalid name."""
         if not re.fullmatch(NAME, name):
             raise NotFound(f"a name is 1 to 40 letters, digits or underscores, not {name!r}")
         self.values[name] = value
         return PREFIX + name
 
     def take(self, how: str, where: str, *, instruction: bool = False) -> bytes:
-        """The value that `how` (pointer, header, link, pattern) finds at `where`; raises NotFound."""
+        """Return the value that `how` (pointer, header, link, pattern) finds at `where`; raises NotFound."""
         if instruction:
             return _TAKERS[how](WireResponse(0, (), self.instruction.encode()), where)
         if self.last is None:
@@ -57,7 +57,7 @@ class HandleStore:
         return _TAKERS[how](self.last, where)
 
     def resolve(self, request: WireRequest) -> WireRequest:
-        """The request with every handle replaced by what it stands for; raises WireError for an unknown one."""
+        """Return the request with every handle replaced by its value; raises WireError for an unknown handle."""
         target = self._replaced(request.target.decode("latin-1"))
         if request.target.startswith(b"/" + PREFIX.encode()):
             # a whole URL or target was stored; the slash only made the handle look like one
@@ -79,7 +79,7 @@ class HandleStore:
 
 
 def resolving(transport: Transport, store: HandleStore) -> Transport:
-    """`transport` with handles resolved in front of it; every answer becomes what the next value may be taken from."""
+    """Wrap `transport` to resolve handles in requests. Each response becomes the source of the next stored value."""
 
     def send(request: WireRequest) -> WireResponse:
         store.last = transport(store.resolve(request))
@@ -146,21 +146,21 @@ try:
 except (re.error, IndexError, OverflowError, RecursionError) as error:
     print(json.dumps({{"error": str(error)}}))
 """
-"""A search in a process of its own: a pattern of the agent's may take for ever, and nothing in this process could end it."""
+"""Program that searches in its own process, because an agent's pattern may run forever and cannot be stopped in this one."""
 
 
 _TAKERS = {"pointer": _by_pointer, "header": _by_header, "link": _by_link, "pattern": _by_pattern}
 
 
 class _Links(HTMLParser):
-    """Collects the href of every element that has an id."""
+    """Parser that collects the href of every element with an id."""
 
     def __init__(self) -> None:
         super().__init__()
         self.hrefs: dict[str, str] = {}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note id and href; the parser has unescaped both."""
+        """Store id and href; the parser has unescaped both."""
         attributes = dict(attrs)
         if attributes.get("id") and attributes.get("href"):
             self.hrefs[str(attributes["id"])] = str(attributes["href"])

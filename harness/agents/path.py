@@ -1,8 +1,8 @@
-"""The path between an agent and its world, on which options change what is sent and what comes back.
+"""Path between an agent and its world, on which options change requests and responses.
 
 `mutate`, `handles` and `mitigate` are options of the world, so they are recorded in the first event, in the run's plan and in
-every result. What they do is defined by the world's family, in `harness.families.<family>.path`; a family without this module
-has no such options. A program in `main` speaks to the world directly, so these options cannot reach it.
+every result. Their effect is defined by the world's family, in `harness.families.<family>.path`; a family without this module
+does not have these options. A program in `main` connects to the world directly, so the options do not affect it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from worlds.core.wire import Transport, WireRequest, WireResponse
 
 
 class ValueStore(Protocol):
-    """Values that stand behind names for the time of an episode (`harness.agents.handles`)."""
+    """Named values for the duration of an episode (`harness.agents.handles`)."""
 
     def store(self, name: str, value: bytes) -> str:
-        """Keep a value under a name; the handle that stands for it. Raises NotFound for a name that is none."""
+        """Store a value under a name and return its handle. Raises NotFound for an invalid name."""
         ...
 
     def take(self, how: str, where: str, *, instruction: bool = False) -> bytes:
-        """The value that `how` (pointer, header, link, pattern) finds at `where`; raises NotFound."""
+        """Return the value that `how` (pointer, header, link, pattern) finds at `where`; raises NotFound."""
         ...
 
 
@@ -33,18 +33,18 @@ OPTIONS = ("mutate", "handles", "mitigate")
 
 
 def is_bent(options: Mapping[str, OptionValue]) -> bool:
-    """Whether these options ask the harness to do anything on the path between agent and world."""
+    """Return True if these options change anything on the path between agent and world."""
     handles = str(options.get("handles", False)).lower() == "true"
     return bool(options.get("mutate") or handles or "backoff" in str(options.get("mitigate")).split("+"))
 
 
 def lacks_path(family: str) -> bool:
-    """Whether a family has no path module, and so none of these options."""
+    """Return True if a family has no path module, and therefore none of these options."""
     return family_part_or_none(family, "path") is None
 
 
 def check_path(family: str, options: Mapping[str, OptionValue]) -> None:
-    """Raise UsageError for an option of the path that the family does not have, or a value that it does not know."""
+    """Raise UsageError for a path option that the family does not have, or an unknown value."""
     asked = [name for name in OPTIONS if name in options]
     if asked and lacks_path(family):
         raise UsageError(f"the family {family!r} has no option {asked[0]!r}", hint="harness show TASK, which lists what it has")
@@ -53,7 +53,7 @@ def check_path(family: str, options: Mapping[str, OptionValue]) -> None:
 
 
 class RoutedPod:
-    """A pod whose requests take the path that the options describe."""
+    """Pod whose requests take the path that the options describe."""
 
     has_main = False
 
@@ -66,7 +66,7 @@ class RoutedPod:
         self._send = self._path(pod.call)
 
     def behind(self, transport: Transport) -> None:
-        """Put `transport` in the world's place, at the far end of the path."""
+        """Replace the world by `transport`, at the far end of the path."""
         self._send = self._path(transport)
 
     def _path(self, send: Transport) -> Transport:
@@ -78,21 +78,21 @@ class RoutedPod:
         return self._send(request)
 
     def call_as_host(self, request: WireRequest) -> WireResponse:
-        """Straight to the world: the host's own calls take no path."""
+        """Call the world directly, because the host's own calls do not take the path."""
         return self._pod.call_as_host(request)
 
     def stop(self, cause: str) -> None:
-        """Tell the world."""
+        """Send the stop to the world."""
         self._pod.stop(cause)
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
-        """As the pod itself would answer."""
+        """Run a command in the pod."""
         return self._pod.run(command, timeout_s=timeout_s, stdin=stdin, virtual_time=virtual_time)
 
     def put(self, files: Mapping[str, bytes]) -> None:
-        """As the pod itself would."""
+        """Write files into the pod."""
         self._pod.put(files)
 
     def finish(self) -> bytes:
-        """The log."""
+        """Finish the pod and return the log."""
         return self._pod.finish()

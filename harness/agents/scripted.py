@@ -1,7 +1,7 @@
-"""Two agents without a mind: one does nothing, the other plays a fixed list of actions.
+"""Scripted agents: one does nothing, the other plays a fixed list of actions.
 
-An action is one object: {"request": {"method", "target", "headers", "body"}}, {"wait": seconds}, {"submit": text} or
-{"run": command}. The list is data, so a test or a bug report can carry exactly what an agent did.
+An action is one object: {"request": {"method", "target", "headers", "body"}}, {"wait": seconds}, {"submit": text} or {"run":
+command}. The list is data, so a test or a bug report can contain an agent's exact actions.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from worlds.core.wire import request
 
 
 class NopAgent:
-    """Reads nothing, asks nothing, hands in nothing: its reward must be 0 on every task."""
+    """Agent that does nothing; its reward must be 0 on every task."""
 
     name = "nop"
     only_computes = True
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """Needs nothing."""
+        """Return False."""
         return False
 
     def identity(self) -> AgentIdentity:
-        """Its name."""
+        """Return the identity, which is the name alone."""
         return AgentIdentity(name=self.name)
 
     def check(self) -> None:
-        """Nothing can be wrong."""
+        """Check nothing."""
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
-        """Does nothing."""
+        """Do nothing, and record an empty trajectory."""
         report.trajectory = scripted_trajectory(self.name, pod.instruction, None)
 
 
 class ScriptedAgent:
-    """Plays the actions in order; an action that cannot be sent is noted and the next one follows."""
+    """Agent that plays the actions in order; an action that cannot be sent is recorded and skipped."""
 
     only_computes = False
 
@@ -51,7 +51,7 @@ class ScriptedAgent:
         self.name = name
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """Only a script with a command needs hands; raises UsageError where there are none."""
+        """Return True if the script contains a command; raises UsageError if the runtime cannot run it."""
         needed = any("run" in action for action in self.actions)
         if needed and runtime == "inprocess":
             hint = "harness doctor, which says what a sandbox lacks here"
@@ -59,11 +59,11 @@ class ScriptedAgent:
         return needed
 
     def identity(self) -> AgentIdentity:
-        """Its name and the actions themselves."""
+        """Return the identity with the name and the actions."""
         return AgentIdentity(name=self.name, actions=tuple(map(dict, self.actions)))
 
     def check(self) -> None:
-        """Raise UsageError for an action of no known kind."""
+        """Raise UsageError for an action of an unknown kind."""
         for number, action in enumerate(self.actions):
             if len(action) != 1 or next(iter(action)) not in _ACTIONS:
                 raise UsageError(f"action {number} must have exactly one of {', '.join(_ACTIONS)}")

@@ -1,12 +1,12 @@
-"""Plays a task's clients: the right one, or a wrong one by name, in process by call and in `main` by solution/solve.sh.
+"""Clients of a task: the right one, or a wrong one by name, run in process or in `main` by solution/solve.sh.
 
-1. A folder with rules of its own ships its clients as solve.py and violations.py. Where tasks are data the family has them
-   (`harness.families.<family>.clients`), and the folder only the plan that they play, and a solve.sh for Harbor.
-2. Both ways see the same three things: an httpx client on the world, the instruction of this seed, and `wait`. A client that
-   raises or exits is noted in the report; what its episode is worth is the validator's to say.
-3. A game with seats is played by call in every runtime. Where the folder's code may not run in this process
-   (`harness.trust`) its solve.sh plays in `main` instead, and the world's turns are open there, as they are under Harbor; a
-   wrong client of the family's is no code of the folder, and is played by call there too.
+1. A folder with its own rules ships its clients as solve.py and violations.py. If tasks are data, the family has the clients
+(`harness.families.<family>.clients`), and the folder only contains the plan that they play, and a solve.sh for Harbor.
+2. In both cases a client receives an httpx client of the world, the instruction of this seed, and `wait`. A client that raises
+or exits is noted in the report; the validator grades its episode.
+3. A game with seats is played in process in every runtime. If the folder's code may not run in this process
+(`harness.trust`), its solve.sh plays in `main` instead, and the world's turns are open there, as under Harbor. A wrong client
+of the family is not code of the folder, so it is played in process there too.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from worlds.core.wire import Transport, WireRequest, WireResponse
 
 Player = Callable[[httpx.Client, str, Callable[[float], None]], None]
 SUCCESS = "SUCCESS"
-"""What a client earns that breaks no rule, though it may come at the last instant."""
+"""Label of a client that breaks no rule, even if it succeeds only at the last moment."""
 
 OWN, PLAN = "solution/solve.py", "solution/plan.json"
-"""The right client of a folder that ships one, and what the family's clients play of one that does not."""
+"""Right client of a folder that ships one, and the plan for the family's clients in other folders."""
 
 IN_MAIN, UNDER_HARBOR = "/tmp/solution", "/solution"
-"""Where a solution lies in `main`: ours has a read-only root, a foreign task expects Harbor's place."""
+"""Folder of a solution in `main`: ours have a read-only root, and foreign tasks expect Harbor's path."""
 
 _ERROR_CAP = 300
 _SPACE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
@@ -62,7 +62,7 @@ _modules: dict[Path, tuple[ModuleType, ModuleType | None]] = {}
 
 
 def players(task: Task) -> dict[str, tuple[str, Player]]:
-    """`solve` and every violation as name -> (label it must earn, function); raises TaskInvalid for a broken folder."""
+    """Return `solve` and every violation as name -> (label it must earn, function); raises TaskInvalid for a broken folder."""
     if (family := _family_clients(task)) is not None:
         listed = {"solve": (SUCCESS, family.SOLVE), **family.VIOLATIONS}
         is_proved = task.parley is None or task.parley.certificate is None
@@ -74,14 +74,14 @@ def players(task: Task) -> dict[str, tuple[str, Player]]:
 
 
 def _family_clients(task: Task) -> ModuleType | None:
-    """The clients of the family; None where the folder ships its own, or the family has none."""
+    """Return the clients of the family; None if the folder ships its own, or the family has none."""
     return None if (task.path / OWN).exists() else family_part_or_none(task.family, "clients")
 
 
 def _planned(
     task: Task, client: Callable[[httpx.Client, Any], None], api: httpx.Client, _: str, __: Callable[[float], None]
 ) -> None:
-    """Plays a client of the family with the folder's plan, if it has one, which is data whoever wrote it."""
+    """Run a client of the family with the folder's plan, if it has one. The plan is data, even in a foreign folder."""
     try:
         plan = json.loads(read_file(task.path, PLAN, SETTINGS_BYTES).data) if (task.path / PLAN).exists() else {}
     except (OSError, ValueError, RecursionError) as error:
@@ -90,16 +90,16 @@ def _planned(
 
 
 def declared(task: Task, table: str) -> Mapping[str, str]:
-    """A table that a family asks for beside VIOLATIONS, such as CELLS or MUTATED; empty where the task declares none."""
+    """Return a table that a family requires besides VIOLATIONS, such as CELLS or MUTATED; empty if the task declares none."""
     rows: Mapping[str, str] = {} if _family_clients(task) else getattr(_load(task)[1], table, {})
     return rows
 
 
 def violation_names(task: Task) -> list[str]:
-    """The family's wrong clients, or those that solution/violations.py names in its text.
+    """Return the names of the family's wrong clients, or of those in the text of solution/violations.py.
 
-    Nothing of a task runs here before a runtime was chosen. The text is cut into tokens and no tree is made of it: nested
-    deeply enough, a tree takes more stack than there is.
+    No code of a task runs here before a runtime is chosen. The text is only tokenized, because parsing deeply nested code into
+    a tree can overflow the stack.
     """
     if (family := _family_clients(task)) is not None:
         return list(family.VIOLATIONS)
@@ -111,7 +111,7 @@ def violation_names(task: Task) -> list[str]:
 
 
 def _keys(tokens: Iterable[tokenize.TokenInfo]) -> Iterator[str]:
-    """The strings that are keys of a table `VIOLATIONS = {...}` at the top of a module."""
+    """Yield the strings that are keys of a table `VIOLATIONS = {...}` at the top level of a module."""
     before, depth, within = ["", ""], 0, False
     key = ""
     for token in tokens:
@@ -131,7 +131,7 @@ def _keys(tokens: Iterable[tokenize.TokenInfo]) -> Iterator[str]:
 
 
 def _text_of(literal: str) -> str:
-    """The text that a string's token stands for; nothing where it is bytes, or formatted."""
+    """Return the text of a string token; "" if it is bytes or formatted."""
     with suppress(ValueError, SyntaxError):
         value = ast.literal_eval(literal)
         return value if isinstance(value, str) else ""
@@ -139,7 +139,7 @@ def _text_of(literal: str) -> str:
 
 
 class SolutionAgent:
-    """The oracle (`solve`) or one violation."""
+    """Agent that plays the oracle (`solve`) or one violation."""
 
     def __init__(
         self, player: str = "solve", transport: Callable[[Transport], Transport] | None = None, *, by_call: bool = False
@@ -148,12 +148,12 @@ class SolutionAgent:
         self.name = "oracle" if player == "solve" else f"violation:{player}"
         self._transport = transport
         self.only_computes = transport is None
-        """Whether another process could play it as well; a transport that was given may hold anything."""
+        """True if another process could play it too; a given transport may contain objects that cannot be sent."""
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """In a sandboxed runtime the script runs in `main`, unless `by_call`.
+        """Return True if the script runs in `main`, as it does in a sandboxed runtime unless `by_call` is set.
 
-        Raises UsageError for a name unknown, and where code that may not run here would have to.
+        Raises UsageError for an unknown name, and if untrusted code would have to run in this process.
         """
         if self.player != "solve" and self.player not in (known := violation_names(task)):
             raise UsageError(f"{task.task_id} has no violation {self.player!r}; it has {', '.join(known) or 'none'}")
@@ -168,18 +168,18 @@ class SolutionAgent:
         return runtime != "inprocess"
 
     def _is_ours(self, task: Task) -> bool:
-        """Whether this client is no code of the folder's."""
+        """Return True if this client is not code of the task's folder."""
         return self.player != "solve" and _family_clients(task) is not None
 
     def identity(self) -> AgentIdentity:
-        """Name only: what it plays is part of the task's digest."""
+        """Return the identity, which is the name alone: the client is part of the task's digest."""
         return AgentIdentity(name=self.name)
 
     def check(self) -> None:
-        """Nothing to check before the tasks are known."""
+        """Check nothing, because the tasks are not known yet."""
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
-        """Play it once."""
+        """Play the client once."""
         failed = self._in_main(task, pod, budget, report) if pod.has_main else self._by_call(task, pod, budget, report)
         report.failed = failed
         report.trajectory = scripted_trajectory(self.name, pod.instruction, failed or f"played {self.player}")
@@ -222,7 +222,7 @@ class SolutionAgent:
 
 
 def _within(call: Transport, wall_s: float) -> Transport:
-    """A transport that ends after so many real seconds: a world from elsewhere may never say that a game is over."""
+    """Return a transport that times out after `wall_s` real seconds, because a foreign world may never end a game."""
     ends = time.monotonic() + wall_s
 
     def send(request: WireRequest) -> WireResponse:
@@ -234,12 +234,12 @@ def _within(call: Transport, wall_s: float) -> Transport:
 
 
 def holds_seats(agent: Agent, task: Task, runtime: str) -> bool:
-    """Whether an agent answers every seat's turns from `main`, so that the world must take them from there."""
+    """Return True if an agent answers every seat's turns from `main`, so that the world must take them from there."""
     return task.is_seated and isinstance(agent, SolutionAgent) and agent.needs_main(task, runtime)
 
 
 def _solve(task: Task, where: str) -> list[str]:
-    """solve.sh of a foreign task, started as Harbor's oracle starts it."""
+    """Return the command that runs solve.sh of a foreign task as Harbor's oracle does."""
     return [
         "env",
         *(f"{name}={value}" for name, value in solution_environment(task).items()),
@@ -259,7 +259,7 @@ def _load(task: Task) -> tuple[ModuleType, ModuleType | None]:
 
 
 def _import_pair(folder: Path) -> tuple[ModuleType, ModuleType | None]:
-    """solve.py, then violations.py; they may import from `reading`, `timing` and `solve`, as they do in `main`."""
+    """Import solve.py, then violations.py; they may import from `reading`, `timing` and `solve`, as they do in `main`."""
     kept = {name: sys.modules.get(name) for name in ("reading", "timing", "solve")}
     try:
         for name in kept:

@@ -1,7 +1,7 @@
-"""A trajectory in ATIF-v1.8, grown step by step, so that a crashed episode still has all that happened before.
+"""Trajectory in ATIF-v1.8, built step by step, so that a crashed episode keeps everything before the crash.
 
-Every agent builds one: models add agent steps with metrics (`llm_call_count` 1), scripts, oracles and replays add them
-without (0). What ATIF refuses cannot be built here: arguments that are no object become {"_raw": text}, an observation
+Every agent builds one: models add agent steps with metrics (`llm_call_count` 1); scripts, oracles and replays add them without
+(0). Documents that violate ATIF cannot be built here: arguments that are not an object become {"_raw": text}, an observation
 belongs to a call of its own step, and a trajectory without any step is an error.
 """
 
@@ -17,12 +17,12 @@ from harness.agent import Usage
 SCHEMA_VERSION = "ATIF-v1.8"
 
 AGENT_VERSION = "0.1.0"
-"""Of our agents; raise it with any change in what they say or do."""
+"""Version of our agents; raise it with any change in their messages or actions."""
 
 
 @dataclass(frozen=True)
 class ToolCall:
-    """One call as it was made."""
+    """Tool call as it was made."""
 
     call_id: str
     tool: str
@@ -31,14 +31,14 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Observation:
-    """What came back, and to which call; `call_id` None is feedback that answers none."""
+    """Result of a call; `call_id` None is feedback that belongs to no call."""
 
     content: str
     call_id: str | None = None
 
 
 class Trajectory:
-    """One agent's (or seat's) steps."""
+    """Steps of one agent or seat."""
 
     def __init__(
         self,
@@ -67,11 +67,11 @@ class Trajectory:
         return len(self._steps)
 
     def system(self, text: str) -> None:
-        """A system prompt, or a word of the harness (why an episode stopped)."""
+        """Add a system prompt, or a message of the harness (such as why an episode stopped)."""
         self._add("system", text)
 
     def user(self, text: str) -> None:
-        """The instruction, or any other message to the agent."""
+        """Add the instruction, or any other message to the agent."""
         self._add("user", text)
 
     def agent(
@@ -85,7 +85,7 @@ class Trajectory:
         llm_call_count: int | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        """What the agent said and did; `metrics` are those of its model calls (one unless told), None for a script."""
+        """Add the agent's message and actions; `metrics` are those of its model calls (by default one), None for a script."""
         calls = int(metrics is not None) if llm_call_count is None else llm_call_count
         if metrics is not None and calls == 0:
             raise ValueError("a step without model calls has no metrics")
@@ -104,7 +104,7 @@ class Trajectory:
             self.observe(seen.content, seen.call_id)
 
     def observe(self, content: str, call_id: str | None = None) -> None:
-        """Add to the last step what came back; raises ValueError for a call that this step did not make."""
+        """Add a result to the last step; raises ValueError for a call that this step did not make."""
         step = self._steps[-1]
         made = {call["tool_call_id"] for call in step.get("tool_calls", ())}
         if call_id is not None and call_id not in made:
@@ -117,7 +117,7 @@ class Trajectory:
         self._seats.append(trajectory)
 
     def to_dict(self, *, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The whole document; raises ValueError where there is no step."""
+        """Return the whole document; raises ValueError if there is no step."""
         if not self._steps:
             raise ValueError("a trajectory needs at least one step")
         return _without_none(
@@ -153,7 +153,7 @@ class Trajectory:
 
 
 def scripted_trajectory(agent: str, instruction: str, did: str | None) -> dict[str, Any]:
-    """ATIF-v1.8 for a scripted player; `did` is None for one that did nothing."""
+    """Return an ATIF-v1.8 trajectory for a scripted player; `did` is None for one that did nothing."""
     trajectory = Trajectory(session_id=agent, trajectory_id=agent, agent_name=agent)
     trajectory.user(instruction)
     if did is not None:

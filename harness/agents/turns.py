@@ -1,7 +1,7 @@
-"""The host's end of the Turn protocol: who sits where, what is open, and one answer at a time.
+"""Host side of the Turn protocol: the seats, the open turns, and one answer at a time.
 
-A reply that is longer than a seat may write forfeits its turn as `malformed`, and the game goes on: what one seat writes is
-neither the world's fault nor the other seats' loss. The log has the seat, the turn and the cause, and none of the reply.
+A reply over the length limit of a seat forfeits its turn as `malformed`, and the game goes on, because one seat's output must
+not be blamed on the world or harm the other seats. The log contains the seat, the turn and the cause, but not the reply.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from worlds.core.turns import OpenTurn, OpenTurns
 from worlds.core.wire import WireRequest, WireResponse, request
 
 LONGEST_REPLY = 256 << 10
-"""Bytes of a seat's reply: about 65,000 tokens, a quarter of what a world takes.
+"""Maximum bytes of a seat's reply: about 65,000 tokens, a quarter of the limit of a world.
 
-What a seat says is told to the others, and sent again with every later turn, so a game pays for its length many times over.
+A reply is shown to the other seats and sent again with every later turn, so a game pays for its length many times.
 """
 
 
 class GameHost(Protocol):
-    """What a game is played through: a pod, or any other way to its world."""
+    """Connection through which a game is played: a pod, or any other way to its world."""
 
     def call_as_host(self, request: WireRequest) -> WireResponse:
         """Send a request with every seat's rights; raises as `Pod.call` does."""
         ...
 
     def stop(self, cause: str) -> None:
-        """End the game, because a budget that only its host counts ran out."""
+        """End the game, because a budget that only its host counts is used up."""
         ...
 
 
 class TurnClient:
-    """One game, seen from the host; raises WorldFailure where the world does not answer as the protocol says."""
+    """Game as seen from the host; raises WorldFailure if the world violates the protocol."""
 
     def __init__(self, pod: GameHost) -> None:
         self._pod = pod
 
     def session(self) -> dict[str, Any]:
-        """The seats with their system prompts, and what every seat may know."""
+        """Return the seats with their system prompts, and the information that every seat may know."""
         session: dict[str, Any] = from_json(_body(self._pod.call_as_host(request("GET", "/session"))))
         return session
 
     def open(self) -> Sequence[OpenTurn]:
-        """The turns that are open now."""
+        """Return the turns that are open now."""
         return _turns(self._pod.call_as_host(request("GET", "/turns")))
 
     def answer(self, turn: str, reply: str) -> Sequence[OpenTurn]:
@@ -58,7 +58,7 @@ class TurnClient:
         return self._post(f"/turns/{turn}", reply)
 
     def forfeit(self, turn: str, cause: str) -> Sequence[OpenTurn]:
-        """Give a turn up - timeout, provider, budget or malformed - and return what is open next."""
+        """Forfeit a turn (timeout, provider, budget or malformed), and return the turns open next."""
         return self._post(f"/turns/{turn}?no_reply={cause}", "")
 
     def _post(self, target: str, body: str) -> Sequence[OpenTurn]:
@@ -67,7 +67,7 @@ class TurnClient:
 
 
 def is_too_long(reply: str) -> bool:
-    """Whether no seat may write this, which is counted in bytes of UTF-8."""
+    """Return True if a reply exceeds the limit of a seat, counted in bytes of UTF-8."""
     return len(reply) * 4 > LONGEST_REPLY and len(reply.encode(errors="replace")) > LONGEST_REPLY
 
 

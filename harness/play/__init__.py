@@ -1,3 +1,3 @@
-"""Playing one episode: an agent made from its spec, a runtime chosen, and everything that happens as one record."""
+"""Playing one episode: creating the agent from its spec, choosing a runtime, and recording the result."""
 
 __all__ = ["agents", "choose", "episode", "options", "outcome", "playing"]

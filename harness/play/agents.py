@@ -1,9 +1,9 @@
-"""Agents by name, and live agents from their specs: the table that `--agent` reads, and the one place where a spec comes alive.
+"""Agents by name (`--agent`), and creation of live agents from their specs.
 
 `oracle`, `nop`, `violation:<name>`, `scripted` (with a file of actions), `llm` (with a model), `replay:<run>`, `human` (at the
-terminal), and for games with seats whatever players their family offers (`imap`, `sd-map`, ...).
-1. `agent_named` turns flags into a spec, which is data: a plan freezes it, a file holds it, another process reads it.
-2. `make_agent` makes the agent, with its clients and locks, where it plays. A `Cast` makes each only once, for all threads.
+terminal), and for games with seats the players of their family (`imap`, `sd-map`, ...).
+1. `agent_named` converts flags to a spec, which is data: it can be frozen in a plan, written to a file and sent to a process.
+2. `make_agent` creates the agent, with its clients and locks, where it plays. A `Cast` creates each one once, for all threads.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _MADE = {
     "replay": "harness.agents.seating.replayed:ReplayAgent",
     "llm": "harness.agents.seating.agent:SeatAgent", "seats": "harness.agents.seating.agent:SeatAgent",
 }  # fmt: skip
-"""Kind of a spec -> the class of its live agent, which is imported when one is made."""
+"""Class of the live agent for each kind of spec, imported on demand."""
 
 _PRICE = "harness.agents.llm.model_table:listed_price"
 _LOG = "harness.agents.llm.local:keep_log"
-"""What a run asks of models beside their agents, where some play."""
+"""Entry points that are imported only if a run uses models."""
 
 _ALONE = {"oracle": AgentSpec(kind="oracle"), "nop": AgentSpec(kind="nop")}
-"""Agents of which nothing more can be said."""
+"""Agents without settings."""
 
 Options = Mapping[str, OptionValue]
 Say = Callable[[str], None]
@@ -57,11 +57,11 @@ def agent_named(
     families: Sequence[str] = (),
     table: AgentSpec = AgentSpec(),  # noqa: B008 - it is frozen
 ) -> AgentSpec:
-    """The agent that the flags mean; raises UsageError, with the valid names, for flags that mean none.
+    """Return the agent that the flags describe; raises UsageError with the valid names if they describe none.
 
-    `model`: the spec of the llm agent, where a model was named, or of the team of a run that is played again. `families`: those
-    of the tasks that will be played, whose seat players are agents too. `table`: the line-up of games, and how models at its
-    seats are asked.
+    `model` is the spec of the llm agent if a model was named, or of the team of a replayed run. `families` are those of the
+    tasks to be played; their seat players are agents too. `table` is the line-up of games, with the settings for models at its
+    seats.
     """
     name = name or ("llm" if model else "scripted" if script else "oracle")
     if (name == "llm") != (model is not None):
@@ -91,7 +91,7 @@ def agent_named(
 
 
 def read_actions(path: Path) -> list[dict[str, Any]]:
-    """The actions in a file; raises UsageError for anything but a JSON list of objects."""
+    """Read the actions in a file; raises UsageError unless it is a JSON list of objects."""
     try:
         actions = json.loads(read_given(path, RECORD_BYTES))
     except (OSError, ValueError, RecursionError) as error:
@@ -104,12 +104,10 @@ def read_actions(path: Path) -> list[dict[str, Any]]:
 def make_agent(
     spec: AgentSpec, options: Options, say: Say = to_stderr, meter: Meter | None = None, *, replies: KeepsReplies | None = None
 ) -> Agent:
-    """The live agent of a spec, under the world options of its run; raises UsageError for a spec that no agent has.
+    """Create the live agent of a spec, with the world options of its run; raises UsageError for an invalid spec.
 
-    `replies`: what models said before, which is not asked again.
-
-    Where the options bend the path between agent and world, a task's own clients speak through the harness also where there
-    is a `main`. `meter` counts what its models are asked, and may forbid it.
+    `replies` is the cache of model replies. `meter` counts the calls of its models, and may forbid them. If the options modify
+    the path between agent and world, a task's own clients go through the harness even if there is a `main`.
     """
     make = named(_MADE[spec.kind])
     made: Agent
@@ -128,24 +126,24 @@ def make_agent(
 
 
 def listed_price(model: str) -> Price | None:
-    """What the tokens of a model cost; None where nobody knows."""
+    """Return the token price of a model; None if it is unknown."""
     price: Price | None = named(_PRICE)(model)
     return price
 
 
 def keep_logs(specs: Sequence[AgentSpec], folder: Path) -> None:
-    """Put the logs of servers that were started for these agents into the folder of their run."""
+    """Copy the logs of servers that were started for these agents to the folder of their run."""
     if any(spec.models for spec in specs):
         named(_LOG)(folder)
 
 
 def offers_handles(options: Options) -> bool:
-    """Whether these options give the agent value handles; they may be text still, as they were typed."""
+    """Return True if these options enable value handles. They may still be the text that the user typed."""
     return str(options.get("handles", False)).lower() == "true"
 
 
 class Cast:
-    """The live agents of a run, each made once: one model client serves all threads."""
+    """Live agents of a run, each created once, so that one model client serves all threads."""
 
     def __init__(self, make: Make = make_agent, say: Say = to_stderr, meter: Meter | None = None) -> None:
         self.make, self.meter, self._say = make, meter, say
@@ -153,7 +151,7 @@ class Cast:
         self._lock = threading.Lock()
 
     def agent(self, spec: AgentSpec, options: Options) -> Agent:
-        """The agent of a spec under these options."""
+        """Return the agent of a spec with these options."""
         called = (spec.model_dump_json(), is_bent(options), offers_handles(options), str(options.get("talk", "")))
         with self._lock:
             if called not in self._agents:

@@ -1,8 +1,8 @@
-"""Which runtime a run uses: the one asked for, or the best that really works here, decided once by running a pod.
+"""Choice of the runtime of a run: the requested one, or the best that works here, tested once by running a pod.
 
-Best first: Docker, bubblewrap, in process. `auto` says what it chose and why not the better ones. A runtime that was asked
-for by name and does not work is an error; `auto` never is, because in process always works, unless the agent needs hands or
-the tasks are from elsewhere, which only a sandbox opens.
+The order is Docker, bubblewrap, in process. `auto` reports its choice and why the better ones do not work. A runtime requested
+by name that does not work is an error. `auto` can always fall back to in process, unless the agent needs a shell or the tasks
+are from elsewhere, which require a sandbox.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ SANDBOXES = {
 }
 IN_PROCESS = "inprocess"
 RUNTIMES = {**SANDBOXES, IN_PROCESS: "harness.runtimes.inprocess:InProcessRuntime"}
-"""Best first: the class of each, which is imported when it is asked for."""
+"""Runtimes, best first, with their classes, which are imported on demand."""
 
 
 def sandbox(name: str, say: Say) -> SandboxedRuntime:
-    """The sandbox of that name."""
+    """Return the sandboxed runtime of that name."""
     made: SandboxedRuntime = named(SANDBOXES[name])(say=say)
     return made
 
 
 def runtime_named(name: str, say: Say) -> Runtime:
-    """The runtime of that name; raises KeyError where there is none."""
+    """Return the runtime of that name; raises KeyError if there is none."""
     return in_process() if name == IN_PROCESS else sandbox(name, say)
 
 
 def in_process() -> BulkRuntime:
-    """The one that is always there."""
+    """Return the in-process runtime, which is always available."""
     made: BulkRuntime = named(RUNTIMES[IN_PROCESS])()
     return made
 
 
 def choose_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
-    """The runtime to use for these tasks and agents; raises UsageError or RuntimeFailure before anything starts."""
+    """Return the runtime to use for these tasks and agents; raises UsageError or RuntimeFailure before anything starts."""
     if name == "auto":
         return _best(tasks, agents, say)
     runtime = untried_runtime(name, tasks, agents, say)
@@ -59,7 +59,7 @@ def choose_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], sa
 
 
 def untried_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
-    """The runtime of that name, which fits tasks and agents; nobody has tried whether it works. Raises UsageError."""
+    """Return the runtime of that name, checked against tasks and agents but not probed. Raises UsageError."""
     if name not in RUNTIMES:
         raise UsageError(f"runtime must be one of auto, {', '.join(RUNTIMES)}, not {name!r}")
     runtime = runtime_named(name, say)
@@ -69,9 +69,9 @@ def untried_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], s
 
 
 def runnable(tasks: Sequence[Task], names: Sequence[str], say: Say, levels: Sequence[str] = ()) -> list[Task]:
-    """The tasks without foreign ones that no runtime plays, and those that lack one of the `levels`, each told in a line.
+    """Return the tasks without those that no runtime or not every level supports, reporting each one left out.
 
-    Raises the failure of one that `names` names by its id or path, and the first failure where no task is left.
+    Raises the failure of a task that `names` names by its id or path, and the first failure if no task is left.
     """
     docker = sandbox("docker", _unheard) if any(task.parley is None for task in tasks) else None
     why = {task.path: failure for task in tasks if (failure := _unplayable(task, docker, levels)) is not None}
@@ -85,7 +85,7 @@ def runnable(tasks: Sequence[Task], names: Sequence[str], say: Say, levels: Sequ
 
 
 def _unplayable(task: Task, docker: Runtime | None, levels: Sequence[str]) -> HarnessError | None:
-    """Why no runtime plays a task, or not at these levels; None where one does."""
+    """Return the reason why no runtime plays a task at these levels; None if one does."""
     try:
         if docker is not None and task.parley is None:
             refused = docker.refuses(task)
@@ -100,11 +100,11 @@ def _unplayable(task: Task, docker: Runtime | None, levels: Sequence[str]) -> Ha
 
 
 def _unheard(line: str) -> None:
-    """Says nothing."""
+    """Discard the line."""
 
 
 def choose_sandbox(name: str, say: Say) -> SandboxedRuntime:
-    """The sandbox of that name, or for `auto` the best that works here; raises UsageError or RuntimeFailure."""
+    """Return the sandbox of that name, or for `auto` the best that works here; raises UsageError or RuntimeFailure."""
     if name != "auto":
         return sandbox(name, say)
     why: list[str] = []
@@ -144,7 +144,7 @@ def _best(tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
 
 
 def _probed(runtime: Runtime) -> Probe:
-    """Whether a runtime works, after setting it up where that was all that was missing."""
+    """Probe a runtime, and set it up first if that is all it lacks."""
     probe = runtime.probe()
     if not probe.missing:
         return probe
@@ -156,7 +156,7 @@ def _probed(runtime: Runtime) -> Probe:
 
 
 def _unfit(runtime: Runtime, tasks: Sequence[Task], agents: Sequence[Agent]) -> HarnessError | None:
-    """Why a runtime cannot serve these tasks and agents, whatever works here."""
+    """Return the reason why a runtime does not support these tasks and agents, even if it works here."""
     for task in tasks:
         if why := runtime.refuses(task):
             if task.parley is None and runtime.name == "docker":

@@ -1,7 +1,7 @@
-"""One episode is four verbs: open, play, finish, judge. Everything that happens becomes its record.
+"""Episode runner: open, play, finish, judge, and record everything that happens.
 
-Whom a failure is blamed on is decided in `playing`, what is recorded in `outcome`. An episode that somebody else drives, turn
-by turn, goes through the same verbs in `harness.env`.
+`playing` attributes failures, and `outcome` builds the record. An episode that is driven from outside, turn by turn, goes
+through the same steps in `harness.env`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harness.pod import EpisodeSpec, Judgement, Pod, Runtime
 from harness.records import Key
 
 Opening = Callable[[EpisodeSpec], AbstractContextManager[Pod]]
-"""Gives the pod of an episode, as `Runtime.open` does."""
+"""Function that opens the pod of an episode, as `Runtime.open` does."""
 
 
 def run_episode(
@@ -36,9 +36,9 @@ def run_episode(
     heard: Heard | None = None,
     opening: Opening | None = None,
 ) -> Outcome:
-    """Play and judge one episode; raises ProviderLost, and nothing else that happens inside it.
+    """Play and judge one episode; raises only ProviderLost.
 
-    `heard` is told of each phase, in this thread. `opening` gives its pod, if not the runtime at that moment.
+    `heard` is called at each phase, in this thread. `opening` opens its pod, by default with the runtime.
     """
     played = Playing(Report(agent=agent.name), key, heard, wire=WireLog(spec.record_wire))
     with played.whole(), about(key.name), played.wire.recording(), played.guarded():
@@ -49,7 +49,7 @@ def run_episode(
 def run_in_process(
     episodes: Sequence[tuple[EpisodeSpec, Key]], agent: Agent, budget: Budget, images: Mapping[str, str] | None = None
 ) -> list[Outcome]:
-    """Play episodes one after the other in this process and judge them together: the same outcomes, for less."""
+    """Play episodes one after the other in this process and judge them together, with the same outcomes in less time."""
     runtime, played = in_process(), [Playing(Report(agent=agent.name), key) for _, key in episodes]
     for one, (spec, _) in zip(played, episodes, strict=True):
         with one.whole(), one.guarded():
@@ -78,7 +78,7 @@ def lost_episodes(
     *,
     may_pass: bool = False,
 ) -> list[Outcome]:
-    """The outcomes of episodes that were lost with their process: ungraded, and blamed on what `failure` says."""
+    """Return ungraded outcomes for episodes that were lost with their process, attributed to `failure`."""
     outcomes = []
     for spec, key in episodes:
         played = Playing(Report(agent=agent.name), key)
@@ -88,7 +88,7 @@ def lost_episodes(
 
 
 def _acted(spec: EpisodeSpec, runtime: Runtime, agent: Agent, budget: Budget, played: Playing) -> None:
-    """Everything of an episode but its judgement."""
+    """Run an episode up to its verification."""
     with _opened(spec, runtime.open, played) as pod:
         played.syscalls = runtime.syscalls(spec.task)
         _act(spec, pod, agent, budget, played)
@@ -124,7 +124,7 @@ def _play(spec: EpisodeSpec, runtime: Runtime, agent: Agent, budget: Budget, pla
 
 
 def seen_by_agent(pod: Pod, spec: EpisodeSpec) -> Pod:
-    """The pod as the agent has it: behind the path that the options ask for, with the note of a retry."""
+    """Return the pod as the agent sees it: behind the path that the options configure, with the note of a retry."""
     seen = RoutedPod(pod, spec.task.family, spec.overrides) if is_bent(spec.overrides) else pod
     if spec.note:
         seen.instruction = f"{pod.instruction}\n{spec.note}\n"

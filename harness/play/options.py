@@ -1,4 +1,4 @@
-"""World options as they were typed, checked against a task and turned into values."""
+"""World options as typed by the user, checked against a task and converted to values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from worlds.core.manifest import OptionValue
 
 
 def options_of(task: Task, overrides: Mapping[str, OptionValue | str]) -> dict[str, OptionValue]:
-    """The overrides that change a task, as typed values; raises UsageError for one that the task does not have."""
+    """Return the overrides that change a task, as typed values; raises UsageError for one that the task does not have."""
     manifest = task.file.manifest()
     if manifest is None:
         if overrides:

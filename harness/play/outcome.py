@@ -1,6 +1,6 @@
-"""What an episode left: its result and the other files of its folder, made from the state in which it ended.
+"""Outcome of an episode: its result and the other files of its folder, built from its final state.
 
-The record is complete also for an episode that failed: log, trajectory and agent.log are kept as far as they got.
+A failed episode has a complete record too: log, trajectory and agent.log are kept as far as they got.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from worlds.core.events import Requested, read_log
 from worlds.core.texts import digest_of
 
 WORLD_BUDGETS: tuple[CauseName, ...] = ("steps", "virtual_time", "request_cap")
-"""What a world counts itself, as its log calls it."""
+"""Budgets that the world counts, by their names in its log."""
 
 LONGEST_TEXT = 1 << 20
-"""Characters of one text of a trajectory, or of one entry of agent.log, that are kept."""
+"""Characters that are kept of one text of a trajectory, or of one entry of agent.log."""
 
 
 @dataclass
 class Outcome:
-    """What an episode left: its result and the other files of its folder."""
+    """Outcome of an episode: its result and the other files of its folder."""
 
     result: Result
     files: dict[str, bytes]
 
 
 def record(outcome: Outcome, folder: RunFolder, hint: Hint | None = None) -> Result:
-    """Write an episode's folder; returns its result as it stands there."""
+    """Write an episode's folder and return its result as written."""
     result = outcome.result.model_copy(update={"path": str(folder.episode(outcome.result.key)), "hint": hint})
     folder.write(result.key, {**outcome.files, "result.json": result.model_dump_json(indent=2).encode() + b"\n"})
     return result
 
 
 def outcome_of(spec: EpisodeSpec, runtime: str, played: Playing, images: Mapping[str, str] | None = None) -> Outcome:
-    """The record of an episode that has come to its end, however that was."""
+    """Return the record of an episode that has ended in any way."""
     key = played.key
     verdict, reward = _verdict(played)
     if verdict is not None and verdict.failure_detail.get("reason") == "fault":
@@ -76,13 +76,13 @@ def outcome_of(spec: EpisodeSpec, runtime: str, played: Playing, images: Mapping
 
 
 def _ended_by(played: Playing, stopped_by: str | None) -> CauseName | None:
-    """Return the row that ended the episode: a failure, then a budget, then what the agent says of its own end."""
+    """Return the cause that ended the episode: a failure, then a budget, then the agent's own report of its end."""
     named = played.failed_by or cause_of_old_record(None, stopped_by) or played.report.ended_by
     return named or ("agent_error" if played.report.failed else None)
 
 
 def _verdict(played: Playing) -> tuple[Verdict | None, float]:
-    """The verifier's verdict and reward; a malformed pair is the verifier's failure."""
+    """Return the verifier's verdict and reward; a malformed pair is recorded as a failure of the verifier."""
     if played.judgement is None:
         return None, 0.0
     try:
@@ -115,7 +115,7 @@ def _read_verdict(data: bytes) -> Verdict:
 
 
 def _closed_by(log: bytes) -> CauseName | None:
-    """The budget that only the world counts, where that ended the episode: its last event says so."""
+    """Return the budget of the world that ended the episode according to its last event, or None."""
     try:
         last = json.loads(log.rstrip().rpartition(b"\n")[2] or b"{}")
     except (ValueError, RecursionError):
@@ -125,7 +125,7 @@ def _closed_by(log: bytes) -> CauseName | None:
 
 
 def _fault(log: bytes) -> str:
-    """What is known of a world's own failure: the kind of exception, and at which request. Its words might hold an answer."""
+    """Describe a world's failure: the exception type and the request. Its message is left out, as it may contain an answer."""
     for event in reversed(read_log(log)):
         if isinstance(event, Requested) and event.kind == "fault":
             return f"its rule raised {event.rule} at {event.method} {event.path}"
@@ -137,7 +137,7 @@ def _is_number(value: object) -> bool:
 
 
 def _graded_fields(verdict: Verdict | None, reward: float) -> dict[str, Any]:
-    """Return what a verdict says; where there is none (a foreign task, a dead world) the reward alone."""
+    """Return the fields of a verdict; without one (a foreign task, a dead world) the reward alone."""
     if verdict is None:
         success = reward == 1.0
         label, severity = ("SUCCESS", 1.0) if success else (UNEXPLAINED, UNEXPLAINED_SEVERITY)
@@ -179,7 +179,7 @@ def _files(played: Playing) -> dict[str, bytes]:
 
 
 def _bounded(value: Any) -> Any:
-    """A value of JSON with texts no longer than LONGEST_TEXT: a quarter from the head, the rest from the tail."""
+    """Return a JSON value with texts cut to LONGEST_TEXT: a quarter from the head, the rest from the tail."""
     if isinstance(value, str):
         if len(value) <= LONGEST_TEXT:
             return value
@@ -191,9 +191,9 @@ def _bounded(value: Any) -> Any:
 
 
 def _trajectory(run: str, played: Playing, verdict: Verdict | None, reward: float) -> dict[str, bytes]:
-    """trajectory.json, which says too what it is of and what that was worth, for whoever reads this file alone.
+    """Return trajectory.json with the episode's identity and score, so that the file can be read on its own.
 
-    One that cannot be written down is its agent's failure, and the episode goes without.
+    A trajectory that cannot be serialized is the agent's failure, and the episode is stored without one.
     """
     if played.report.trajectory is None:
         return {}

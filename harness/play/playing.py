@@ -1,11 +1,11 @@
-"""The state of one episode while it happens: its phases, its log, and whom its failure is blamed on.
+"""State of one episode while it runs: its phases, its log, and the attribution of its failure.
 
-1. Whatever is raised is attributed to a row of `harness.causes.CAUSES`, which says who is responsible and whether the episode
-   is graded. A world that died under an agent is graded 0, because otherwise killing the world would be a way not to be
-   counted. A provider that would serve no other episode (ProviderLost) ends the run.
-2. What is raised while an agent plays and crossed none of these boundaries is the agent's own failure: a client that gave up,
-   or something an agent wrote that broke whoever read it. Its log is judged like any other.
-3. A phase is told when it begins and when it ends, to whoever listens and to the log that `-v` shows.
+1. Every exception is attributed to a row of `harness.causes.CAUSES`, which says who is responsible and whether the episode is
+graded. A world that died under an agent is graded 0, because otherwise killing the world would avoid a grade. A provider
+failure that would affect every other episode (ProviderLost) ends the run.
+2. An exception while an agent plays that crossed none of these boundaries is the agent's own failure: a client that gave up,
+or output of an agent that broke its reader. Its log is graded like any other.
+3. The start and the end of a phase are reported to the listener and to the log that `-v` shows.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ from worlds.core.errors import WorldError as WorldBroken
 
 PhaseName = Literal["open", "agent", "finish", "judge", "close"]
 PHASES: tuple[PhaseName, ...] = get_args(PhaseName)
-"""What an episode consists of, in order."""
+"""Phases of an episode, in order."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A phase of an episode begins, or has ended after some real seconds."""
+    """Start of an episode's phase, or its end with its real seconds."""
 
     key: Key
     name: PhaseName
     seconds: float | None = None
-    """None where it begins."""
+    """Duration; None at the start."""
 
 
 Heard = Callable[[Phase], object]
 
 
 def phases_of(result: Result) -> Iterator[Phase]:
-    """The phases of an episode that somebody else has played, from its record."""
+    """Yield the phases of a recorded episode that another process has played."""
     seconds = result.timings.model_dump()
     yield from (Phase(result.key, name, seconds[name]) for name in PHASES)
 
 
 @dataclass
 class Playing:
-    """The state of one episode while it happens."""
+    """State of one episode while it runs."""
 
     report: Report
     key: Key
@@ -64,30 +64,30 @@ class Playing:
     judgement: Judgement | None = None
     opened: bool = False
     failed_by: CauseName | None = None
-    """The row of the first failure; None where nothing failed."""
+    """Cause of the first failure; None if nothing failed."""
 
     error: str | None = None
     may_pass: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
     wire: WireLog = field(default_factory=WireLog)
-    """The model calls of this episode."""
+    """Model calls of this episode."""
 
     syscalls: str = ""
-    """The policy of system calls, as `Runtime.syscalls` names it; "" where no pod opened."""
+    """System call policy, as `Runtime.syscalls` names it; "" if no pod opened."""
 
     @property
     def graded(self) -> bool:
-        """Whether the episode counts; one whose world never opened does not."""
+        """True if the episode counts. An episode whose world never opened does not."""
         return self.opened and (self.failed_by is None or CAUSES[self.failed_by].is_graded)
 
     @property
     def cause(self) -> Responsible | None:
-        """Who is responsible for the first failure."""
+        """Party responsible for the first failure."""
         return CAUSES[self.failed_by].responsible if self.failed_by else None
 
     @contextmanager
     def phase(self, name: PhaseName) -> Iterator[None]:
-        """A phase of the episode, timed and told."""
+        """Time a phase of the episode, and report its start and end."""
         _log.info("%s: %s ...", self.key.name, name)
         self._tell(Phase(self.key, name))
         started = time.perf_counter()
@@ -100,7 +100,7 @@ class Playing:
 
     @contextmanager
     def whole(self) -> Iterator[None]:
-        """All of the episode, timed."""
+        """Time the whole episode."""
         started = time.perf_counter()
         try:
             yield
@@ -109,7 +109,10 @@ class Playing:
 
     @contextmanager
     def guarded(self, *, interrupts: bool = True) -> Iterator[None]:
-        """The boundary around an episode: raises ProviderLost alone, and KeyboardInterrupt where `interrupts` is False."""
+        """Catch and attribute all failures of an episode.
+
+        ProviderLost is re-raised, and KeyboardInterrupt if `interrupts` is False.
+        """
         try:
             yield
         except ProviderLost:
@@ -122,7 +125,7 @@ class Playing:
 
     @contextmanager
     def own_failure(self) -> Iterator[None]:
-        """The boundary around what agents make: what is raised here, and is nobody else's, is the agent's failure."""
+        """Attribute exceptions in code that agents control to the agent, unless they have a boundary of their own."""
         try:
             yield
         except WireError as failure:
@@ -135,7 +138,7 @@ class Playing:
             self.report.log.append(traceback.format_exc())
 
     def blame(self, row: CauseName, error: str, *, may_pass: bool = False) -> None:
-        """Note the first failure, and no later one."""
+        """Record the first failure and ignore later ones."""
         if self.failed_by is None:
             self.may_pass = may_pass
             # what an exception says may hold half a character, and a record cannot
@@ -158,5 +161,5 @@ class Playing:
 
 
 def writable(text: str) -> str:
-    """A text without half characters, which no file can hold."""
+    """Return a text without unpaired surrogates, which cannot be written to a file."""
     return text.encode(errors="replace").decode()

@@ -1,4 +1,4 @@
-"""Many episodes as one run: what was asked for, the frozen plan, and who plays it."""
+"""Runs of many episodes: the request, the frozen plan, and its execution."""
 
 __all__ = [
     "addresses", "choice", "cluster", "coaching", "deciding", "edition", "executors", "forecast", "growth", "ledger", "merging",

@@ -1,7 +1,7 @@
-"""Where an API key is sent is typed, or confirmed by a person; a file alone never decides it.
+"""Confirmation of API addresses: a key is sent only to an address that a person typed or confirmed, never on a file's word.
 
-A run.json that came from elsewhere may name any server, and so may a configuration. An address is the base URL of a server, or
-the name of a model where a provider takes its server's address there.
+A run.json or a configuration that came from elsewhere may name any server. An address is the base URL of a server, or the name
+of a model if a provider accepts its server's address there.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from harness.errors import UsageError
 from harness.secrets import HIDDEN, public_address
 
 Confirmed = Callable[[str], bool]
-"""Whether a person says yes to a sentence."""
+"""Callback that asks a person to confirm a sentence, and returns True for yes."""
 
 
 class Names(NamedTuple):
-    """How messages call the file: `runs/a/run.json`, and the beginning of a sentence, `runs/a was played`."""
+    """Names of the file in messages: `runs/a/run.json`, and the beginning of a sentence, `runs/a was played`."""
 
     file: str
     sentence: str
@@ -27,10 +27,10 @@ class Names(NamedTuple):
 def settled(
     spec: AgentSpec, names: Names, *, typed: str | None, confirmed: Confirmed, typed_models: frozenset[str] = frozenset()
 ) -> AgentSpec:
-    """The spec of a file with the address that counts: `typed`, or the file's where a person says so.
+    """Return the spec of a file with the final address: `typed`, or the file's own if a person confirms it.
 
-    Raises UsageError, with the flag to type, for an address that nobody confirms. `typed_models` are names of models that
-    were typed.
+    Raises UsageError, with the flag to type, for an address that is not confirmed. `typed_models` are models that were typed,
+    so they need no confirmation.
     """
     for model in _models(spec):
         if "//" in model and model not in typed_models and not confirmed(f"{names.sentence} by {model}"):

@@ -1,9 +1,9 @@
-"""Which failures are played again within a run, how often, and for how long: a table by cause.
+"""Retries of failed episodes within a run: how often and for how long, in a table by cause.
 
-Only what may pass is tried again (`Result.may_pass`): a provider whose patience of one call was used up, a container that did
-not start. What an agent did is graded and never played again, nor is what a world did under it. A provider that refused, a
-verifier without a verdict, an interrupt and a limit that is reached stay ungraded until somebody resumes the run. The rest of
-a run is played first, so a pause costs nothing where there is other work; earlier tries are kept under attempts/.
+Only failures that may be temporary are retried (`Result.may_pass`): a provider that exceeded the timeout of a call, a container
+that did not start. Actions of an agent, and failures of the world that they cause, are graded and never replayed. A provider's
+refusal, a missing verdict, an interrupt and a reached limit stay ungraded until the run is resumed. Other episodes are played
+during a pause; earlier attempts are kept under attempts/.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from harness.records import Key, Result
 
 
 class RetryPolicy(NamedTuple):
-    """How a cause is met."""
+    """Retry policy of one cause."""
 
     tries: int
-    """Of one episode, with the first."""
+    """Maximum number of attempts at one episode, including the first."""
 
     first_pause_s: float
-    """Before the second try; doubled for each further one."""
+    """Real seconds before the second attempt; doubled for each further one."""
 
     total_s: float
-    """Real seconds after the first failure in which a try may still begin."""
+    """Real seconds after the first failure within which an attempt may still start."""
 
 
 POLICIES: Mapping[Responsible, RetryPolicy] = {
@@ -36,7 +36,7 @@ POLICIES: Mapping[Responsible, RetryPolicy] = {
 
 
 class EpisodeRetries:
-    """Counts the tries of the episodes of one session."""
+    """Counter of the attempts at the episodes of one session."""
 
     def __init__(self, policies: Mapping[Responsible, RetryPolicy], clock: Callable[[], float] = time.monotonic) -> None:
         self._policies, self._clock = policies, clock
@@ -44,13 +44,13 @@ class EpisodeRetries:
         self._failed_at: dict[Key, float] = {}
 
     def note(self, result: Result) -> None:
-        """Count one try."""
+        """Count one attempt."""
         self._tries[result.key] = self._tries.get(result.key, 0) + 1
         if result.status == "ungraded":
             self._failed_at.setdefault(result.key, self._clock())
 
     def due(self, results: Iterable[Result]) -> dict[Key, float]:
-        """Those to be tried again, with the seconds to wait before."""
+        """Return the episodes to retry, with the seconds to wait before."""
         return {result.key: pause for result in results if (pause := self._pause(result)) is not None}
 
     def _pause(self, result: Result) -> float | None:

@@ -1,7 +1,6 @@
-"""Which episodes of a run a resume plays (`--only`): those lost to an error, those without a score, or those of some tasks.
+"""Episodes that a resume plays (`--only`): those that failed, those without a score, or those of some tasks.
 
-An episode that has a grade is never played again, whatever is asked: whoever could roll again for a better grade would have a
-number that nobody can believe.
+A graded episode is never replayed, whatever the option says. Otherwise it could be repeated until its grade is better.
 """
 
 from __future__ import annotations
@@ -13,21 +12,21 @@ from harness.errors import UsageError
 from harness.records import Key, Result
 
 STATES = {"errored": "an attempt was made and has no grade", "unscored": "there is no grade, played or not"}
-"""What `--only` takes beside tasks, and what it means."""
+"""Values of `--only` besides tasks, with their meaning."""
 
 
 @dataclass(frozen=True)
 class EpisodeChoice:
-    """Which of the episodes without a grade are played."""
+    """Selection among the episodes without a grade."""
 
     errored: bool = False
-    """Those only of which an attempt is recorded."""
+    """True to play only episodes with a recorded attempt."""
 
     tasks: frozenset[str] = frozenset()
-    """Those only of these tasks; empty: of all."""
+    """Tasks to play; empty for all."""
 
     def takes(self, key: Key, recorded: Result | None) -> bool:
-        """Whether an episode is played; `recorded` is what its folder holds."""
+        """Return True if an episode is played; `recorded` is the result in its folder."""
         if recorded is not None and recorded.status == "graded":
             return False
         return (not self.tasks or key.task_id in self.tasks) and (recorded is not None or not self.errored)
@@ -37,7 +36,7 @@ EVERYTHING = EpisodeChoice()
 
 
 def read_choice(words: Sequence[str], tasks: Collection[str]) -> EpisodeChoice:
-    """What `--only` says of a run with these tasks; raises UsageError for a word that is neither a state nor one of them."""
+    """Parse `--only` for a run with these tasks; raises UsageError for a word that is neither a state nor a task."""
     if unknown := [word for word in words if word not in STATES and word not in tasks]:
         known = f"{', '.join(STATES)} or a task of the run"
         raise UsageError(f"--only takes {known}, not {unknown[0]!r}", hint=f"--only {next(iter(sorted(tasks)), 'errored')}")

@@ -1,8 +1,8 @@
-"""A retry plays the failed episodes of an earlier run again, with a note on why they failed, or without one.
+"""Retry of the failed episodes of an earlier run, with or without a note on why they failed.
 
-The condition is one of three: `none` (no note: the baseline), `correct` (the label that the first attempt earned) and `wrong`
-(a label that it did not earn, chosen by the family). Same task, seed, attempt and options; a fresh conversation.
-What the run's own files say is data: they never decide whose code runs here, or where a key is sent (`harness.runs.addresses`).
+The condition is one of three: `none` (no note: the baseline), `correct` (the label of the first attempt) and `wrong` (another
+label, chosen by the family). Task, seed, attempt and options are the same, in a fresh conversation. The run's own files are
+untrusted: they never decide whose code runs here, or to which address a key is sent (`harness.runs.addresses`).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ MODES: tuple[HintMode, ...] = ("none", "correct", "wrong")
 
 @dataclass(frozen=True)
 class FirstRun:
-    """An earlier run, and the retry of what failed in it."""
+    """Earlier run, and the retry of its failed episodes."""
 
     folder: Path
     record: RunRecord
     retry: Retry
 
     def tasks(self, tasks: Sequence[Task]) -> list[Task]:
-        """Those of the tasks that failed at least once; raises UsageError for one that is another task by now."""
+        """Return the tasks that failed at least once; raises UsageError for one that has changed since."""
         failed = [task for task in tasks if task.task_id in {key.task_id for key in self.retry.hints}]
         for task in failed:
             if self.record.identity.tasks.get(task.task_id) != task.digest:
@@ -42,9 +42,10 @@ class FirstRun:
         return failed
 
     def player(self, api_base: str | None, confirmed: Confirmed) -> AgentSpec | None:
-        """The model or the team of the first run and how it played, its address typed or confirmed; None where it was neither.
+        """Return the model or the team of the first run with its settings, or None if it had neither.
 
-        Raises UsageError for an address that the file alone names, and for a run whose file does not say who played.
+        The address must be typed or confirmed. Raises UsageError for an address that only the file names, and for a run whose
+        file does not record the agent.
         """
         agent = self.record.identity.agent
         if agent.model is None and agent.team is None:
@@ -56,7 +57,7 @@ class FirstRun:
 
 
 def read_retry(folder: Path, hint: str, key: str = PUBLISHED_KEY) -> FirstRun:
-    """The run in `folder` and the retry of it; raises UsageError where there is nothing to retry."""
+    """Return the run in `folder` and its retry; raises UsageError if there is nothing to retry."""
     mode = next((mode for mode in MODES if mode == hint), None)
     if mode is None:
         raise UsageError(f"hint must be one of {', '.join(MODES)}, not {hint!r}")
@@ -76,7 +77,7 @@ def read_retry(folder: Path, hint: str, key: str = PUBLISHED_KEY) -> FirstRun:
 
 
 def note(retry: Retry, key: Key) -> str:
-    """Return what is added to the instruction of one episode."""
+    """Return the note that is appended to the instruction of one episode."""
     told = retry.hints[key].told
     return str(family_part(key.family, "coaching").note(told)) if told else ""
 

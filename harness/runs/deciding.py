@@ -1,10 +1,10 @@
-"""Deciding early, as data: which two players of a sweep are compared, in which order of tasks, and how far that went.
+"""Early decision between two players of a sweep, as data: the order of tasks, and the progress.
 
-1. `Until` is part of the request and frozen with it, the order included. The order is drawn from the tasks' names alone, so
-   nobody can choose it by what comes out.
-2. `Decision` is until.json beside the parts of the sweep: for each task in the order in which it was scored its difference and
-   the e-value after it. Steps are only ever added. A task that a provider lost is tried again by `--resume`, and scored then.
-3. A run of fewer than 60 tasks is refused: on 33 it decides half as often as playing them all (simulated), and saves a tenth.
+1. `Until` is part of the request and frozen with it, including the order. The order depends only on the tasks' names, so it
+cannot be chosen by the results.
+2. `Decision` is until.json beside the parts of the sweep. It contains the difference and the e-value for each task in the order
+of scoring. Steps are only added. A task lost to a provider failure is retried by `--resume`, and scored then.
+3. A run of fewer than 60 tasks is refused: with 33, it decides half as often as a full run (simulated), and saves 10 %.
 """
 
 from __future__ import annotations
@@ -29,42 +29,42 @@ from harness.writing import write_file, writing
 from worlds.core.models import Strict
 
 _GAMBLERS = 20
-"""On each side."""
+"""Number of gamblers on each side."""
 
 SHARES = tuple((place + 0.5) / _GAMBLERS for place in range(_GAMBLERS))
-"""What each gambler of a side bets of the capital; less than all, so that nobody is ever ruined."""
+"""Fractions of the capital that the gamblers of a side bet. All are below 1, so that none can go bankrupt."""
 
 _HALVINGS = 40
-"""Steps in which an end of the confidence sequence is closed in on."""
+"""Bisection steps for each end of the confidence sequence."""
 
 
 _LARGEST = 700.0
-"""Of a capital's logarithm: more does not fit, and nobody needs it."""
+"""Upper bound of the logarithm of a capital; the exponential of a larger one does not fit a float."""
 
 
 @dataclass(frozen=True)
 class Bet:
-    """How the bet stands after some tasks."""
+    """State of the bet after some tasks."""
 
     first: float
-    """Capital of those who bet that the first player is better; beside it that of the others."""
+    """Capital of the gamblers who bet on the first player; the other field is that of the others."""
 
     second: float
 
     @property
     def e_value(self) -> float:
-        """Evidence against "neither is better"; decided at 1 / alpha."""
+        """Evidence against "neither is better"; the decision is made at 1 / alpha."""
         return max(self.first, self.second) / 2
 
     def winner(self, alpha: float) -> int | None:
-        """0 for the first player, 1 for the second, None while that is open."""
+        """Return 0 if the first player is better, 1 if the second is, None if that is undecided."""
         if self.e_value < 1 / alpha:
             return None
         return 0 if self.first >= self.second else 1
 
 
 def bet(differences: Sequence[float], mean: float = 0.0) -> Bet:
-    """The bet against this mean after these differences, first player minus second, each in -1..1."""
+    """Return the bet against this mean after these differences, first player minus second, each in -1..1."""
     moves = [(d - mean) / (1 + abs(mean)) for d in differences]
     first, second = (
         _capital([math.fsum(math.log1p(share * sign * move) for move in moves) for share in SHARES]) for sign in (1, -1)
@@ -73,7 +73,7 @@ def bet(differences: Sequence[float], mean: float = 0.0) -> Bet:
 
 
 def path(differences: Sequence[float]) -> list[Bet]:
-    """The bet after each of these differences."""
+    """Return the bet after each of these differences."""
     logarithms = {sign: [0.0] * len(SHARES) for sign in (1, -1)}
     bets = []
     for d in differences:
@@ -84,7 +84,10 @@ def path(differences: Sequence[float]) -> list[Bet]:
 
 
 def confidence_sequence(differences: Sequence[float], alpha: float) -> tuple[float, float]:
-    """All means that these differences do not decide against: covers the true one at every time at once, with 1 - alpha."""
+    """Return the interval of means that these differences do not reject.
+
+    It covers the true mean at all times with 1 - alpha.
+    """
     if not differences:
         return -1.0, 1.0
     centre = math.fsum(differences) / len(differences)
@@ -92,7 +95,7 @@ def confidence_sequence(differences: Sequence[float], alpha: float) -> tuple[flo
 
 
 def _end(differences: Sequence[float], inside: float, outside: float, alpha: float) -> float:
-    """Return where the bet begins to decide between a mean that it does not decide against and the edge of the range."""
+    """Return the mean at which the bet begins to decide, between an undecided mean and the edge of the range."""
     for _ in range(_HALVINGS):
         middle = (inside + outside) / 2
         if bet(differences, middle).winner(alpha) is None:
@@ -103,65 +106,65 @@ def _end(differences: Sequence[float], inside: float, outside: float, alpha: flo
 
 
 def _capital(logarithms: Sequence[float]) -> float:
-    """The mean capital of gamblers, each told by its logarithm."""
+    """Return the mean capital of gamblers, given by their logarithms."""
     return math.fsum(math.exp(min(_LARGEST, logarithm)) for logarithm in logarithms) / len(logarithms)
 
 
 FEWEST = 60
-"""Tasks below which nothing is decided early."""
+"""Minimum number of tasks for an early decision."""
 
 
 class Step(Strict):
-    """One task, scored."""
+    """Score of one task."""
 
     task: TaskId
     difference: Annotated[float, Field(ge=-1, le=1)]
-    """First minus second."""
+    """Score of the first player minus that of the second."""
 
     e_value: float
 
 
 class Decision(Strict):
-    """How far a run got in deciding."""
+    """Progress of a run towards a decision."""
 
     until: Until
     path: tuple[Step, ...] = ()
 
     @property
     def differences(self) -> list[float]:
-        """First minus second, in the order in which tasks were scored."""
+        """Differences, first player minus second, in the order in which tasks were scored."""
         return [step.difference for step in self.path]
 
     @property
     def winner(self) -> str | None:
-        """The part that is better, None while that is open."""
+        """Name of the better part; None while undecided."""
         won = bet(self.differences).winner(self.until.alpha)
         return None if won is None else (self.until.first, self.until.second)[won]
 
     @property
     def ahead(self) -> str | None:
-        """The part that more was won with so far by betting on it, None where neither is."""
+        """Name of the part whose bets have won more so far; None if they are equal."""
         bets = bet(self.differences)
         return None if bets.first == bets.second else self.until.first if bets.first > bets.second else self.until.second
 
     @property
     def e_value(self) -> float:
-        """Evidence so far that one is better."""
+        """Evidence so far that one player is better."""
         return bet(self.differences).e_value
 
     @property
     def needed(self) -> float:
-        """The e-value that decides."""
+        """E-value required for a decision."""
         return 1 / self.until.alpha
 
     @property
     def share(self) -> float:
-        """Of the planned tasks, those that were scored."""
+        """Share of the planned tasks that are scored."""
         return len(self.path) / len(self.until.order)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The confidence sequence of the mean difference, which holds at whatever moment the run stops."""
+        """Confidence sequence of the mean difference, which is valid whenever the run stops."""
         return confidence_sequence(self.differences, self.until.alpha)
 
     @property
@@ -171,21 +174,21 @@ class Decision(Strict):
         return [task for task in self.until.order if task not in scored]
 
     def after(self, task: str, difference: float) -> Decision:
-        """This with one more task."""
+        """Return this decision with one more task."""
         e_value = bet([*self.differences, difference]).e_value
         return self.model_copy(update={"path": (*self.path, Step(task=task, difference=difference, e_value=e_value))})
 
 
 def shuffled(tasks: Collection[str]) -> tuple[str, ...]:
-    """The tasks in an order that depends on their names alone, and on none of them more than on the others."""
+    """Return the tasks in a pseudorandom order that depends on their names alone."""
     return tuple(sorted(tasks, key=lambda task: hashlib.sha256(f"until/{task}".encode()).digest()))
 
 
 def planned(text: str, parts: Mapping[str, Collection[str]], alpha: float, tasks: Collection[str]) -> Until:
-    """Return what `--until A-B` means among these parts, each with the names that it goes by.
+    """Return the decision that `--until A-B` describes for these parts, given with all their names.
 
-    A name may have hyphens of its own: whichever split gives two names counts. Raises UsageError for a plan that cannot be
-    decided early.
+    Names may contain hyphens: every split that gives two names counts. Raises UsageError for a plan that cannot be decided
+    early.
     """
     hint = 'harness run --yes --model A,B --until "A-B" --seeds 0-2'
     if len(tasks) < FEWEST:
@@ -211,7 +214,7 @@ def planned(text: str, parts: Mapping[str, Collection[str]], alpha: float, tasks
 
 
 def read_decision(folder: Path) -> Decision | None:
-    """The until.json of a sweep's folder, None where there is none; raises UsageError for a file that is none of ours."""
+    """Read the until.json of a sweep's folder, None if there is none; raises UsageError if it is invalid."""
     try:
         return Decision.model_validate_json(read_file(folder.resolve(), UNTIL_FILE, RESULT_BYTES).data)
     except (FileNotFoundError, NotADirectoryError):
@@ -225,7 +228,7 @@ def read_decision(folder: Path) -> Decision | None:
 
 
 def write_decision(folder: Path, decision: Decision) -> None:
-    """Put until.json in the place of the one before, at once."""
+    """Replace until.json atomically."""
     path, beside = folder / UNTIL_FILE, folder / f".{UNTIL_FILE}.{os.getpid()}"
     with writing(path):
         try:

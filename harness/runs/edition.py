@@ -1,8 +1,8 @@
-"""Which key a run's draws are made with: the published one, one of the operator's own, or one drawn for this run.
+"""Key with which a run's instances are drawn: the published one, a private one, or one generated for this run.
 
-Whoever has the published key can compute every instance, so a model may have learned them by heart. `--key fresh` draws a key
-of 128 bits and keeps it in the run's folder, readable by its owner alone; `--key RUN` plays another model on the same draws.
-run.json and results hold the digest of a key and never the key, so both can be published while the key is still in use.
+The published key lets anybody compute every instance, so a model may have memorized them. `--key fresh` generates a key of 128
+bits and stores it in the run's folder, readable by its owner alone. `--key RUN` plays another model on the same instances.
+run.json and results contain only the digest of a key, so both can be published while the key is still in use.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _DRAWN = re.compile(r"[0-9a-f]{32}")
 
 
 def chosen_key(named: str | None, earlier: Path | None = None, environ: Mapping[str, str] = os.environ) -> str:
-    """The key that `--key` names, else that of an earlier run that is gone on with, else PARLEY_KEY, else the published one.
+    """Return the key that `--key` names, or else that of the resumed run, of PARLEY_KEY, or the published one.
 
-    Raises UsageError for a folder that keeps no key, and for a file that holds none.
+    Raises UsageError for a folder without a key, and for a file that contains none.
     """
     if named == FRESH:
         return secrets.token_hex(16)
@@ -42,7 +42,7 @@ def chosen_key(named: str | None, earlier: Path | None = None, environ: Mapping[
 
 
 def keep_key(key: str, folder: Path) -> None:
-    """Leave a drawn key in the folder of a run; the operator's own and the published one are kept nowhere."""
+    """Write a generated key to the folder of a run; the operator's own key and the published one are not stored."""
     if not _DRAWN.fullmatch(key) or key == os.environ.get("PARLEY_KEY"):
         return
     path = folder / KEY_FILE
@@ -51,7 +51,7 @@ def keep_key(key: str, folder: Path) -> None:
 
 
 def _kept(folder: Path) -> str | None:
-    """The key that a run's folder keeps, or the parts of a sweep in it."""
+    """Return the key stored in a run's folder, or in the parts of a sweep; None if there is none."""
     for path in (folder / KEY_FILE, *sorted(folder.glob(f"*/{KEY_FILE}"))):
         if not path.is_file() or path.is_symlink():
             continue

@@ -1,9 +1,9 @@
-"""What an episode of a family takes, from episodes that were played: earlier runs beside this one, else measured defaults.
+"""Expected usage of an episode, estimated from earlier runs beside this one, or else from measured defaults.
 
-1. Earlier episodes count where they are of the same family, met through the same interface; those of the model itself before
-   those of other models. The newest runs are looked at first, and only so many files are read.
-2. Where there are none, `typical.toml` says what a scripted model took that makes no mistake (docs/running.md). A real one
-   thinks aloud and errs, so it takes more.
+1. Earlier episodes are used if they are of the same family with the same interface. Those of the same model take precedence
+over those of other models. The newest runs are read first, up to a limit on files.
+2. Otherwise, `typical.toml` contains the usage of a scripted model that makes no mistake (docs/running.md). A real model writes
+its reasoning and makes mistakes, so it uses more.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ TYPICAL = Path(__file__).with_name("typical.toml")
 SEATS, NO_MODEL = "seats", "no-model"
 
 MOST_RUNS, MOST_EPISODES = 20, 400
-"""Earlier runs that are looked at, and their episodes that are read."""
+"""Limits on the earlier runs that are searched, and on their episodes that are read."""
 
 
 class Typical(Strict):
-    """What one episode takes, on average."""
+    """Mean usage of one episode."""
 
     calls: float = 0
     prompt: float = 0
-    """Tokens in."""
+    """Prompt tokens."""
 
     cached: float = 0
     completion: float = 0
     seconds: float = 0
-    """Real ones."""
+    """Real seconds."""
 
 
 @dataclass(frozen=True)
 class Basis:
-    """What is expected of an episode, and where that comes from."""
+    """Expected usage of an episode, and the source of the estimate."""
 
     takes: Typical
     source: str
 
 
 def interface_of(spec: AgentSpec, task: Task) -> str:
-    """How a spec meets a task: `shell`, `tool`, `seats`, or `no-model` where it asks none."""
+    """Return the interface between a spec and a task: `shell`, `tool`, `seats`, or `no-model` if it uses no model."""
     has_model = spec.model is not None or any(one.kind == "model" for one in spec.holders)
     if not has_model:
         return NO_MODEL
@@ -60,13 +60,13 @@ def interface_of(spec: AgentSpec, task: Task) -> str:
 
 
 class Experience:
-    """The episodes that were played in some folders."""
+    """Recorded episodes of some folders."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
         self._results = tuple(_recent(folders))
 
     def basis(self, spec: AgentSpec, task: Task) -> Basis:
-        """What an episode of this player at this task's family takes."""
+        """Return the expected usage of an episode of this agent at this task's family."""
         how = interface_of(spec, task)
         mine = [one for one in self._results if one.family == task.family and _interface(one) == how]
         if how == NO_MODEL:
@@ -93,7 +93,7 @@ def _mean(results: Sequence[Result]) -> Typical:
 
 
 def _recent(folders: Iterable[Path]) -> Iterator[Result]:
-    """Graded episodes of the newest runs in these folders, as far as they can be read."""
+    """Yield graded episodes of the newest runs in these folders, skipping those that cannot be read."""
     left = MOST_EPISODES
     for run in sorted(sorted({run for folder in folders for run in _runs(folder)}), key=_begun, reverse=True)[:MOST_RUNS]:
         for result in islice(RunFolder(run).results(damaged=[]), left):

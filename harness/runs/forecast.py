@@ -1,7 +1,7 @@
-"""What a run would do before it does it: episodes to play, to keep and to repeat, and what they would take.
+"""Dry run: the episodes that a run would play, keep and repeat, and what they would take.
 
-Calls, tokens, dollars and time are estimates, each with its source (`harness.runs.experience`); the counts are exact.
-Budgets bound them from above: an episode is not expected to take more than it may.
+Calls, tokens, dollars and time are estimates, each with its source (`harness.runs.experience`); the counts are exact. Budgets
+are upper bounds: an episode is not expected to take more than its budget.
 """
 
 from __future__ import annotations
@@ -23,41 +23,41 @@ from worlds.core.models import Strict
 
 
 class Counts(Strict):
-    """The episodes of a plan."""
+    """Numbers of episodes of a plan."""
 
     planned: int
     play: int
-    """Those that are played now; `repeat` of them had an attempt that has no grade."""
+    """Episodes that are played now; `repeat` of them have an ungraded attempt."""
 
     repeat: int
     keep: int
-    """Those that have a grade already."""
+    """Episodes that are graded already."""
 
     leave: int
-    """Those without one that are not played either (`--only`)."""
+    """Ungraded episodes that are not played either (`--only`)."""
 
 
 class PartForecast(Strict):
-    """One player under one combination of options."""
+    """Forecast for one agent with one combination of options."""
 
     name: str
     player: str
     models: tuple[str, ...]
     prices: dict[str, str | None]
-    """What each model's tokens cost, in words; None where nobody knows."""
+    """Token price of each model, as text; None if it is unknown."""
 
     episodes: Counts
     calls: int
     prompt: int
     completion: int
     cost_usd: float | None
-    """None where a model has no price; 0 where no model plays."""
+    """Cost in US dollars; None if a model has no price; 0 if no model plays."""
 
     seconds: float
-    """Real ones, with so many episodes at once as the run has workers."""
+    """Real seconds, with as many concurrent episodes as the run has workers."""
 
     sources: dict[str, str]
-    """Of the estimates, by family."""
+    """Source of the estimates, by family."""
 
 
 @dataclass
@@ -70,7 +70,7 @@ class _Sum:
 
 
 def counted(plan: Plan, recorded: Mapping[Key, Result], choice: EpisodeChoice) -> tuple[Counts, list[Key]]:
-    """What is done with each episode of a plan, and those that are played."""
+    """Return the counts of a plan's episodes, and the episodes that will be played."""
     keys = plan.keys
     played = [key for key in keys if choice.takes(key, recorded.get(key))]
     graded = sum(1 for key in keys if (one := recorded.get(key)) and one.status == "graded")
@@ -85,7 +85,7 @@ def forecast(
     plan: Plan, name: str, recorded: Mapping[Key, Result], choice: EpisodeChoice, experience: Experience,
     price: Callable[[str], Price | None], workers: int,
 ) -> PartForecast:  # fmt: skip
-    """What one part of a run would take."""
+    """Return the forecast for one part of a run."""
     counts, played = counted(plan, recorded, choice)
     total, sources, bases = _Sum(), dict[str, str](), dict[str, Basis]()
     for key in played:
@@ -105,7 +105,7 @@ def forecast(
 
 
 def _bounded(takes: Typical, budget: Budget, task: Task) -> Typical:
-    """What an episode takes, but no more than its budget lets it."""
+    """Return the expected usage of an episode, limited by its budget."""
     tokens = takes.prompt + takes.completion
     share = min(1.0, budget.tokens / tokens) if budget.tokens and tokens else 1.0
     if not task.is_seated and takes.calls:
@@ -115,7 +115,7 @@ def _bounded(takes: Typical, budget: Budget, task: Task) -> Typical:
 
 
 def _cost(takes: Typical, prices: Sequence[Price | None]) -> float | None:
-    """Dollars of these tokens; several models are expected to share them evenly."""
+    """Return the price of these tokens in dollars; several models are expected to use equal shares."""
     known = [one for one in prices if one is not None]
     if len(known) < len(prices):
         return None
@@ -125,7 +125,7 @@ def _cost(takes: Typical, prices: Sequence[Price | None]) -> float | None:
 
 
 def forecasts(session: RunSession) -> list[PartForecast]:
-    """What each part of a session would do and take; nothing is played."""
+    """Return the forecast for each part of a session, without playing."""
     experience = Experience([session.folder, session.folder.parent])
     made = []
     for folder, plan in session.plans.items():

@@ -1,8 +1,8 @@
-"""What of a run may change when it is gone on with: seeds and attempts may grow, and what it may spend may be raised.
+"""Changes allowed on a resume: seeds and attempts may be added, and spending limits may be raised.
 
-Everything else makes another run. Each change is an `Amendment` in run.json, with its time, so that a reader sees under which
-bounds the first episodes were played. What would shrink is refused: episodes that were planned, or played under a wider bound,
-would be silently out of the plan.
+Any other change requires a new run. Each change is recorded as an `Amendment` in run.json, with its time, so that a reader can
+see under which limits the first episodes were played. Reductions are refused, because planned or played episodes would silently
+drop out of the plan.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ GROWING = frozenset(name for name, rule in ON_RESUME.items() if rule.startswith(
 
 
 class Bound(NamedTuple):
-    """One thing that may grow: the flag that sets it, and what it was and is."""
+    """Value that may grow: the flag that sets it, and its old and new values."""
 
     flag: str
     before: Any
@@ -29,7 +29,7 @@ class Bound(NamedTuple):
 
 
 def grown(before: RunRequest, after: RunRequest, *, game: bool, at: str) -> tuple[Amendment, ...]:
-    """What has grown from one request to the next; raises UsageError for what has shrunk. `game`: whether seats play."""
+    """Return the increases from one request to the next; raises UsageError for a reduction. `game` is true if seats play."""
     changed = [bound for bound in _bounds(before, after, game=game) if bound.before != bound.after]
     if before.shard is not None and (wider := [bound.flag for bound in changed if bound.flag in {"--seeds", "--k"}]):
         raise UsageError(

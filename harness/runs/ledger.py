@@ -1,7 +1,7 @@
-"""What a run has spent, a line a model call, so that its limits hold over sessions, kills and episodes that were lost.
+"""Spending of a run, one line per model call, so that its limits hold across sessions, kills and lost episodes.
 
-`spending.jsonl` lies in the run's folder, in that of a sweep for all its parts. A call is written down when it is answered, so
-a kill loses the calls under way and no others. What stands in results alone would miss every episode that was never finished.
+`spending.jsonl` is in the run's folder, or in that of a sweep for all its parts. A call is written when it is answered, so a
+kill loses only the calls in flight. The results alone would miss every unfinished episode.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILE = "spending.jsonl"
 
 
 class RunLedger:
-    """The calls of one run on disk."""
+    """Recorded model calls of one run on disk."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
@@ -32,7 +32,7 @@ class RunLedger:
         self._begun = False
 
     def read(self) -> Spent:
-        """What was spent so far, without a line that a kill cut off; raises UsageError for a file that cannot be read."""
+        """Return the spending so far, ignoring a truncated last line; raises UsageError if the file cannot be read."""
         total = Spent()
         try:
             lines = read_file(self.path.parent.resolve(), FILE, FILE_BYTES).data.splitlines()
@@ -49,14 +49,17 @@ class RunLedger:
         return total
 
     def note(self, spent: Spent) -> None:
-        """Write one call down."""
+        """Write one call to the file."""
         line = json.dumps(asdict(spent)).encode() + b"\n"
         with self._lock, writing(self.path):
             make_folder(self.path.parent)
             append_to_file(self.path, b"\n" + line if self._is_cut() else line)
 
     def _is_cut(self) -> bool:
-        """Whether a kill cut the last line off, which must not swallow the next: asked before the first line of a session."""
+        """Return True if a kill truncated the last line.
+
+        Checked before the first line of a session, which must start on a new line.
+        """
         if self._begun:
             return False
         self._begun = True

@@ -1,10 +1,10 @@
-"""Shards of one plan become the run that one machine would have played: `harness merge`.
+"""Merging of shards of one plan into the run that one machine would have played: `harness merge`.
 
-1. Nothing is written before all of it is known to fit: one plan, every shard once, in each shard its own episodes, all of them
-   and no others. What does not fit is told by the folder and the number of the shard.
-2. Episodes are taken over as they are. Only `run` and `path` of a result become those of the merged run, so that no table sees
-   that it was ever in pieces. Where it was played stands in run.json: `merged`, and the stints of all shards.
-3. The run is made beside its place and renamed, so a merge that is killed leaves nothing that looks like one.
+1. All checks come before any file is written: one plan, every shard once, and in each shard exactly its own episodes. Problems
+are reported with the folder and the number of the shard.
+2. Episodes are copied unchanged, except that `run` and `path` of a result become those of the merged run, so that tables do not
+show the shards. run.json records where each was played: `merged`, and the sessions of all shards.
+3. The run is made under a temporary name and renamed, so a killed merge leaves nothing that looks like a run.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ from harness.writing import append_to_file, make_folder, write_file, writing
 
 _EPISODES = "episodes"
 _KEPT = re.compile(r"s\d+-a\d+\.\d+/")
-"""How the path of a file of an earlier try begins, which was kept."""
+"""Start of the path of a file of an earlier attempt that was kept."""
 
 
 @dataclass(frozen=True)
 class ShardRun:
-    """A shard as it was played: a run's folder, or that of a sweep."""
+    """Shard as it was played: the folder of a run or of a sweep."""
 
     path: Path
     shard: Shard
     request: RunRequest
     parts: Mapping[str, tuple[Path, RunRecord]]
-    """Where each part lies, and its run.json, by the part's name."""
+    """Folder and run.json of each part, by the part's name."""
 
     def __str__(self) -> str:
-        """As messages name it."""
+        """Return the name of the shard in messages."""
         return f"{self.path} (shard {self.shard})"
 
 
 @dataclass(frozen=True)
 class Merged:
-    """What came of a merge."""
+    """Outcome of a merge."""
 
     shards: tuple[ShardRun, ...]
     episodes: int
@@ -62,13 +62,13 @@ class Merged:
 
     @property
     def versions(self) -> list[str]:
-        """Those that played it, with the commits of checkouts."""
+        """Versions that played it, with the commits of checkouts."""
         stints = [stint for one in self.shards for _, record in one.parts.values() for stint in record.stints]
         return sorted({f"{stint.version} {stint.commit[:12]}".strip() for stint in stints})
 
 
 def merge(out: Path, folders: Sequence[Path]) -> Merged:
-    """Write the run that these shards are together into `out`; raises UsageError naming what does not fit."""
+    """Write the merged run of these shards to `out`; raises UsageError naming the mismatch."""
     with writing(out):
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise UsageError(f"{out} is there already, and nothing is written over", hint="harness merge NEW_FOLDER SHARD...")
@@ -89,7 +89,7 @@ def merge(out: Path, folders: Sequence[Path]) -> Merged:
 
 
 def _read(folder: Path) -> ShardRun:
-    """The shard in a folder; raises UsageError where there is none."""
+    """Read the shard in a folder; raises UsageError if there is none."""
     alone = read_record(RunFolder(folder))
     inside = [(path, record) for path in runs_in(folder) if (record := read_record(RunFolder(path)))]
     records = {record.part: (path, record) for path, record in inside}
@@ -110,7 +110,7 @@ def _read(folder: Path) -> ShardRun:
 
 
 def _fitting(shards: Sequence[ShardRun]) -> list[ShardRun]:
-    """All shards of one plan, by number; raises UsageError for one of another plan, one too many and one that is missing."""
+    """Return all shards of one plan, by number; raises UsageError for a missing, a duplicate and an unrelated shard."""
     first, *others = shards
     for one in others:
         if one.shard.of != first.shard.of:
@@ -131,7 +131,7 @@ def _fitting(shards: Sequence[ShardRun]) -> list[ShardRun]:
 
 
 def _differing(first: ShardRun, other: ShardRun) -> list[str]:
-    """Return which fields make them shards of two plans."""
+    """Return the fields in which two shards belong to different plans."""
     asked = other.request.model_copy(update={"shard": first.shard})
     fields = {*first.request.differing(asked)}
     for name, (_, record) in first.parts.items():
@@ -141,7 +141,7 @@ def _differing(first: ShardRun, other: ShardRun) -> list[str]:
 
 
 def _check_episodes(shards: Sequence[ShardRun], part: str) -> None:
-    """Raise UsageError for a shard that lacks an episode of its own, or holds one of another's."""
+    """Raise UsageError for a shard that lacks an episode of its own, or contains one of another's."""
     keys = _planned(shards[0].request)
     owner = {key.name: one for one in shards for key in one.shard.chosen(keys)}
     for one in shards:
@@ -159,7 +159,7 @@ def _check_episodes(shards: Sequence[ShardRun], part: str) -> None:
 
 
 def _planned(request: RunRequest) -> list[Key]:
-    """Every episode of the whole run."""
+    """Return every episode of the whole run."""
     if request.retry is not None:
         return [key for key in request.retry.hints if key.task_id in request.tasks]
     attempts = range(1, request.attempts + 1)
@@ -170,12 +170,12 @@ def _planned(request: RunRequest) -> list[Key]:
 
 
 def _named(result: str) -> str:
-    """An episode's name from the path of its result.json."""
+    """Return an episode's name from the path of its result.json."""
     return result.removeprefix(f"{_EPISODES}/").removesuffix("/result.json")
 
 
 def _written(folder: Path, out: Path, shards: Sequence[ShardRun]) -> Merged:
-    """The merged run in `folder`, which will be called `out`."""
+    """Write the merged run to `folder`, which will be renamed to `out`."""
     make_folder(folder)
     episodes = ungraded = 0
     for name in shards[0].parts:
@@ -196,7 +196,7 @@ def _written(folder: Path, out: Path, shards: Sequence[ShardRun]) -> Merged:
 
 
 def _taken(one: ShardRun, part: str, run: Path, called: Path) -> Iterator[Result]:
-    """Copy the episodes of a shard, and what was kept of earlier tries; gives their results as they stand in the run."""
+    """Copy the episodes of a shard, and files of earlier attempts, and return their results as written."""
     shard, record = one.parts[part]
     files = files_of(shard)
     for name in map(_named, files.finished()):
@@ -225,7 +225,7 @@ def _result(one: ShardRun, name: str, data: bytes) -> Result:
 
 
 def _files(one: ShardRun, files: RunFiles, name: str) -> dict[str, bytes]:
-    """The files of an episode's folder, none where there is no such; raises UsageError for a link, and what cannot be read."""
+    """Return the files of an episode's folder, empty if it does not exist; raises UsageError for links and unreadable files."""
     place = f"{_EPISODES}/{name}"
     try:
         return {inner: files.read(f"{place}/{inner}", FILE_BYTES) for inner in files.names(place)}
@@ -236,7 +236,7 @@ def _files(one: ShardRun, files: RunFiles, name: str) -> dict[str, bytes]:
 
 
 def _file(one: ShardRun, run: Path, name: str) -> bytes:
-    """A file of the run itself, none where there is none."""
+    """Return a file in the run's own folder, empty if it does not exist."""
     try:
         return files_of(run).read(name, FILE_BYTES)
     except FileNotFoundError:
@@ -252,7 +252,7 @@ def _write(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _record(shards: Sequence[ShardRun], part: str, called: str) -> RunRecord:
-    """The run.json of the whole: what all shards have, and where each was played."""
+    """Return the run.json of the whole run: the common fields of the shards, and where each was played."""
     records = [(one.shard, one.parts[part][1]) for one in shards]
     first = records[0][1]
     costs, tokens = ([getattr(one.request.limits, name) for one in shards] for name in ("cost_usd", "tokens"))

@@ -1,8 +1,8 @@
-"""The plan of a run, frozen before its first episode: what would have to be equal for two runs to be one.
+"""Plan of a run, frozen before its first episode. It contains what two runs must share to be the same run.
 
-`identity` is what `--resume` compares: tasks with their digests, seeds, attempts, options, agent, budgets, edition. What may
-differ between the sessions of one run - concurrency, runtime, host - is recorded beside it and compared by nobody, because
-trace hashes are the same in every runtime. A plan is data from end to end: it can be pickled, and its agent is a spec.
+`identity` is what `--resume` compares: tasks with their digests, seeds, attempts, options, agent, budgets, edition. Settings
+that may differ between sessions (concurrency, runtime, host) are recorded beside it but not compared, because trace hashes are
+the same in every runtime. A plan is pure data: it can be pickled, and its agent is a spec.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from worlds.core.texts import digest_of
 
 @dataclass(frozen=True)
 class Plan:
-    """Tasks x seeds x attempts, with everything that shapes an episode."""
+    """Tasks x seeds x attempts, with everything that affects an episode."""
 
     run_id: str
     tasks: Sequence[Task]
@@ -44,28 +44,28 @@ class Plan:
     key: str = PUBLISHED_KEY
     retry: Retry | None = None
     request: RunRequest | None = None
-    """What was asked for, where this is a part of it."""
+    """Request that this plan is a part of, if any."""
 
     part: str = ""
-    """The name of that part."""
+    """Name of the part."""
 
     templates: Mapping[str, str] = field(default_factory=dict)
-    """Texts that stand in the place of the family's own, by the names of their files."""
+    """Texts that replace the family's own, by file name."""
 
     shard: Shard | None = None
-    """The share that is played here; None for all."""
+    """Shard that is played here; None for all episodes."""
 
     record_wire: bool = False
-    """Whether every model call is recorded."""
+    """True to record every model call."""
 
     @cached_property
     def keys(self) -> list[Key]:
-        """The episodes that are played here, in the order in which they are started."""
+        """Episodes that are played here, in the order in which they are started."""
         return self.shard.chosen(self.every_key) if self.shard else self.every_key
 
     @cached_property
     def every_key(self) -> list[Key]:
-        """Every episode of the whole run, in order; of a retry, those that failed."""
+        """Every episode of the whole run, in order; for a retry, those that failed."""
         if self.retry is not None:
             tasks = {task.task_id for task in self.tasks}
             return [key for key in self.retry.hints if key.task_id in tasks]
@@ -77,15 +77,15 @@ class Plan:
         ]
 
     def task(self, key: Key) -> Task:
-        """The task of one episode."""
+        """Return the task of an episode."""
         return next(task for task in self.tasks if task.task_id == key.task_id)
 
     def options(self, task: Task) -> dict[str, OptionValue]:
-        """The overrides of this run as typed values; raises UsageError for one that a task does not have."""
+        """Return the options of this run as typed values; raises UsageError for one that a task does not have."""
         return options_of(task, self.overrides)
 
     def idle(self) -> Iterator[str]:
-        """A line for each option that was set and changes nothing, with the tasks where that is so and why."""
+        """Yield a line for each option that was set and has no effect, with the tasks concerned and the reason."""
         idle_in: dict[tuple[str, str], list[str]] = {}
         for task in self.tasks:
             for name, why in _idle(task, self.overrides).items():
@@ -96,7 +96,7 @@ class Plan:
             yield f"{name}={self.overrides[name]} has no effect{where}{more}: {why}"
 
     def identity(self) -> Planned:
-        """What must be equal for a run to be resumed."""
+        """Return the values that must be equal for a run to be resumed."""
         return Planned(
             tasks={task.task_id: task.digest for task in self.tasks},
             seeds=tuple(self.seeds),
@@ -110,14 +110,14 @@ class Plan:
         )
 
     def record(self, runtime: str, images: Mapping[str, str]) -> RunRecord:
-        """What run.json holds."""
+        """Return the content of run.json."""
         granted = tuple(sorted({name for task in self.tasks for name in task.granted}))
         environment = Environment(runtime=runtime, images=dict(images), versions=versions(), granted=granted)
         request = (self.request or self._alone(runtime)).public()
         return RunRecord(run=self.run_id, part=self.part, identity=self.identity(), environment=environment, request=request)
 
     def _alone(self, runtime: str) -> RunRequest:
-        """The request that has this plan as its only part."""
+        """Return a request that has this plan as its only part."""
         return RunRequest(
             tasks=task_refs(self.tasks), seeds=tuple(self.seeds), attempts=self.attempts, agents=(self.agent,),
             options={name: (value,) for name, value in self.overrides.items()}, budget=self.budget,
@@ -127,7 +127,7 @@ class Plan:
 
 
 def _idle(task: Task, overrides: Mapping[str, str]) -> dict[str, str]:
-    """Of the options that were set, those that change nothing in a task: option -> why, where its family says so."""
+    """Return the options that have no effect on a task, with the reason, if its family defines them."""
     manifest, own = task.file.manifest(), family_part_or_none(task.family, "idle_options")
     if manifest is None or own is None:
         return {}
@@ -140,14 +140,14 @@ def _idle(task: Task, overrides: Mapping[str, str]) -> dict[str, str]:
 
 
 def task_refs(tasks: Sequence[Task]) -> dict[str, TaskRef]:
-    """Tasks as a request names them."""
+    """Return tasks in the form of a request."""
     return {task.task_id: TaskRef(digest=task.digest, family=task.family, path=str(task.path.resolve())) for task in tasks}
 
 
 def plans(request: RunRequest, tasks: Sequence[Task], key: str, folder: str) -> dict[str, Plan]:
-    """The plan of each part of a request by the part's name; `folder` is the run's, after which one without a name is called.
+    """Return the plan of each part of a request by the part's name; a part without a name is called after the run's `folder`.
 
-    `tasks` are the live ones that the request names, `key` the edition's.
+    `tasks` are the loaded tasks of the request, and `key` is the edition's key.
     """
     return {
         part.name: Plan(
@@ -159,7 +159,7 @@ def plans(request: RunRequest, tasks: Sequence[Task], key: str, folder: str) -> 
 
 
 def versions() -> dict[str, str]:
-    """Versions that a reader of a record may need."""
+    """Return the versions that a reader of a record may need."""
     known = {"python": platform.python_version(), "platform": platform.platform()}
     for name in ("parley-bench", "litellm", "docker", "pydantic"):
         try:
@@ -170,7 +170,7 @@ def versions() -> dict[str, str]:
 
 
 def parse_seeds(text: str) -> list[int]:
-    """`0`, `0-9`, `1,4,7-9` as a sorted list without repeats; raises UsageError for anything else."""
+    """Parse `0`, `0-9` or `1,4,7-9` into a sorted list without duplicates; raises UsageError for anything else."""
     seeds: set[int] = set()
     for part in text.split(","):
         written = re.fullmatch(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9}))?\s*", part)
@@ -184,13 +184,13 @@ def parse_seeds(text: str) -> list[int]:
 
 
 def differing(old: Planned, new: Planned) -> list[str]:
-    """Which fields of two identities differ, for the message that refuses a resume."""
+    """Return the fields in which two identities differ, for the message that refuses a resume."""
     first, second = _compared(old), _compared(new)
     return sorted(name for name in first if first[name] != second[name])
 
 
 def _compared(planned: Planned) -> dict[str, Any]:
-    """An identity as it is compared: a server is its host, whatever its port."""
+    """Return an identity for comparison: a server is reduced to its host, without the port."""
     dumped = planned.model_dump(mode="json")
     if base := dumped["agent"].get("api_base"):
         dumped["agent"]["api_base"] = host_of(base)

@@ -1,10 +1,10 @@
-"""What a user asks for, as data: tasks, seeds, attempts, agents, options, budget, runtime; run.json holds it.
+"""Request of a user as data: tasks, seeds, attempts, agents, options, budget, runtime. It is stored in run.json.
 
-1. A `RunRequest` is frozen and holds no live thing, so a run can be rebuilt from its run.json in another process or on another
-   machine. What must be typed each time is not in it: trust, variables of the host, API keys, the key of a private edition.
-2. `RunRecord` is run.json: the request, the identity that `--resume` compares, and where it was played. All who read a run
-   read it through `read_record`.
-3. A sweep is one request with several parts, each in a folder of its own; the record of each part holds the whole request.
+1. A `RunRequest` is frozen and serializable, so a run can be rebuilt from its run.json in another process or on another
+machine. It excludes what must be typed each time: trust, variables of the host, API keys, the key of a private edition.
+2. `RunRecord` is run.json: the request, the identity that `--resume` compares, and where it was played. All readers of a run
+call `read_record`.
+3. A sweep is one request with several parts, each in a folder of its own; the record of each part contains the whole request.
 """
 
 from __future__ import annotations
@@ -33,34 +33,34 @@ ON_RESUME: Mapping[str, Literal["fixed", "grows undecided", "grows", "free"]] = 
     "limits": "grows", "shard": "fixed", "runtime": "free", "workers": "free", "breaker": "free",
     "record_wire": "free",
 }  # fmt: skip
-"""What may become of each field of a request when its run is gone on with.
+"""Rule for each field of a request when its run is resumed.
 
-`fixed`: it makes another run. `grows`: it may only be raised (`harness.runs.growth`). `grows undecided`: likewise, but in a
-run with `--until` it is fixed, since tasks that were scored would count under other conditions than the rest. `free`: it shapes
-no episode.
+`fixed`: a change requires a new run. `grows`: it may only be raised (`harness.runs.growth`). `grows undecided`: likewise, but
+in a run with `--until` it is fixed, because scored tasks would count under other conditions than the rest. `free`: it does not
+affect episodes.
 """
 
 
 class TaskRef(Strict):
-    """Which task, and where it was found."""
+    """Reference to a task, and its path."""
 
     digest: str
     family: str = ""
-    """"" in runs of versions that did not write it."""
+    """Family of the task; "" in runs of versions that did not record it."""
 
     path: str = ""
-    """Its folder, for tasks outside the registry; whose code runs where is decided by the folder found, not by this."""
+    """Folder of the task, for tasks outside the registry. Trust is decided by the folder that is found, not by this path."""
 
 
 class Coached(Strict):
-    """A failed episode that is played again, and what its player is told."""
+    """Failed episode that is retried, and the hint that its player receives."""
 
     key: Key
     hint: Hint
 
 
 class Retry(Strict):
-    """The failed episodes of one run, each with what its player is told."""
+    """Failed episodes of one run, each with the hint that its agent receives."""
 
     of: str
     mode: HintMode
@@ -68,29 +68,29 @@ class Retry(Strict):
 
     @cached_property
     def hints(self) -> Mapping[Key, Hint]:
-        """What is told, by episode."""
+        """Hint for each episode."""
         return {one.key: one.hint for one in self.episodes}
 
 
 UNTIL_FILE = "until.json"
-"""What lies beside the parts of such a run."""
+"""File beside the parts of such a run."""
 
 
 class Until(Strict):
-    """Play until it is clear which of two parts is better."""
+    """Request to play until it is clear which of two parts is better."""
 
     first: str
     second: str
-    """Names of parts."""
+    """Names of the two parts; the other field is the first."""
 
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    """The share of such runs that may decide although neither is better."""
+    """Share of such runs that may decide although neither player is better."""
 
     order: tuple[TaskId, ...]
 
 
 class Part(NamedTuple):
-    """One agent under one combination of options, and the name of its folder: "" where it is the only part."""
+    """Agent with one combination of options, and the name of its folder: "" if it is the only part."""
 
     name: str
     agent: AgentSpec
@@ -98,53 +98,53 @@ class Part(NamedTuple):
 
 
 def player_of(part: str) -> str:
-    """A part of a sweep as people call it."""
+    """Return the display name of a part of a sweep."""
     return part.partition("=")[2] or part
 
 
 class RunRequest(Strict):
-    """Everything that shapes a run and may be written down."""
+    """Parameters of a run that may be recorded."""
 
     tasks: dict[TaskId, TaskRef]
     seeds: tuple[Number, ...]
     attempts: Annotated[int, Field(ge=1)] = 1
     agents: Annotated[tuple[AgentSpec, ...], Field(min_length=1)] = (AgentSpec(),)
     options: dict[str, tuple[str, ...]] = {}
-    """World options as they were typed; several values make a sweep."""
+    """World options as typed; several values make a sweep."""
 
     budget: Budget = Budget()
     limits: RunLimits = RunLimits()
-    """Of the run as a whole."""
+    """Limits of the run as a whole."""
 
     key_digest: str
-    """Of the edition's key, which itself stands nowhere."""
+    """Digest of the edition's key; the key itself is not recorded."""
 
     retry: Retry | None = None
     until: Until | None = None
-    """Set where two parts are played until it is clear which is better."""
+    """Settings for playing two parts until it is clear which is better, if requested."""
 
     templates: dict[str, str] = {}
-    """Texts that stand in the place of the family's own, by the names of their files: whole, so that a run needs no folder."""
+    """Texts that replace the family's own, by file name, stored in full, so that a run needs no folder."""
 
     shard: Shard | None = None
-    """The share of these episodes that is played here, where others play the rest; everything else is that of the whole run."""
+    """Shard of the episodes that is played here; all other fields are those of the whole run."""
 
     runtime: str = "auto"
     workers: Annotated[int, Field(ge=1)] = 2
     breaker: Annotated[int, Field(ge=0)] = BREAKER
-    """So many episodes in a row that fail by their provider end the run; 0: none do."""
+    """Number of consecutive provider failures that ends the run; 0 for no limit."""
 
     record_wire: bool = False
-    """Whether every model call is recorded, not only those before a failure."""
+    """True to record every model call, not only those before a failure."""
 
     @property
     def combinations(self) -> list[dict[str, str]]:
-        """Every combination of option values, at least one."""
+        """Combinations of option values, at least one."""
         return [dict(zip(self.options, values, strict=True)) for values in product(*self.options.values())]
 
     @property
     def parts(self) -> list[Part]:
-        """Each agent with each combination, named after what differs; raises UsageError for a name that no folder can have."""
+        """Agents with each combination, named after the differences; raises UsageError for a name that no folder can have."""
         swept = [name for name, values in self.options.items() if len(set(values)) > 1]
         made = []
         for agent, options in product(self.agents, self.combinations):
@@ -156,7 +156,7 @@ class RunRequest(Strict):
         return made
 
     def _called(self, agent: AgentSpec) -> str:
-        """One agent of several, as the folder of its part is named: a model by its name where there are more of them."""
+        """Return the folder name of an agent's part: a model's name if there are several models."""
         models = [one.model for one in self.agents if one.kind == "llm"]
         if agent.kind == "llm" and agent.model and len(models) > 1:
             return f"model={agent.model.replace('/', '-')}"
@@ -164,7 +164,7 @@ class RunRequest(Strict):
 
     @property
     def aliases(self) -> dict[str, frozenset[str]]:
-        """Each part's name, and what a person may call it: by its model, with or without the provider, or by its agent."""
+        """Names of each part that a user may type: its own, its model with or without the provider, or its agent."""
         known = {}
         for part in self.parts:
             model = part.agent.model or ""
@@ -173,17 +173,17 @@ class RunRequest(Strict):
         return known
 
     def public(self) -> RunRequest:
-        """The request as it may be written down: without passwords in addresses."""
+        """Return the request without passwords in addresses, so that it can be recorded."""
         return self.model_copy(update={"agents": tuple(map(public_spec, self.agents))})
 
     def differing(self, other: RunRequest) -> list[str]:
-        """What of two requests makes them two runs, by the names that a plan uses; what may grow or differ is no part of it."""
+        """Return the plan fields that make two requests different runs, ignoring fields that may grow or differ."""
         mine, theirs = self._compared(), other._compared()
         fixed = {name for name in mine if ON_RESUME[name] == "fixed" or (self.until and ON_RESUME[name] == "grows undecided")}
         return sorted("agent" if name == "agents" else name for name in fixed if mine[name] != theirs[name])
 
     def _compared(self) -> dict[str, Any]:
-        """What two requests are compared by: a server is its host, whatever its port; how models are waited for is nothing."""
+        """Return the compared fields of a request: servers reduced to their hosts, without timeouts and retry times."""
         agents = tuple(
             spec.model_copy(update={"api_base": host_of(spec.api_base) if spec.api_base else None, **_UNSHAPING})
             for spec in self.agents
@@ -195,26 +195,26 @@ class RunRequest(Strict):
 
 
 def public_spec(spec: AgentSpec) -> AgentSpec:
-    """The spec without user, password and query in its address."""
+    """Return the spec without user, password and query in its address."""
     return spec.model_copy(update={"api_base": public_address(spec.api_base)}) if spec.api_base else spec
 
 
 _UNSHAPING = {"prices": {}, "timeout_s": TIMEOUT_S, "patience_s": PATIENCE_S}
-"""Fields of an agent that shape no episode, each with one value for all."""
+"""Fields of an agent that do not affect episodes, with a common value for comparison."""
 
 
 class PlannedRetry(Lenient):
-    """Which run is played again, and what kind of hint is given."""
+    """Run that is retried, and the kind of hint."""
 
     of: str
     hint: HintMode
 
 
 class Planned(Lenient):
-    """The identity of a run: what must be equal for it to be gone on with, and what a report reads of a plan."""
+    """Identity of a run: what must be equal for a resume, and what a report reads of a plan."""
 
     tasks: dict[str, str]
-    """Task and digest of its folder."""
+    """Digest of each task's folder."""
 
     seeds: tuple[int, ...]
     attempts: int
@@ -223,27 +223,27 @@ class Planned(Lenient):
     options: dict[str, str] = {}
     key_digest: str = ""
     retry: PlannedRetry | None = None
-    """Set where the run plays failed episodes of another one again."""
+    """Retry settings, if the run replays failed episodes of another one."""
 
     templates: str = ""
-    """The digest of the texts that stand in the place of the family's own, "" where none does."""
+    """Digest of the texts that replace the family's own; "" without any."""
 
 
 class Environment(Lenient):
-    """Where a run was begun; it may go on elsewhere."""
+    """Environment in which a run was started; it may be resumed elsewhere."""
 
     runtime: str
     images: dict[str, str] = {}
     versions: dict[str, str] = {}
     granted: tuple[str, ...] = ()
-    """Names of the variables of the host that tasks were given."""
+    """Names of the host variables that were granted to tasks."""
 
 
 class Amendment(Lenient):
-    """Something of a run that has grown since it was begun."""
+    """Value of a run that was increased after its start."""
 
     at: str
-    """When, in UTC, as ISO 8601."""
+    """Time of the change in UTC, as ISO 8601."""
 
     flag: str
     before: Any = None
@@ -251,54 +251,54 @@ class Amendment(Lenient):
 
 
 class Stint(Lenient):
-    """One stretch of playing a run: its first, or one that went on with it."""
+    """Session of a run: the first, or a resume."""
 
     begun: str
-    """In UTC, as ISO 8601."""
+    """Start in UTC, as ISO 8601."""
 
     ended: str | None = None
-    """None while it plays, and for ever where it was killed."""
+    """End; None while it plays, or if it was killed."""
 
     command: str = ""
-    """What was typed, without secrets."""
+    """Command as typed, without secrets."""
 
     version: str = ""
     commit: str = ""
-    """Of the checkout that played, "" where it was none."""
+    """Commit of the checkout that played; "" if it was not a checkout."""
 
 
 class MergedShard(Lenient):
-    """A shard that was merged into a run."""
+    """Shard that was merged into a run."""
 
     shard: Shard
     run: str
-    """What its run was called."""
+    """Name of its run."""
 
     environment: Environment | None = None
 
 
 class RunRecord(Lenient):
-    """What run.json holds."""
+    """Content of run.json."""
 
     run: str = ""
     part: str = ""
-    """Which part of its request this folder holds."""
+    """Part of the request that this folder contains."""
 
     identity: Planned
     environment: Environment | None = None
     request: RunRequest | None = None
-    """None in runs of versions that did not write it; such a run is reported, and cannot be rebuilt."""
+    """Request; None in runs of versions that did not record it, which are reported but cannot be rebuilt."""
 
     amendments: tuple[Amendment, ...] = ()
     stints: tuple[Stint, ...] = ()
-    """Each stretch in which it was played, in order; empty in runs of versions that did not write it."""
+    """Sessions in which it was played, in order; empty in runs of versions that did not record them."""
 
     merged: tuple[MergedShard, ...] = ()
-    """The shards that it was merged from, in order."""
+    """Shards that it was merged from, in order."""
 
     @property
     def planned(self) -> int:
-        """How many episodes are to be played here."""
+        """Number of episodes to play here."""
         asked, planned = self.request, self.identity
         retried = asked.retry if asked else None
         episodes = len(retried.episodes) if retried else len(planned.tasks) * len(planned.seeds) * planned.attempts
@@ -306,7 +306,7 @@ class RunRecord(Lenient):
 
 
 def read_record(folder: RunFolder) -> RunRecord | None:
-    """What run.json says, None where there is none; raises UsageError for a file that is no plan of this version."""
+    """Read run.json, None if there is none; raises UsageError if it is not a plan of this version."""
     plan = folder.read_plan()
     if plan is None:
         return None
@@ -318,7 +318,10 @@ def read_record(folder: RunFolder) -> RunRecord | None:
 
 
 def requested(record: RunRecord, folder: Path) -> RunRequest:
-    """The request in a record; raises UsageError for a run of a version that wrote none, and for one of no part of it."""
+    """Return the request in a record.
+
+    Raises UsageError if an older version did not record it, or if it lacks the record's part.
+    """
     if record.request is None:
         raise UsageError(
             f"{folder}/run.json is of an older version, which did not write down the whole request",

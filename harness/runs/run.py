@@ -1,12 +1,11 @@
-"""A run is tasks x seeds x attempts, played by an executor and resumable at every instant.
+"""Run of tasks x seeds x attempts, played by an executor and resumable at any time.
 
-1. The plan is frozen first, and one process plays it at a time. An episode is finished when its result.json stands; `--resume`
-   skips those and tries ungraded ones again, keeping their evidence. A plan that has grown since is written down as such.
-2. What is left becomes orders, which are data. The site of the run says who plays them: threads, or processes where agent and
-   runtime only compute (`harness.runs.executors`), or the nodes of a cluster (`harness.runs.cluster`).
-3. What was lost to a failure that may pass is played again once the rest is played (`harness.runs.again`).
-4. An interrupt (INT, TERM, HUP) stops the queue, kills everything that carries this run's id, and leaves unfinished episodes
-   unwritten.
+1. The plan is frozen first, and one process plays it at a time. An episode is finished once its result.json exists. `--resume`
+skips those and retries ungraded ones, keeping their evidence. Increases of a plan are recorded.
+2. The remaining episodes become orders, which are data. The run's site selects the executor: threads, or processes if agent and
+runtime only compute (`harness.runs.executors`), or the nodes of a cluster (`harness.runs.cluster`).
+3. Episodes lost to temporary failures are retried after the rest (`harness.runs.again`).
+4. An interrupt (INT, TERM, HUP) stops the queue, kills everything with this run's id, and leaves unfinished episodes unwritten.
 """
 
 from __future__ import annotations
@@ -53,12 +52,12 @@ def run_plan(
     command: Sequence[str] | None = (),
     recorded: Mapping[Key, Result] | None = None,
 ) -> list[Result]:
-    """Play what is not finished yet and return every result in plan order; `cast` makes the agents, also other ones than ours.
+    """Play the unfinished episodes and return every result in plan order; `cast` creates the agents, and may provide its own.
 
-    `keys`: of the plan, these alone, now. `choice` leaves some unplayed, `policies` say what is played again in this session,
-    `command` is what was typed, None where the last stint goes on, `recorded` what the folder holds, if that was read already.
-    Raises Cancelled on an interrupt, UsageError for a folder of another plan or in use by another process, and ProviderLost
-    where no episode can be played: of itself, or after `breaker` in a row that failed by their provider.
+    `keys` limits this call to some of the plan's episodes. `choice` selects episodes to play, `policies` are the retry
+    policies, `command` is what the user typed, None if the last session continues, `recorded` are the results in the folder, if
+    already read. Raises Cancelled on an interrupt, UsageError for a folder of another plan or in use by another process, and
+    ProviderLost if no episode can be played, either directly or after `breaker` consecutive provider failures.
     """
     cast = cast or Cast()
     with folder.held():
@@ -82,7 +81,7 @@ def run_plan(
 
 @contextmanager
 def _collecting(plan: Plan, folder: RunFolder) -> Iterator[None]:
-    """The rewards of a run that does not come to its end are written all the same."""
+    """Write the rewards also if the run fails."""
     try:
         yield
     except BaseException:
@@ -93,25 +92,25 @@ def _collecting(plan: Plan, folder: RunFolder) -> Iterator[None]:
 
 
 def recorded_of(keys: Sequence[Key], folder: RunFolder) -> dict[Key, Result]:
-    """What a run's folder holds of these episodes, in their order, kept (`harness.kept`)."""
+    """Return the recorded results of these episodes in their order, in compact form (`harness.kept`)."""
     keep = MeasurePacker().keep
     return {key: keep(one) for key in keys if (one := folder.finished(key))}
 
 
 def is_played(plan: Plan, folder: RunFolder) -> bool:
-    """Whether every episode of the plan is graded, so that nobody is asked anything any more."""
+    """Return True if every episode of the plan is graded, so that no model will be called."""
     return all((done := folder.finished(key)) is not None and done.status == "graded" for key in plan.keys)
 
 
 def collected(plan: Plan, folder: RunFolder) -> list[Result]:
-    """What a run holds of its plan, in plan order, settled: for runs that are played bit by bit."""
+    """Return the recorded results of a plan in plan order, and write its rewards. For runs that are played in steps."""
     results = list(recorded_of(plan.keys, folder).values())
     _settle(folder, results)
     return results
 
 
 def _settle(folder: RunFolder, results: list[Result]) -> None:
-    """What is written when playing ends."""
+    """Write the files of a run that has ended."""
     folder.write_rewards(results)
     write_ended(folder)
 
@@ -121,7 +120,7 @@ def _in_order(plan: Plan, results: Mapping[Key, Result]) -> list[Result]:
 
 
 def open_folder(plan: Plan, folder: RunFolder, runtime: str, images: Mapping[str, str]) -> None:
-    """Freeze the plan, or check that the frozen one is this; raises UsageError naming the fields that differ."""
+    """Freeze the plan, or check that the frozen one is equal; raises UsageError naming the fields that differ."""
     list(folder.sweep())
     frozen = read_record(folder)
     if frozen is None:
@@ -139,7 +138,7 @@ def open_folder(plan: Plan, folder: RunFolder, runtime: str, images: Mapping[str
 
 
 def _amend(plan: Plan, frozen: RunRecord, folder: RunFolder, record: RunRecord) -> None:
-    """Write down what of a frozen plan has grown; raises UsageError for what has shrunk."""
+    """Record the increases of a frozen plan; raises UsageError for a reduction."""
     if frozen.request is None or record.request is None:
         if fields := differing(frozen.identity, plan.identity()):
             raise refusal(folder, fields)
@@ -156,12 +155,12 @@ def _amend(plan: Plan, frozen: RunRecord, folder: RunFolder, record: RunRecord) 
 
 
 def refusal(folder: RunFolder, fields: Sequence[str]) -> UsageError:
-    """What is said of a run that is gone on with as another one."""
+    """Return the error for resuming a run with another plan."""
     return UsageError(f"{folder.path} was planned with other {', '.join(fields)}", hint="harness run ... --out NEW_FOLDER")
 
 
 def _orders(plan: Plan, runtime: str, keys: Sequence[Key], images: Mapping[str, str], cast: Cast) -> list[Order]:
-    """The episodes still to play, as data."""
+    """Return the episodes still to play, as orders."""
     agent = cast.agent(plan.agent, plan.overrides)
     # asked before any thread starts: two threads that parse Python at once crash CPython 3.11's ast
     needs = {t.task_id: (t, agent.needs_main(t, runtime), holds_seats(agent, t, runtime)) for t in plan.tasks}
@@ -182,7 +181,7 @@ def _orders(plan: Plan, runtime: str, keys: Sequence[Key], images: Mapping[str, 
 def _until_settled(
     executor: Executor, orders: Sequence[Order], workers: int, progress: Progress, breaker: int, retries: EpisodeRetries
 ) -> Iterator[Result]:
-    """Play the orders, and those again that were lost to what may pass."""
+    """Play the orders, and retry those that were lost to temporary failures."""
     with interrupting():
         while orders:
             results: dict[Key, Result] = {}
@@ -222,7 +221,7 @@ def _played(executor: Executor, orders: Sequence[Order], workers: int, progress:
 
 
 def summary(results: list[Result]) -> dict[str, Any]:
-    """The closing counts of a run; `mean_reward` is over graded episodes, None when there are none."""
+    """Return the final counts of a run; `mean_reward` is the mean over graded episodes, None if there are none."""
     graded = [result for result in results if result.status == "graded"]
     rewards = [result.reward or 0.0 for result in graded]
     return {

@@ -1,7 +1,7 @@
-"""A request is played here: tasks found again, plans made and checked, a runtime chosen once, then one plan after the other.
+"""Session that plays a request: finds the tasks, makes and checks the plans, chooses the runtime, and plays plan by plan.
 
-Nothing here prints: what a person should hear or decide goes through a `Person`, so a command line, a test and a service can
-all hand in a request and get results.
+Nothing here prints. Messages and questions to the user go through a `Person`, so that a command line, a test and a service can
+all submit a request and get results.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class WatchedRun:
-    """What a listener is told before the first episode."""
+    """Facts about a run for a listener, sent before the first episode."""
 
     episodes: int
-    """All of the plan."""
+    """Number of episodes in the plan."""
 
     done: tuple[Result, ...]
-    """Those that are not played any more."""
+    """Results of episodes that are not played again."""
 
     meter: Meter
     folder: Path
@@ -59,25 +59,25 @@ class WatchedRun:
 
 @dataclass(frozen=True)
 class Person:
-    """Who started a run: hears lines, says yes or no, and watches episodes."""
+    """User who started the run: receives messages, answers yes or no, and watches episodes."""
 
     say: Say
     confirmed: Callable[[str], bool]
     watching: Callable[[WatchedRun], AbstractContextManager[Progress]]
-    """Makes the listener of a run."""
+    """Function that creates the listener of a run."""
 
 
 @dataclass(frozen=True)
 class Resumed:
-    """What a folder holds of a run: its request, and which parts of it lie where."""
+    """Recorded run of a folder: its request and its parts."""
 
     request: RunRequest
     parts: tuple[str, ...]
-    """The parts to go on with: all of them, or the one that the folder is."""
+    """Parts to resume: all of them, or the one that the folder contains."""
 
 
 def read_resumed(folder: Path) -> Resumed:
-    """The run in a folder, or the sweep whose parts lie in it; raises UsageError where there is none that can be rebuilt."""
+    """Read the run in a folder, or the sweep with its parts in it; raises UsageError if there is none that can be rebuilt."""
     if is_packed(folder):
         raise UsageError(f"{folder} is packed, and nothing can be played into it", hint=f"harness unpack {quoted(folder)}")
     alone = read_record(RunFolder(folder))
@@ -100,7 +100,7 @@ def read_resumed(folder: Path) -> Resumed:
 
 
 class RunSession:
-    """The plans of one request with their folders, ready to be checked and played."""
+    """Plans of one request with their folders, ready to be checked and played."""
 
     def __init__(
         self,
@@ -117,10 +117,11 @@ class RunSession:
         command: Sequence[str] = (),
         site: RunSite = HERE,
     ) -> None:
-        """`only`: the parts to play, where not all; `replies`: what models said before, which is not asked again.
+        """Create the plans of a request.
 
-        `choice`: which of their episodes are played; `command`: what was typed; `make` makes the agents, also other ones than
-        those of a command line: people at pages. `site` is where they are played.
+        `only` are the parts to play, if not all; `replies` is the cache of model replies. `choice` selects the episodes to
+        play; `command` is what the user typed; `make` creates the agents, and may provide others than the command line, such as
+        people in web pages. `site` is where the episodes are played.
         """
         self.request, self.tasks, self.folder, self._person = request, tasks, folder, person
         self.choice, self._command, self._site = choice, command, site
@@ -135,9 +136,9 @@ class RunSession:
         self.agents: list[Agent] = [self._cast.agent(plan.agent, plan.overrides) for plan in self.plans.values()]
 
     def check(self, *, resumed: bool, asks: bool = True) -> None:
-        """Everything that can be wrong before anything starts; raises UsageError. Says what was set without any effect.
+        """Check everything that can be wrong before anything starts; raises UsageError. Reports options without effect.
 
-        `asks`: whether models will be asked, and so need their keys.
+        `asks` is true if models will be called, so that their keys are needed.
         """
         for (folder, plan), agent in zip(self.plans.items(), self.agents, strict=True):
             if not plan.keys:
@@ -154,9 +155,10 @@ class RunSession:
             self._person.say(f"warning: {line}")
 
     def probe(self) -> None:
-        """Make a small call to every model that is still to be asked.
+        """Make a small call to every model that will be called.
 
-        Raises ProviderLost for a model that cannot be asked, and SetupFault for one that is not shown the tools it needs.
+        Raises ProviderLost for a model that cannot be reached, and SetupFault for one that does not see the tools that it
+        needs.
         """
         if self.meter.reached or not self._site.asks_here:
             return
@@ -166,7 +168,7 @@ class RunSession:
 
     @cached_property
     def runtime(self) -> Runtime:
-        """Where all of it is played, chosen when it is asked for first; raises UsageError and the failures of a runtime."""
+        """Runtime of all episodes, chosen on first access; raises UsageError and the failures of a runtime."""
         runtime = self._site.runtime(self.request.runtime, self.tasks, self.agents, self._person.say)
         for line in gate(self.tasks, trust=False).told(runtime.name):
             self._person.say(line)
@@ -174,9 +176,9 @@ class RunSession:
         return runtime
 
     def play(self) -> list[Result]:
-        """Choose the runtime, unless that was done, and play every plan.
+        """Choose the runtime, if that is not done yet, and play every plan.
 
-        Raises Cancelled, UsageError, the failures of a runtime, and ProviderLost, which says how to go on.
+        Raises Cancelled, UsageError, the failures of a runtime, and ProviderLost, which says how to resume.
         """
         allow_many_files()
         runtime = self.runtime
@@ -197,22 +199,22 @@ class RunSession:
         return Needed(runtime.name, tuple(self.tasks), players)
 
     def _all_played(self, runtime: Runtime) -> list[Result]:
-        """One plan after the other."""
+        """Play the plans one after the other."""
         return [result for path, plan in self.plans.items() for result in self._played(plan, path, runtime)]
 
     @property
     def episodes(self) -> int:
-        """Of the whole run."""
+        """Number of episodes of the whole run."""
         return sum(len(plan.keys) for plan in self.plans.values())
 
     @property
     def recorded(self) -> list[Result]:
-        """What is on disk of the whole run, graded or not."""
+        """Results on disk of the whole run, graded or not."""
         return [one for path in self.plans for one in kept(RunFolder(path).results(damaged=[]))]
 
     @property
     def resume_line(self) -> str:
-        """What to type to go on with this run: where models are asked, and where replies are kept, with it."""
+        """Command that resumes this run, with the address of its models and the folder of its reply cache, if any."""
         words = ["harness", "run", "--resume", str(self.folder)]
         # no file decides where a key is sent, so an address is typed again
         address = next((agent.api_base for agent in self.request.agents if agent.api_base), None)
@@ -222,7 +224,7 @@ class RunSession:
         return shlex.join(words)
 
     def check_limit(self, results: Sequence[Result]) -> None:
-        """Raise LimitReached where a limit left episodes without a grade."""
+        """Raise LimitReached if a limit left episodes ungraded."""
         lost = self.episodes - sum(result.status == "graded" for result in results)
         if lost and (reached := self.meter.reached):
             flag = reached.partition(" ")[0]
@@ -231,11 +233,11 @@ class RunSession:
             )
 
     def price(self, plan: Plan, model: str) -> Price | None:
-        """Return what the tokens of a model cost in a plan; None where nobody knows."""
+        """Return the token price of a model in a plan; None if it is unknown."""
         return plan.agent.prices.get(model) or listed_price(model)
 
     def _check_prices(self, plan: Plan) -> None:
-        """A limit in dollars needs a price; raises UsageError."""
+        """Raise UsageError if a limit in dollars is set for a model without a known price."""
         flag = "--max-cost" if self.request.limits.cost_usd is not None else "--cost"
         if self.request.limits.cost_usd is None and plan.budget.cost_usd is None:
             return
@@ -252,7 +254,7 @@ class RunSession:
             )
 
     def _ready(self, plan: Plan, folder: Path, runtime: Runtime) -> Mapping[str, str]:
-        """Everything but the episodes: what a dead run left is gone, images are there. Gives the images."""
+        """Prepare everything but the episodes: remove resources of dead runs, provide the images, and return these."""
         _log.info("%s: %s prepares %d tasks ...", folder, runtime.name, len(plan.tasks))
         workers, agent = self.request.workers, self._cast.agent(plan.agent, plan.overrides)
         images = self._site.ready(runtime, plan.tasks, agent, len(plan.keys), workers, self._person.say)
@@ -260,7 +262,7 @@ class RunSession:
         return images
 
     def _kept(self, plan: Plan, folder: Path) -> tuple[Result, ...]:
-        """Return what is recorded of a plan and not played now."""
+        """Return the recorded results of a plan that are not played again now."""
         recorded = recorded_of(plan.keys, RunFolder(folder))
         return tuple(one for key, one in recorded.items() if not self.choice.takes(key, one))
 

@@ -1,8 +1,8 @@
-"""One share of a plan's episodes (`--shard 2/4`), so that machines which know nothing of each other play one run together.
+"""Shard of a plan's episodes (`--shard 2/4`), so that independent machines can play one run together.
 
-Every n-th episode belongs to one shard, counted by family, task, seed and attempt: so each shard has as many episodes of every
-family and of every task as any other, give or take one, in whatever order tasks were named. The plan itself, with its digests
-and its edition, stays that of the whole run; by it `harness merge` sees which shards belong together.
+Every n-th episode belongs to one shard, counted by family, task, seed and attempt. Each shard therefore has the same number of
+episodes of every family and task, give or take one, whatever the order of the tasks. The plan with its digests and its edition
+is that of the whole run; `harness merge` uses it to check which shards belong together.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from harness.records import Key
 from worlds.core.models import Strict
 
 MOST = 100_000
-"""Shards of one run."""
+"""Maximum number of shards of one run."""
 
 
 class Shard(Strict):
-    """Which share of a run."""
+    """Number of a shard, and the number of shards."""
 
     number: Annotated[int, Field(ge=1)]
-    """From 1."""
+    """Number of the shard, from 1."""
 
     of: Annotated[int, Field(ge=1, le=MOST)]
 
@@ -36,21 +36,21 @@ class Shard(Strict):
         return self
 
     def __str__(self) -> str:
-        """As it is typed."""
+        """Return the shard as the user types it."""
         return f"{self.number}/{self.of}"
 
     def chosen(self, keys: Sequence[Key]) -> list[Key]:
-        """Of all episodes of a plan those of this shard, in the plan's order."""
+        """Return the episodes of this shard, in the plan's order."""
         mine = set(sorted(keys, key=Key.place)[self.number - 1 :: self.of])
         return [key for key in keys if key in mine]
 
     def size(self, episodes: int) -> int:
-        """How many of so many episodes it has."""
+        """Return the number of episodes in this shard, out of `episodes`."""
         return len(range(self.number - 1, episodes, self.of))
 
 
 def parse_shard(text: str) -> Shard:
-    """`2/4` as the second of four shards; raises UsageError for anything else."""
+    """Parse `2/4` as the second of four shards; raises UsageError for anything else."""
     written = re.fullmatch(r"\s*(\d{1,6})\s*/\s*(\d{1,6})\s*", text)
     number, of = (int(written[1]), int(written[2])) if written else (0, 0)
     if not 1 <= number <= of <= MOST:

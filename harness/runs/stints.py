@@ -1,6 +1,6 @@
-"""When a run was played, by which command and which version: written into run.json when playing begins, and when it ends.
+"""Sessions of a run: time, command and version, written to run.json when a session begins and ends.
 
-A stint without an end was killed, or still plays.
+A session without an end was killed, or is still playing.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from harness.version import commit, package_version
 
 
 def now() -> str:
-    """This second, in UTC."""
+    """Return the current time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def begun(command: Sequence[str]) -> Stint:
-    """A stint that begins now; what was typed is told without passwords in addresses and without known secrets."""
+    """Return a session that begins now; its command is recorded without passwords in addresses and known secrets."""
     shown = [public_address(word) if "://" in word else word for word in command]
     return Stint(begun=now(), command=scrub(shlex.join(shown)) if shown else "", version=package_version(), commit=commit())
 
 
 def write_begun(folder: RunFolder, stint: Stint) -> None:
-    """Add a stint to run.json."""
+    """Add a session to run.json."""
     plan = folder.read_plan() or {}
     folder.write_plan({**plan, "stints": [*plan.get("stints", []), stint.model_dump(mode="json")]})
 
 
 def write_ended(folder: RunFolder) -> None:
-    """Say in run.json that the last stint ended now."""
+    """Record in run.json that the last session has ended."""
     plan = folder.read_plan() or {}
     if stints := plan.get("stints"):
         folder.write_plan({**plan, "stints": [*stints[:-1], {**stints[-1], "ended": now()}]})

@@ -1,8 +1,8 @@
-"""The news of a run as records that programs read: one JSON object a line, in the order in which things happen.
+"""News of a run as records for programs: one JSON object per line, in the order of events.
 
-`event` names the kind. `begun` comes first, `ended` last; between them, for each episode that is played, `started`, its
-`phase`s and `finished`. With `--until`, `scored` says where the decision stands. A stream without `ended` is that of a run
-that was killed. Times are real seconds since `begun`.
+`event` names the kind. `begun` comes first and `ended` last; between them, each episode has `started`, its `phase`s and
+`finished`. With `--until`, `scored` reports the state of the decision. A stream without `ended` is that of a run that was
+killed. Times are real seconds since `begun`.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ from worlds.core.models import Strict
 
 
 class Totals(Strict):
-    """Where a run stands."""
+    """Progress of a run."""
 
     planned: int
-    """Episodes of the whole run, or of one part of a sweep."""
+    """Number of episodes of the whole run, or of one part of a sweep."""
 
     done: int
-    """Those with a record, also of earlier sessions."""
+    """Number of episodes with a record, including earlier sessions."""
 
     succeeded: int
     ungraded: int
     calls: int
-    """Model calls of all sessions, also for episodes that were lost; so the next two."""
+    """Model calls of all sessions, including those of lost episodes; the same applies to the next two fields."""
 
     tokens: int
     cost_usd: float
     unpriced_calls: int
-    """Calls that `cost_usd` does not hold."""
+    """Number of calls that `cost_usd` does not include."""
 
 
 class BegunLine(Strict):
-    """Playing begins."""
+    """Start of the run."""
 
     event: Literal["begun"] = "begun"
     at: str
-    """UTC, ISO 8601."""
+    """Start in UTC, as ISO 8601."""
 
     path: str
-    """The run's folder."""
+    """Folder of the run."""
 
     totals: Totals
 
 
 class StartedLine(Strict):
-    """An episode begins."""
+    """Start of an episode."""
 
     event: Literal["started"] = "started"
     t: float
@@ -61,18 +61,18 @@ class StartedLine(Strict):
 
 
 class PhaseLine(Strict):
-    """A phase of an episode begins, or has ended."""
+    """Start or end of an episode's phase."""
 
     event: Literal["phase"] = "phase"
     t: float
     episode: str
     phase: PhaseName
     seconds: float | None
-    """How long it took; None where it begins."""
+    """Duration of the phase; None when it begins."""
 
 
 class FinishedLine(Strict):
-    """An episode has its record."""
+    """End of an episode, with its record."""
 
     event: Literal["finished"] = "finished"
     t: float
@@ -82,7 +82,7 @@ class FinishedLine(Strict):
 
 
 class AgainLine(Strict):
-    """Episodes without a grade are played again after a pause."""
+    """Retry of episodes without a grade after a pause."""
 
     event: Literal["again"] = "again"
     t: float
@@ -91,33 +91,33 @@ class AgainLine(Strict):
 
 
 class ScoredLine(Strict):
-    """Where the decision stands of a run that stops once one of two players is better."""
+    """State of the decision of a run that stops once one of two players is better."""
 
     event: Literal["scored"] = "scored"
     t: float
     task: str | None
-    """The one that was scored last; None before the first."""
+    """Task that was scored last; None before the first."""
 
     difference: float | None
-    """On that task, first minus second."""
+    """Difference on that task, first player minus second."""
 
     first: str
     second: str
-    """Names of parts."""
+    """Names of the two parts; the other field is the first."""
 
     ahead: str | None
-    """The one of them that bets were won on so far."""
+    """Player whose bets have won more so far."""
 
     e_value: float
     needed: float
-    """The e-value that decides."""
+    """E-value required for a decision."""
 
     scored: int
     tasks: int
 
 
 class EndedLine(Strict):
-    """Playing has ended."""
+    """End of the run."""
 
     event: Literal["ended"] = "ended"
     t: float
@@ -131,7 +131,7 @@ RunLine = Annotated[
 
 
 def line_of(news: News, t: float, totals: Totals) -> Strict:
-    """One piece of news as a record, so many seconds after the run began."""
+    """Return a piece of news as a record, `t` seconds after the run began."""
     if isinstance(news, Started):
         return StartedLine(t=t, episode=news.key.name, key=news.key)
     if isinstance(news, Phase):

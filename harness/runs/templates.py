@@ -1,10 +1,10 @@
-"""`--templates DIR`: texts that stand in the place of a family's own in one run, so a paper's wording can be had to the word.
+"""Prompt templates that override a family's own (`--templates DIR`), for example to replicate a paper's prompts verbatim.
 
-1. DIR holds files named as those of the family's texts; a text that is not there is the family's own. All else is refused by
-   name: a file that the family does not have, a placeholder that a text may not name, tasks of two families.
-2. The texts go into run.json whole and their digest into every result, so a run can be resumed without the folder, and never
-   shares a row with one that had other words.
-3. Clients and scripted seats read our own words, so under others only models, recordings and `nop` play.
+1. DIR contains files named like the family's texts; for missing files the family's own text is used. Anything else is refused
+by name: a file that the family does not have, an unknown placeholder, tasks of two families.
+2. The texts are stored in run.json and their digest in every result, so a run can be resumed without the folder, and is never
+shown in the same row as one with other texts.
+3. Clients and scripted seats parse our own texts, so with other texts only models, recordings and `nop` can play.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from worlds.core.texts import check_texts, placeholders
 
 
 def read_templates(folder: Path) -> dict[str, str]:
-    """The texts in a folder by the names of their files; raises UsageError for a folder or a file that cannot be read."""
+    """Read the texts in a folder by file name; raises UsageError if the folder or a file cannot be read."""
     texts = {}
     try:
         for name in names_in(folder):
@@ -40,7 +40,7 @@ def read_templates(folder: Path) -> dict[str, str]:
 
 
 def check_templates(templates: Mapping[str, str], tasks: Sequence[Task], agent: AgentSpec) -> None:
-    """Raise UsageError, by name, for texts that these tasks cannot have, or that this agent cannot read."""
+    """Raise UsageError, by name, for texts that do not fit these tasks, or that this agent cannot read."""
     if not templates:
         return
     families = sorted({task.family for task in tasks})
@@ -63,5 +63,5 @@ def check_templates(templates: Mapping[str, str], tasks: Sequence[Task], agent: 
 
 
 def with_texts() -> list[str]:
-    """The families whose texts can be replaced."""
+    """Return the families whose texts can be replaced."""
     return [family for family in families_in("worlds") if placeholders(family) is not None]

@@ -1,4 +1,4 @@
-"""A session with `--until`: two parts are played task by task until it is clear which is better (`harness.runs.deciding`)."""
+"""Session with `--until`: two parts are played task by task until it is clear which is better (`harness.runs.deciding`)."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from harness.runs.run import collected, run_plan
 from harness.runs.session import RunSession, WatchedRun
 
 Play = Callable[[str, Sequence[Key]], Sequence[Result]]
-"""Plays some episodes of one part, those that are not finished, and gives all of their results."""
+"""Function that plays the unfinished ones of some episodes of a part, and returns the results of all of them."""
 
 
 def play_until(
     until: Until, plan: Plan, folder: Path, workers: int, play: Play, may_go_on: Callable[[], bool] = lambda: True,
     tell: Progress = lambda news: None,
 ) -> Decision:  # fmt: skip
-    """Play until decided, until the tasks are used up, or until there may be no more.
+    """Play until it is decided, the tasks are used up, or a limit forbids more.
 
-    `plan` is that of either part: they differ in who plays alone. Raises UsageError for a folder with the path of another plan.
+    `plan` is that of either part: they differ only in the agent. Raises UsageError for a folder whose path has another plan.
     """
     decision = read_decision(folder) or Decision(until=until)
     if decision.until != until:
@@ -55,7 +55,7 @@ def _scored(
     folder: Path,
     tell: Progress,
 ) -> Decision:
-    """The decision after those tasks of a block that both have, up to the one that decides."""
+    """Return the decision after the tasks of a block that both players have finished, up to the one that decides."""
     for task, keys in block.items():
         first, second = (
             [result for result in results[name] if result.task_id == task]
@@ -85,10 +85,10 @@ def _news_of(decision: Decision) -> Scored:
 
 
 class DecidingSession(RunSession):
-    """A session that ends when it is decided."""
+    """Session that ends when the comparison is decided."""
 
     def _all_played(self, runtime: Runtime) -> list[Result]:
-        """Both parts task by task until one is better, or a limit of the run is reached."""
+        """Play both parts task by task until one is better, or a limit of the run is reached."""
         until = self.request.until
         assert until is not None
         parts = {plan.part: (plan, RunFolder(path)) for path, plan in self.plans.items()}

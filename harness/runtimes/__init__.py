@@ -1,3 +1,3 @@
-"""Where episodes run: Docker, bubblewrap, or this very process."""
+"""Runtimes of episodes: Docker, bubblewrap, or the current process."""
 
 __all__ = ["bubblewrap", "docker", "inprocess", "judging", "owner"]

@@ -1,4 +1,4 @@
-"""Files travel as archives made in memory: no bind mounts, so an engine may be on another machine."""
+"""In-memory archives for transferring files: without bind mounts, an engine may be on another machine."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ def pack(
     files: Mapping[str, bytes], *, owner: int = 0, mode: int = 0o644, executable: Collection[str] = (),
     links: Mapping[str, str] = MappingProxyType({}),
 ) -> bytes:  # fmt: skip
-    """A tar archive of files by path, everything in it owned by one user; the same bytes for the same files.
+    """Return a tar archive of files by path, all owned by one user; the same files give the same bytes.
 
-    `executable` are the paths of those that anybody may run, whatever the `mode` of all others. `links` have targets by path.
+    `executable` are the paths that every user may execute, whatever the `mode` of the others. `links` are targets by path.
     """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:

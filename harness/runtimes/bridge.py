@@ -1,10 +1,10 @@
-"""The host's end of the bridge: numbered requests over one pair of byte streams, from any thread, several at once.
+"""Host side of the bridge: numbered requests over a pair of byte streams, from any thread, several at once.
 
-1. `send` takes bytes, `receive` returns the next bytes or nothing at the end; a runtime brings its own pair (a Docker exec
-   through `Frames`, the pipes of a sandboxed process).
-2. One thread reads and hands each reply to the caller that waits for its number.
-3. A request that no client can send is refused here, before it leaves, as in every runtime.
-4. A stream that ends, garbage on it, or an answer that never comes is the world's failure, and every waiting caller hears it.
+1. `send` takes bytes, `receive` returns the next bytes, or nothing at the end. Each runtime provides its own pair (a Docker
+exec through `Frames`, the pipes of a sandboxed process).
+2. One thread reads replies and passes each to the caller that waits for its number.
+3. A request that no client can send is refused here, before it is sent, as in every runtime.
+4. An ended stream, invalid data, or a missing reply is a failure of the world, raised in every waiting caller.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from harness.errors import WorldFailure, boundary
 from worlds.core.wire import WireRequest, WireResponse, check_sendable, response_from_json, to_json
 
 ANSWER_LIMIT_S = 60.0
-"""Real seconds a world may take for one answer."""
+"""Timeout of one answer of a world, in real seconds."""
 
 READY_LIMIT_S = 60.0
-"""Real seconds until the bridge must have said that the world answers."""
+"""Timeout for the bridge's message that the world answers, in real seconds."""
 
 _STDERR = 2
 _STDERR_KEPT = 4096
 
 
 class Bridge:
-    """One open bridge; `call` is safe from any thread."""
+    """Open bridge; `call` is safe from any thread."""
 
     def __init__(self, send: Callable[[bytes], object], receive: Callable[[], bytes]) -> None:
         self._send, self._receive = send, receive
@@ -44,7 +44,7 @@ class Bridge:
         threading.Thread(target=self._read, name="parley-bridge", daemon=True).start()
 
     def wait_ready(self, timeout_s: float = READY_LIMIT_S) -> None:
-        """Return once the world answers; raises WorldFailure with the bridge's reason."""
+        """Wait until the world answers; raises WorldFailure with the bridge's reason."""
         try:
             said = self._first.get(timeout=timeout_s)
         except Empty:
@@ -53,12 +53,12 @@ class Bridge:
             raise WorldFailure(str(said["error"]))
 
     def call(self, request: WireRequest, timeout_s: float = ANSWER_LIMIT_S) -> WireResponse:
-        """Send one request; raises WireError for what no client can send, WorldFailure when no answer comes."""
+        """Send one request; raises WireError if no client can send it, WorldFailure if no answer arrives."""
         check_sendable(request)
         return response_from_json(self._ask(to_json(request), _shown(request), timeout_s))
 
     def log(self, most: int) -> bytes:
-        """The event log so far; raises WorldFailure when it does not come, or is longer than `most` bytes."""
+        """Return the event log so far; raises WorldFailure if it does not arrive, or is longer than `most` bytes."""
         log = bytearray()
         while piece := self._piece(len(log)):
             log += piece
@@ -118,7 +118,7 @@ class Bridge:
 
 
 class Frames:
-    """Docker's multiplexed exec stream as a pair of byte streams: stdin as it is, stdout unframed, the end of stderr kept."""
+    """Docker's multiplexed exec stream as a pair of byte streams: stdin unchanged, stdout unframed, the end of stderr kept."""
 
     def __init__(self, link: Any, read: Callable[[], bytes]) -> None:
         self._link, self._read = link, read
@@ -130,7 +130,7 @@ class Frames:
         self._link.sendall(data)
 
     def receive(self) -> bytes:
-        """The next bytes of stdout, or nothing at the end."""
+        """Return the next bytes of stdout, or nothing at the end."""
         while (frame := self._frame()) is not None:
             stream, payload = frame
             if stream == _STDERR:
@@ -140,7 +140,7 @@ class Frames:
         return b""
 
     def _frame(self) -> tuple[int, bytes] | None:
-        """One frame (8 bytes of header: stream, length), or None at the end, a torn frame included."""
+        """Return one frame (8 bytes of header: stream, length), or None at the end or for an incomplete frame."""
         if not self._fill(8):
             return None
         stream, length = struct.unpack(">BxxxL", self._buffer[:8])

@@ -1,10 +1,9 @@
-"""What the host says to the runner inside `main`, and what it believes of the answer.
+"""Protocol between the host and the runner in `main`, and validation of the runner's answers.
 
-The runner (docker/agent/parley_run.py) does the work: session, limit, capped output. A runtime starts it by its own means
-with `RUNNER`, writes `request(...)` to its stdin, reads at most `ANSWER_CAP` bytes of its stdout, and calls `result`.
-The runner lives among the agent's processes, which may kill it or write in its name. Either only spoils what the agent is
-told of its own command: no answer, a torn one, or one with a number that no runner says, is the agent's own doing and never
-fails the episode.
+The runner (docker/agent/parley_run.py) does the work: session, limit, capped output. A runtime starts it with `RUNNER`, writes
+`request(...)` to its stdin, reads at most `ANSWER_CAP` bytes of its stdout, and calls `result`. The runner runs among the
+agent's processes, which may kill it or write in its name. This only affects what the agent is told about its own command: a
+missing, incomplete or invalid answer is the agent's own doing and never fails the episode.
 """
 
 from __future__ import annotations
@@ -21,26 +20,26 @@ RUNNER_PATH = "/opt/parley/bin/parley_run.py"
 RUNNER = ("python3", "-I", "-S", RUNNER_PATH)
 
 ANSWER_CAP = OUTPUT_CAP + 4096
-"""More than any honest answer takes."""
+"""Upper bound of a valid answer in bytes."""
 
 HIGHEST_CODE = 255
-"""A command's exit code; one that was killed by a signal has 128 and its number."""
+"""Highest exit code of a command; one killed by a signal has 128 plus its number."""
 
 MOST_OMITTED = 1 << 53
-"""More bytes than any command prints, and what every reader of JSON still counts exactly."""
+"""Upper bound of omitted bytes, which every JSON reader still represents exactly."""
 
 GRACE_S = 10.0
-"""How long after a command's limit the runner may take to say so."""
+"""Seconds after a command's limit within which the runner must report it."""
 
 VIRTUAL_TIME = "/opt/parley/bin/virtual-time"
-"""Wraps a command so that it reads and moves the world's clock."""
+"""Wrapper that lets a command read and move the world's clock."""
 
 KILLED = 137
-"""The code of a command whose runner was killed under it."""
+"""Exit code of a command whose runner was killed."""
 
 
 def packed(files: Mapping[str, bytes]) -> bytes:
-    """Files for `main` as an archive that the runner unpacks; raises RuntimeFailure for a path that is not the agent's."""
+    """Pack files for `main` into an archive for the runner; raises RuntimeFailure for a path that is not the agent's."""
     for path in files:
         if not path.startswith(("/workspace/", "/tmp/")) or ".." in path.split("/"):
             raise RuntimeFailure(f"files enter main under /workspace or /tmp, not at {path}")
@@ -50,7 +49,7 @@ def packed(files: Mapping[str, bytes]) -> bytes:
 def request(
     command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = False, files: Sequence[bytes] = ()
 ) -> bytes:
-    """The bytes that ask the runner for one command, after it has unpacked `files`, which are archives."""
+    """Return a request to run one command after unpacking `files`, which are archives."""
     wrapped = [VIRTUAL_TIME, *command] if virtual_time else list(command)
     sizes = [len(archive) for archive in files]
     asked = {"command": wrapped, "timeout": timeout_s, "cap": OUTPUT_CAP, "stdin": len(stdin), "files": sizes}
@@ -58,7 +57,7 @@ def request(
 
 
 def read_answer(receive: Callable[[], bytes]) -> bytes:
-    """All the runner says, up to the cap; `receive` returns nothing at the end."""
+    """Read the runner's answer, up to the cap; `receive` returns nothing at the end."""
     answer = bytearray()
     while len(answer) < ANSWER_CAP and (chunk := receive()):
         answer += chunk
@@ -66,7 +65,7 @@ def read_answer(receive: Callable[[], bytes]) -> bytes:
 
 
 def capped(receive: Callable[[], bytes], cap: int = OUTPUT_CAP) -> tuple[bytes, int]:
-    """A whole stream cut as the runner cuts it, for programs that run without one: what is kept, and the bytes left out."""
+    """Read a whole stream, cut as the runner cuts it, for programs without a runner. Return the kept part and the bytes cut."""
     head, tail, total = b"", b"", 0
     while chunk := receive():
         total += len(chunk)
@@ -76,7 +75,7 @@ def capped(receive: Callable[[], bytes], cap: int = OUTPUT_CAP) -> tuple[bytes, 
 
 
 def result(answer: bytes) -> CommandResult | None:
-    """What a command did; None where the runner left no whole answer, or one that no runner gives."""
+    """Parse the result of a command; return None if the runner's answer is incomplete or invalid."""
     head, _, output = answer.partition(b"\n")
     try:
         said = json.loads(head)
@@ -95,5 +94,5 @@ def result(answer: bytes) -> CommandResult | None:
 
 
 def _is_count(value: object, most: int) -> TypeGuard[int]:
-    """Whether a value is a whole number from 0 to `most`; neither true nor 1.0 is one."""
+    """Return True if a value is an integer from 0 to `most`; True and 1.0 are not integers."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most

@@ -1,8 +1,8 @@
-"""No sandbox at all: the world's app is called directly, thousands of requests a second.
+"""In-process runtime without a sandbox: the world's app is called directly, thousands of requests a second.
 
-For oracle and violation proofs, tool-interface agents, seats and training loops. There is no `main`, so no shell. Task code
-is imported into this process, so only folders that `harness.trust` lets in are opened, and nothing here isolates an agent's
-code: agents only ever hand in bytes.
+It serves oracle and violation proofs, tool-interface agents, seats and training loops. There is no `main`, so no shell. Task
+code is imported into this process, so only folders allowed by `harness.trust` are opened. An agent's code is not isolated here,
+because agents only submit bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from worlds.core.wire import HOST_HEADER, WireRequest, WireResponse, request
 
 
 class InProcessPod:
-    """One episode whose world lives in this process."""
+    """Episode whose world runs in this process."""
 
     has_main = False
 
@@ -51,38 +51,38 @@ class InProcessPod:
         self.call_as_host(request("POST", "/stop", body=f'{{"cause":"{cause}"}}'))
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
-        """There is nothing to run a command in; raises RuntimeFailure."""
+        """Raise RuntimeFailure, because there is no `main` to run a command in."""
         raise RuntimeFailure("the in-process runtime has no main", hint="harness run ... --runtime bubblewrap")
 
     def put(self, files: Mapping[str, bytes]) -> None:
-        """There is nowhere to put files; raises RuntimeFailure."""
+        """Raise RuntimeFailure, because there is no `main` to put files into."""
         raise RuntimeFailure("the in-process runtime has no main", hint="harness run ... --runtime bubblewrap")
 
     @property
     def failure(self) -> Exception | None:
-        """What the world raised, where it failed by itself."""
+        """Exception of the world, if it failed by itself."""
         return self._world.app.referee.failure
 
     def finish(self) -> bytes:
-        """The log."""
+        """Return the log."""
         return self._world.log.dump()
 
 
 class InProcessRuntime:
-    """The runtime that is always there."""
+    """Runtime that is always available."""
 
     name = "inprocess"
     plays_in_process = True
 
     def probe(self) -> Probe:
-        """Always works."""
+        """Return a probe that is always successful."""
         return Probe(True, "needs nothing, isolates nothing")
 
     def set_up(self) -> None:
-        """Nothing to build."""
+        """Do nothing, because there is nothing to build."""
 
     def refuses(self, task: Task) -> str | None:
-        """A foreign task has no world of ours to call; code from elsewhere does not run here unasked."""
+        """Return a reason for a foreign task, which has no world, and for untrusted code without `--trust`; otherwise None."""
         if task.parley is None:
             return f"{task.path}/task.toml:1: a foreign Harbor task needs Docker"
         if not runs_here(task):
@@ -90,39 +90,39 @@ class InProcessRuntime:
         return None
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
-        """Nothing to build."""
+        """Return no images, because there is nothing to build."""
         return {}
 
     def open(self, spec: EpisodeSpec) -> AbstractContextManager[Pod]:
-        """A new world."""
+        """Open a new world."""
         return _opened(spec)
 
     def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
-        """In this process, in one pytest session with whatever else is waiting."""
+        """Judge a log in this process, in one pytest session with others that are waiting."""
         return judge_together(spec.task, log)
 
     def judge_all(self, cases: Sequence[tuple[Task, bytes]]) -> list[Judgement | VerifierFailure]:
-        """All in one pytest session."""
+        """Judge all logs in shared pytest sessions."""
         return judge_all(cases)
 
     def syscalls(self, task: Task) -> str:
-        """No policy: code runs in this process."""
+        """Return `none`, because code runs in this process without a policy."""
         return NO_POLICY
 
     def limits(self) -> str:
-        """It limits nothing."""
+        """Return the clause that nothing is limited."""
         return "runs task code in this process; agents without a shell only"
 
     def leftovers(self) -> list[Leftover]:
-        """Leaves nothing behind."""
+        """Return nothing, because this runtime leaves nothing behind."""
         return []
 
     def sweep(self) -> list[str]:
-        """Leaves nothing behind, so finds nothing."""
+        """Return nothing, because there is nothing to remove."""
         return []
 
     def abort(self, run_id: str) -> None:
-        """Holds nothing that outlives a call."""
+        """Do nothing, because this runtime has no state between calls."""
 
 
 @contextmanager

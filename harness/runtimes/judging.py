@@ -1,12 +1,12 @@
-"""Judges event logs in this process: one pytest session over the task's own hidden tests, for one episode or hundreds.
+"""Judging of event logs in this process: one pytest session over the task's hidden tests, for one episode or hundreds.
 
-The tests are the same files that a verifier container runs, with the same plugin, so the verdicts are the same bytes.
-1. pytest keeps its state per session, but not per thread: a lock lets one session run at a time. Whoever waits for it is judged
-   by the next one, with everybody else who waits: a session costs ten times what one more verdict in it does.
-2. Tasks whose hidden tests are the same files share a session; each episode has its own task's certificate.
-3. Its plugins that replace what belongs to the whole process stay out: captured output, exception hooks, log handlers,
-   warning filters, and a terminal that prints. Other threads of a run are talking to people meanwhile. So do those that no
-   hidden test has a use for: a session of few short tests pays mostly for its plugins.
+The tests and the plugin are those of a verifier container, so the verdicts are byte-identical.
+1. pytest keeps its state per session and not per thread, so a lock allows one session at a time. All logs that wait for it are
+judged together in the next session, because a session costs ten times as much as one more verdict in it.
+2. Tasks with identical hidden tests share a session; each episode uses its own task's certificate.
+3. Plugins that change process-wide state are disabled: captured output, exception hooks, log handlers, warning filters, and
+terminal output, because other threads of a run print meanwhile. So are plugins that no hidden test uses, since a session of few
+short tests spends most of its time in plugins.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from harness.trust import require
 
 _session = threading.Lock()
 _SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
-"""Hundreds of small files for a moment: in memory where there is such a place."""
+"""Folder for hundreds of short-lived small files, in memory if possible."""
 
 _UNUSED = (
     "cacheprovider", "debugging", "doctest", "faulthandler", "junitxml", "legacypath", "logging", "pastebin", "recwarn",
     "setuponly", "setupplan", "stepwise", "terminal", "threadexception", "unittest", "unraisableexception", "warnings",
 )  # fmt: skip
-"""Plugins of pytest that a session here does without."""
+"""Plugins of pytest that are disabled in a session here."""
 
 
 @dataclass
 class _Waiting:
-    """One log that somebody wants judged; done once it has a judgement or an error."""
+    """Log that waits for its judgement; done once it has a judgement or an error."""
 
     task: Task
     log: bytes
@@ -55,7 +55,7 @@ _queue: list[_Waiting] = []
 
 
 def judge_together(task: Task, log: bytes) -> Judgement:
-    """The judgement of one log, in one session with whatever else is waiting; raises VerifierFailure where it gets none."""
+    """Return the judgement of one log, in a session shared with other waiting logs; raises VerifierFailure if there is none."""
     mine = _Waiting(task, log)
     with _door:
         _queue.append(mine)
@@ -71,7 +71,7 @@ def judge_together(task: Task, log: bytes) -> Judgement:
 
 
 def judge_all(cases: Sequence[tuple[Task, bytes]]) -> list[Judgement | VerifierFailure]:
-    """What each log is worth, or why it has no judgement; sessions are shared as far as hidden tests are the same files."""
+    """Return the judgement of each log, or its failure; logs with identical hidden tests share a session."""
     waiting = [_Waiting(task, log) for task, log in cases]
     with _session:
         for batch in _batches(waiting):
@@ -80,13 +80,13 @@ def judge_all(cases: Sequence[tuple[Task, bytes]]) -> list[Judgement | VerifierF
 
 
 def judge_in_process(task: Task, logs: Sequence[bytes]) -> list[Judgement]:
-    """The judgement of each log, in order; raises VerifierFailure when the session leaves one without a verdict."""
+    """Return the judgement of each log, in order; raises VerifierFailure if the session leaves one without a verdict."""
     with _session:
         return _judged([(task, log) for log in logs])
 
 
 def _batches(waiting: Sequence[_Waiting]) -> Iterator[list[_Waiting]]:
-    """Those whose hidden tests are the same files, together."""
+    """Yield batches of logs with identical hidden tests."""
     groups: dict[tuple[tuple[str, bytes], ...], list[_Waiting]] = {}
     for one in waiting:
         tests = contents_of(one.task.path, "tests").items()
@@ -146,19 +146,19 @@ def _run_session(tests: Path, listing: Path) -> _Transcript:
 
 
 class _Transcript:
-    """What a verifier's log tells: each test with its outcome, and what could not be collected."""
+    """Content of a verifier's log: each test with its outcome, and files that could not be collected."""
 
     def __init__(self) -> None:
         self._lines: dict[str, list[str]] = {}
-        """By episode, or "" for what is of none in particular."""
+        """Lines by episode, or "" for those that belong to no episode."""
 
     def of(self, episode: str) -> str:
-        """What there is to tell of one episode: what is of none in particular, and its own tests."""
+        """Return the lines of one episode: its own tests, and lines that belong to no episode."""
         return "".join((*self._lines.get("", ()), *self._lines.get(episode, ())))
 
     @HookimplMarker("pytest")(tryfirst=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Any:
-        """Report a failure by its message and place: drawing tracebacks is most of the cost of judging failures."""
+        """Report a failure by its message and place, because formatting tracebacks is most of the cost of judging failures."""
         if call.excinfo is None or call.when == "collect" or not isinstance(call.excinfo.value, Exception):
             return None
         import pytest  # noqa: PLC0415
@@ -168,12 +168,12 @@ class _Transcript:
         return pytest.TestReport(item.nodeid, item.location, {}, "failed", said, call.when, duration=call.duration)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Notes one test."""
+        """Record one test."""
         if report.when == "call" or not report.passed:
             self._note(report.outcome, report)
 
     def pytest_collectreport(self, report: Any) -> None:
-        """Notes a file that does not import."""
+        """Record a file that cannot be imported."""
         if report.failed:
             self._note("not collected", report)
 

@@ -1,7 +1,7 @@
-"""Who owns what an episode left behind: a host, a process, and the moment that process started.
+"""Owner of an episode's resources: a host, a process, and the start time of that process.
 
-A process id alone is reused; with its start time it names one process for ever. Only what belongs to a dead process of this
-very host may be swept: a second live run, or a run on another machine that shares the engine, keeps everything.
+A process id alone is reused; with its start time it identifies one process permanently. Only resources of a dead process of
+this host may be swept. Those of another live run, or of a run on another machine that shares the engine, are kept.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ RUN_LABEL, EPISODE_LABEL, OWNER_LABEL = "parley.run", "parley.episode", "parley.
 
 
 def this_owner() -> str:
-    """This process, as `host:pid:start`."""
+    """Return this process as `host:pid:start`."""
     return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
 
 
 def is_dead(owner: str) -> bool:
-    """Whether an owner was a process of this host that has ended; False for anything that cannot be told."""
+    """Return True if an owner was a process of this host that has ended; False if that is unknown."""
     host, pid, started = ["", "", "", *owner.rsplit(":", 2)][-3:]
     if host != socket.gethostname() or not (pid.isdecimal() and started.isdecimal()):
         return False
@@ -27,7 +27,7 @@ def is_dead(owner: str) -> bool:
 
 
 def _started(pid: int) -> str:
-    """When a process started, in clock ticks since boot (proc(5), stat field 22); empty where there is none."""
+    """Return the start time of a process in clock ticks since boot (proc(5), stat field 22); "" if there is none."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,6 +1,6 @@
-"""What a room of one of our tasks is made of: its Dockerfile where the folder ships none, and how its hidden tests start.
+"""Contents of a room of one of our tasks: its default Dockerfile if the folder has none, and the start of its hidden tests.
 
-Under Harbor the same is said by docker_image in task.toml, for `main`, and by docker-compose.yaml, for the world.
+Under Harbor the same is specified by docker_image in task.toml, for `main`, and by docker-compose.yaml, for the world.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ MAIN_IMAGE = "parley/agent:1"
 
 
 def plain_recipe(task: Task, room: str) -> str | None:
-    """The text of that Dockerfile; None where the folder has to have one."""
+    """Return the text of the default Dockerfile; None if the folder must have its own."""
     if room == "agent" and task.file.environment.docker_image == MAIN_IMAGE:
         return f"FROM {MAIN_IMAGE}\n"
     return "FROM parley/world:1\nCOPY . /srv/world/\n" if room == "world" else None
@@ -31,21 +31,21 @@ echo '\{"reward": 0\.0\}' > /logs/verifier/reward\.json
 python3 -m pytest -q -p validators\.plugin -p no:cacheprovider /tests/test_outcome\.py
 """
 )
-"""tests/test.sh as `harness sync` writes it; `validators.warm` does what it says."""
+"""Pattern of tests/test.sh as `harness sync` writes it; `validators.warm` does the same."""
 
 PLAIN_VERIFIER = re.compile(rb"(?:#[^\n]*\n)*FROM parley/verifier:1\nCOPY \. /tests/\n")
-"""tests/Dockerfile as `harness sync` writes it."""
+"""Pattern of tests/Dockerfile as `harness sync` writes it."""
 
 
 def runs_plain_tests(task: Task) -> bool:
-    """Whether a task's hidden tests are started as `harness sync` has it, in an environment that does not change that."""
+    """Return True if a task's hidden tests start as `harness sync` writes it, in an environment that does not change that."""
     script = contents_of(task.path, "tests").get("test.sh")
     is_plain = script is not None and PLAIN_TESTS.fullmatch(script.data) is not None
     return is_plain and not task.file.verifier.env
 
 
 def has_plain_verifier(task: Task) -> bool:
-    """Whether a task's verifier is its base image with the hidden tests and nothing else."""
+    """Return True if a task's verifier is its base image with the hidden tests and nothing else."""
     tests = contents_of(task.path, "tests")
     recipe = tests.get("Dockerfile")
     is_plain = recipe is not None and PLAIN_VERIFIER.fullmatch(recipe.data) is not None and ".dockerignore" not in tests

@@ -1,13 +1,13 @@
-"""The policy of system calls of every sandbox and container: classic BPF for bubblewrap, a seccomp profile for Docker.
+"""System call policy of every sandbox and container: classic BPF for bubblewrap, a seccomp profile for Docker.
 
-What Docker's default profile keeps from a container without capabilities is kept from a sandbox too, as EPERM: keys, BPF,
-performance counters, io_uring, user namespaces, mounts, modules, clocks. Besides:
-1. clone3 hides its flags behind a pointer, where no filter can look: ENOSYS, and the C library falls back to clone.
-2. Sockets are of four families. Any other (AF_VSOCK reaches the machine that this one is a guest of) is EAFNOSUPPORT.
-3. A number beyond the calls this table was written for is ENOSYS, and so is every call of x86's x32 table.
-4. A call made the way of another architecture, whose numbers mean something else, ends its process.
-Docker's profile names the calls that are open, so that what it does not know is refused.
-ptrace stays open as in Docker: PID 1 is out of its reach in another way, and everything else in reach is the agent's own.
+Calls that Docker's default profile denies to a container without capabilities fail in a sandbox too, with EPERM: keys, BPF,
+performance counters, io_uring, user namespaces, mounts, modules, clocks. In addition:
+1. clone3 hides its flags behind a pointer that no filter can read: ENOSYS, and the C library falls back to clone.
+2. Sockets are of four families. Any other (AF_VSOCK reaches the machine that this one is a guest of) fails with EAFNOSUPPORT.
+3. A number beyond the calls for which this table was written fails with ENOSYS, and so does every call of x86's x32 table.
+4. A call in the convention of another architecture, whose numbers have other meanings, ends its process.
+Docker's profile lists the allowed calls, so that unknown ones are refused.
+ptrace is allowed as in Docker: PID 1 is protected in another way, and every other process in reach is the agent's own.
 
 Sources: seccomp(2), <linux/filter.h>, moby's profiles/seccomp/default_linux.go, arch/x86/entry/syscalls/syscall_64.tbl and
 include/uapi/asm-generic/unistd.h of Linux 6.18.
@@ -26,11 +26,11 @@ from typing import Any
 from harness.errors import RuntimeFailure
 
 Instruction = tuple[int, int, int, int]
-"""A struct sock_filter: code, how many to skip if true, and if false, and a number."""
+"""Instruction as in struct sock_filter: code, instructions to skip if true, and if false, and a number."""
 
 LOAD, IF_EQUAL, IF_GREATER, IF_ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16
-"""Offsets in struct seccomp_data; of an argument the lower half, which is all that is looked at here."""
+"""Offsets in struct seccomp_data; for an argument, that of the lower half, which is the only part checked here."""
 
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 EPERM, ENOSYS, EAFNOSUPPORT = 1, 38, 97
@@ -42,13 +42,13 @@ NAMESPACES = 0x7E020080
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, NEWTIME."""
 
 SIGNAL_MASK = 0xFF
-"""What clone reads as a signal in its flags, where unshare has CLONE_NEWTIME."""
+"""Bits of clone's flags that contain a signal; unshare uses one of them for CLONE_NEWTIME."""
 
 FAMILIES = (1, 2, 10, 16)
-"""AF_UNIX, AF_INET, AF_INET6, AF_NETLINK (the C library asks it which addresses there are)."""
+"""Allowed families: AF_UNIX, AF_INET, AF_INET6, AF_NETLINK (the C library reads the interface addresses with it)."""
 
 PERSONALITIES = (0, 8, 0x20000, 0x20008, 0xFFFFFFFF)
-"""Those of Docker's profile."""
+"""Personalities allowed by Docker's profile."""
 
 CALLS: Mapping[str, tuple[int | None, int | None]] = {
     "acct": (163, 89), "add_key": (248, 217), "bpf": (321, 280), "chroot": (161, 51), "clock_adjtime": (305, 266),
@@ -67,19 +67,19 @@ CALLS: Mapping[str, tuple[int | None, int | None]] = {
     "syslog": (103, 116), "umount2": (166, 39), "uselib": (134, None), "userfaultfd": (323, 282), "ustat": (136, None),
     "vhangup": (153, 58),
 }  # fmt: skip
-"""Calls refused whatever their arguments, and their numbers on x86_64 and on aarch64."""
+"""System calls refused whatever their arguments, with their numbers on x86_64 and on aarch64."""
 
 SPECIAL: Mapping[str, tuple[int, int]] = {
     "clone": (56, 220), "clone3": (435, 435), "personality": (135, 92), "socket": (41, 198), "socketpair": (53, 199),
     "unshare": (272, 97),
 }  # fmt: skip
-"""Calls that are looked at more closely."""
+"""System calls whose arguments are checked."""
 
 UNCOUNTED: Mapping[str, tuple[int, int]] = {"memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194)}
-"""Calls for memory that belongs to no process and no folder: only a control group counts it."""
+"""System calls for memory that belongs to no process and no folder, which only a control group counts."""
 
 LASTING = ("mq_open", "msgget", "semget", "shmget")
-"""Calls for what outlives every process that could see it: refused where a container is used again."""
+"""System calls for objects that outlive the processes using them, refused if a container is reused."""
 
 OPEN = """
     accept accept4 access adjtimex alarm arch_prctl bind brk cachestat capget capset chdir chmod chown clock_getres
@@ -110,16 +110,16 @@ OPEN = """
     timerfd_gettime timerfd_settime times tkill truncate umask uname unlink unlinkat utime utimensat utimes vfork vmsplice
     wait4 waitid write writev
 """
-"""All other calls of both architectures, by which Docker names them: what is in none of these tables is refused there."""
+"""Names of all other calls of both architectures, for Docker's profile, which refuses calls in none of these tables."""
 
 MACHINES: Mapping[str, tuple[int, int]] = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-"""The column of the tables above, and the name of the architecture in <linux/audit.h>, by machine."""
+"""Column of the tables above, and the name of the architecture in <linux/audit.h>, by machine."""
 
 
 def program(machine: str | None = None, *, uncounted: bool = True) -> bytes:
-    """The filter for a machine (by default this one), as the kernel takes it; raises RuntimeFailure for an unknown one.
+    """Return the filter for a machine (by default this one) in the kernel's format; raises RuntimeFailure for an unknown one.
 
-    `uncounted` says whether the calls of UNCOUNTED are left open.
+    `uncounted` is true if the calls of UNCOUNTED are allowed.
     """
     machine = machine or os.uname().machine
     if machine not in MACHINES:
@@ -146,7 +146,7 @@ def program(machine: str | None = None, *, uncounted: bool = True) -> bytes:
 
 @cache
 def docker_profile(*, is_used_again: bool = False) -> str:
-    """Return the policy as Docker takes it; a container that `is_used_again` may make nothing that outlives a process."""
+    """Return the policy as a Docker profile; with `is_used_again`, it forbids objects that outlive a process."""
     named = {*OPEN.split(), *UNCOUNTED, *LASTING} - {*(LASTING if is_used_again else ())}
     rules = [
         _rule(sorted(named), "ALLOW"), _rule(["clone3"], "ERRNO", errno=ENOSYS),
@@ -171,7 +171,7 @@ def policy_digest() -> str:
 
 
 def _rule(names: Sequence[str], action: str, test: tuple[str, int] | None = None, *, errno: int = 0) -> dict[str, Any]:
-    """Return one rule of a profile; a test is of the first argument."""
+    """Return one rule of a profile; a test applies to the first argument."""
     rule: dict[str, Any] = {"names": list(names), "action": f"SCMP_ACT_{action}"}
     if test is not None:
         rule["args"] = [{"index": 0, "op": f"SCMP_CMP_{test[0]}", "value": test[1], "valueTwo": 0}]
@@ -183,7 +183,7 @@ def _return(what: int) -> Instruction:
 
 
 def _on(number: int, body: Sequence[Instruction]) -> list[Instruction]:
-    """What to do for one call; `body` ends in a return."""
+    """Return the instructions for one system call; `body` ends in a return."""
     return [(IF_EQUAL, 0, len(body), number), *body]
 
 
@@ -192,6 +192,6 @@ def _unless_any_bit(bits: int) -> list[Instruction]:
 
 
 def _only(values: Sequence[int], errno: int) -> list[Instruction]:
-    """Allow a first argument that is one of these."""
+    """Return instructions that allow only these values of the first argument."""
     tests = [(IF_EQUAL, len(values) - place, 0, value) for place, value in enumerate(values)]
     return [(LOAD, 0, 0, FIRST_ARGUMENT), *tests, _return(ERRNO | errno), _return(ALLOW)]

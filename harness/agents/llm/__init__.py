@@ -1,4 +1,4 @@
-"""A model as an agent: the LiteLLM client, two interfaces, prompts, and the loop that joins them."""
+"""Models as agents: the LiteLLM client, two interfaces, prompts, and the conversation loop."""
 
 __all__ = [
     "agent", "completion", "doctor", "failures", "interface", "local", "meter", "model",

@@ -1,12 +1,13 @@
-"""The model as an agent: a conversation about one task, with a model client or with replies that are known already.
+"""Model agent: a conversation about one task, with a model client or with cached replies.
 
-1. `ToolConversation` is a state machine that calls no model, so a training loop drives it too: what to ask is in `messages`,
-   what the model said goes to `hear`. Actions are tool calls, or, where a model knows none, one fenced block of JSON in plain
-   text: {"tool": ..., "arguments": {...}}, read by the rule of `worlds.core.replies`, without repair.
-2. The model is told of its mistakes, and of a reply that was cut off, was empty, or wrote a tool call as text. MOST_UNUSABLE
-   such replies in a row end the episode. Where calls arrive as text only, or every reply is cut off, the set-up is at fault.
-3. Budgets are looked at before each query, so a reply once paid for is carried out. A conversation that outgrows the model is a
-   budget used up, `context`. The trajectory is saved in `finally`, so a crashed episode keeps all that happened before.
+1. `ToolConversation` is a state machine that calls no model, so that a training loop can drive it too: the prompt is in
+`messages`, and the reply goes to `hear`. Actions are tool calls, or, for models without tools, one fenced block of JSON:
+{"tool": ..., "arguments": {...}}, parsed by the rule of `worlds.core.replies`, without repair.
+2. The model is told about its mistakes, and about a reply that was truncated, empty, or wrote a tool call as text.
+MOST_UNUSABLE such replies in a row end the episode. If calls arrive only as text, or every reply is truncated, the set-up is
+at fault.
+3. Budgets are checked before each call, so a reply that is paid for is executed. A conversation longer than the context uses
+up the budget `context`. The trajectory is saved in `finally`, so a crashed episode keeps everything before the crash.
 """
 
 from __future__ import annotations
@@ -52,30 +53,30 @@ EMPTY = "Your reply was empty: it held neither text nor a tool call. Go on."
 NOT_CALLED = "Your reply wrote a tool call as text, so nothing was run. Call the tool with a tool call."
 
 MOST_UNUSABLE, MOST_CUT_OFF = 3, 8
-"""Replies without anything that can be carried out: in a row, until an episode ends; cut off, until the set-up is at fault."""
+"""Limits on unusable replies: in a row, before an episode ends, and truncated ones, before the set-up is at fault."""
 
 
 class Speech:
-    """One way of asking for actions and reading them; one object serves all episodes of a client."""
+    """Protocol for requesting and parsing actions; one object serves all episodes of a client."""
 
     def __init__(self, name: str) -> None:
-        """Raise UsageError for a protocol that there is not."""
+        """Create the protocol; raises UsageError for an unknown one."""
         if name not in PROTOCOLS:
             raise UsageError(f"protocol must be one of {', '.join(PROTOCOLS)}, not {name!r}")
         self.name, self._is_text = name, name == "text"
         self.has_called = self._is_text
-        """False until a tool call has arrived in the form that is expected."""
+        """False until a tool call has arrived in the expected form."""
 
     def offered(self, tools: Tools) -> Tools:
-        """The tools that go into the request itself; for plain text, the system prompt shows them."""
+        """Return the tools for the request itself; empty for plain text, because the system prompt shows them."""
         return () if self._is_text else tools
 
     def heard(self, said: Completion) -> Completion:
-        """Return a reply as it goes into the conversation: in plain text, a call that a server read out of it is text again."""
+        """Return a reply as it is added to the conversation; in plain text, a call that a server parsed becomes text again."""
         return as_text(said, named=True) if self._is_text else said
 
     def actions(self, said: Completion, turn: int) -> tuple[Action, ...]:
-        """Return what the model wants done, or one action with the problem that the model is told; none is a plain answer."""
+        """Return the actions that the model requests, or one with a problem to report; empty for a plain answer."""
         if self._is_text:
             action = _spoken(said.text)
             return (replace(action, call_id=f"text_{turn}"),) if action else ()
@@ -83,14 +84,14 @@ class Speech:
         return said.actions
 
     def told(self, action: Action, text: str) -> dict[str, Any]:
-        """The message that tells the model what an action brought."""
+        """Return the message that tells the model the result of an action."""
         if self._is_text:
             return {"role": "user", "content": f"Answer of {action.tool}:\n{text}" if action.tool else text}
         return {"role": "tool", "tool_call_id": action.call_id, "content": text}
 
 
 def system_prompt(interface: Interface, speech: Speech, task: Task, budget: Budget) -> str:
-    """Return what the model is told before the task; a foreign task has no budgets of ours."""
+    """Return the system prompt of a task; foreign tasks have no budgets of ours."""
     # Prompts are plain text: escaping would change the schemas they show.
     environment = Environment(loader=FileSystemLoader(_FOLDER), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
     environment.filters["json"] = json.dumps
@@ -104,7 +105,7 @@ def system_prompt(interface: Interface, speech: Speech, task: Task, budget: Budg
 
 
 def prompt_digest(interface: Interface, speech: Speech) -> str:
-    """SHA-256 over the templates and the tools."""
+    """Return the SHA-256 over the templates and the tools."""
     total = hashlib.sha256(speech.name.encode())
     for name in (interface.template, "speech.j2"):
         total.update((_FOLDER / name).read_bytes())
@@ -113,7 +114,7 @@ def prompt_digest(interface: Interface, speech: Speech) -> str:
 
 
 class ToolConversation:
-    """The state of one episode while it is played."""
+    """State of one episode while it is played."""
 
     def __init__(
         self, interface: Interface, speech: Speech, task: Task, pod: Pod, budget: Budget, report: Report, trajectory: Trajectory
@@ -129,7 +130,7 @@ class ToolConversation:
         self._tell({"role": "user", "content": pod.instruction})
 
     def hear(self, said: Completion) -> bool:
-        """Write down what the model said and carry out what it asks for; whether the episode is over."""
+        """Record a reply and execute its actions; return True if the episode is over."""
         said = self._speech.heard(said)
         self.turns += 1
         self.waited_s += said.waited_s
@@ -153,13 +154,13 @@ class ToolConversation:
         return self._execute(said, actions) if actions else self._is_last_word(said)
 
     def check_cut_off(self) -> None:
-        """Raise SetupFault where every reply so far was cut off before it did anything."""
+        """Raise SetupFault if every reply so far was truncated before it did anything."""
         if self._cut_off == self.turns > 0:
             told = f"all {self.turns} replies were cut off at the limit of output tokens; give more with --reply-tokens"
             raise SetupFault(told, "always_cut_off", hint="--reply-tokens N, larger than before")
 
     def unread(self, waited_s: float) -> None:
-        """Tell the model that what it said broke its reader; what that cost, nobody can say."""
+        """Tell the model that its reply could not be parsed; its cost is unknown."""
         keep_wire()
         self.waited_s += waited_s
         self.turns += 1
@@ -168,30 +169,30 @@ class ToolConversation:
         self._tell({"role": "user", "content": UNREADABLE})
 
     def used_up(self, models: str, say_once: Callable[[str], None]) -> str | None:
-        """The budget that forbids another query; `say_once` is told where `models` have no price to count."""
+        """Return the budget that forbids another call, or None; calls `say_once` if `models` have no known price."""
         return self._budget.used_up(
             self._report.usage, turns=self.turns, seconds=self._seconds(), game=False, models=models, say_once=say_once
         )
 
     def stop(self, cause: str) -> None:
-        """End the episode, because a budget is used up."""
+        """End the episode because a budget is used up."""
         self._report.stopped_by = cause
         self.note(f"stopped: the budget of {cause} is used up")
         self._pod.stop(cause)
 
     def note(self, line: str) -> None:
-        """Write down a word of the harness, which the model does not see."""
+        """Record a message of the harness that is not shown to the model."""
         self._report.log.append(line)
         self._trajectory.system(line)
 
     def save(self) -> None:
-        """Put what happened in the report."""
+        """Write the conversation to the report."""
         if self.waited_s:
             self._report.log.append(f"waited {self.waited_s:.1f} s for the provider, not counted as wall time")
         self._report.trajectory = self._trajectory.to_dict(extra={"provider_wait_s": round(self.waited_s, 3)})
 
     def _is_last_word(self, said: Completion) -> bool:
-        """Return whether a reply without an action ends the episode; raises SetupFault for a tool call that came as text."""
+        """Return True if a reply without an action ends the episode; raises SetupFault for a tool call that arrived as text."""
         cause: CauseName = "no_action"
         if said.cut_off:
             told = CUT_OFF
@@ -214,7 +215,7 @@ class ToolConversation:
         return False
 
     def _execute(self, said: Completion, actions: Sequence[Action]) -> bool:
-        """Carry out the actions in order and tell the model; whether that ended the episode."""
+        """Execute the actions in order and add the results to the conversation. Return True if that ended the episode."""
         done, self._unusable = False, 0
         for action in actions:
             result = (
@@ -266,7 +267,7 @@ def _spoken(text: str) -> Action | None:
 
 
 def _call(value: Any) -> Sequence[tuple[Any, Any]]:
-    """Return the tool and arguments of a call; arguments may be JSON in a string, as some models write them."""
+    """Return the tool and arguments of a call; some models write arguments as a string of JSON."""
     named = isinstance(value, dict) and "tool" in value
     return [(value["tool"], parsed_string(value.get("arguments", {})))] if named else []
 
@@ -276,18 +277,18 @@ _CALL = AnswerShape('one JSON object with "tool"', _call, key="tool")
 
 @dataclass(frozen=True)
 class LlmConfig(ModelSettings):
-    """Which model plays, and how: settings of its client, and of the conversation; `prices` count before LiteLLM's own."""
+    """Model of an agent with the settings of its client and conversation; `prices` take precedence over LiteLLM's."""
 
     interface: str = "shell"
     handles: bool = False
-    """Whether the tool interface offers `store` and resolves @HANDLE:name; the world option of the same name."""
+    """True if the tool interface offers `store` and resolves @HANDLE:name, as the world option of the same name."""
 
     protocol: str = "tools"
     prices: Mapping[str, Price] = field(default_factory=dict)
 
     @classmethod
     def of(cls, spec: AgentSpec, *, handles: bool = False, meter: Meter | None = None) -> LlmConfig:
-        """Return how the models of a spec are asked; the model is "" where the spec names a policy."""
+        """Return the configuration for the models of a spec; the model is "" if the spec names a policy."""
         return cls(
             spec.model or "", spec.api_base, temperature=spec.temperature, max_tokens=spec.max_tokens, context=spec.context,
             timeout_s=spec.timeout_s, patience_s=spec.patience_s, meter=meter, interface=spec.interface, handles=handles,
@@ -295,20 +296,20 @@ class LlmConfig(ModelSettings):
         )  # fmt: skip
 
     def settings(self, model: str | None = None) -> ModelSettings:
-        """The client's part, for another model where one is named; the model `local` has an address and a price of its own."""
+        """Return the client settings, for another model if one is named. The model `local` has its own address and price."""
         name = model or self.name
         price = self.prices.get(name) or (FREE if name == LOCAL else None)
         return replace(self, name=name, api_base=None if name == LOCAL else self.api_base, price=price)
 
 
 class LlmAgent:
-    """Plays tasks through one interface; games are played by `harness.agents.seating`."""
+    """Agent that plays tasks through one interface; games are played by `harness.agents.seating`."""
 
     name = "llm"
     only_computes = False
 
     def __init__(self, config: LlmConfig, *, say: Callable[[str], None] = to_stderr, replies: Replies | None = None) -> None:
-        """`replies`: what models said before, which is not asked again."""
+        """Create the agent; `replies` is the cache of model replies."""
         self.config = config
         self.client, self.replies = ModelClient(config.settings(), say=say), replies
         self.interface = Interface(config.interface, handles=config.handles)
@@ -317,7 +318,10 @@ class LlmAgent:
         self.prompt_digest = prompt_digest(self.interface, self.speech)
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """Only the shell needs hands; raises UsageError for an interface that the task or the runtime does not have."""
+        """Return True if the interface needs `main`.
+
+        Raises UsageError if the task or the runtime does not have the interface.
+        """
         has = task.parley.interfaces if task.parley else ("shell",)
         if self.interface.name not in has:
             hint = f"--interface {has[0]}" if set(has) & set(INTERFACES) else f"harness show {task.task_id}"
@@ -325,18 +329,18 @@ class LlmAgent:
         return self.interface.needs_main(runtime)
 
     def identity(self) -> AgentIdentity:
-        """Return what the frozen plan holds; no key is part of it."""
+        """Return the identity for the frozen plan, without keys."""
         return AgentIdentity(
             name=self.name, **self.client.identity(), interface=self.interface.name, protocol=self.speech.name,
             prompt_digest=self.prompt_digest,
         )  # fmt: skip
 
     def check(self) -> None:
-        """Raise UsageError for an unknown provider or a missing key; settle the parameters."""
+        """Raise UsageError for an unknown provider or a missing key; determine the parameters."""
         self.client.check()
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
-        """Play one episode; raises ProviderFailure, and whatever the pod raises."""
+        """Play one episode; raises ProviderFailure, and any exception of the pod."""
         report.agent, report.model, report.interface = self.name, self.config.name, self.interface.name
         report.prompt_digest, report.requested = self.prompt_digest, dict(self.client.requested)
         report.effective = self.client.effective
@@ -359,7 +363,7 @@ class LlmAgent:
             conversation.save()
 
     def _converse(self, conversation: ToolConversation, place: ConversationPlace, report: Report) -> None:
-        """Ask until the model is done or a budget is used up."""
+        """Call the model until it is done or a budget is used up."""
         asked: Interlocutor = self.replies.conversation(self.client, place) if self.replies else self.client
         while (cause := conversation.used_up(self.client.settings.name, self.client.say_once)) is None:
             try:
@@ -382,7 +386,7 @@ class LlmAgent:
         conversation.check_cut_off()
 
     def _check_tools(self, asked: Interlocutor, messages: Sequence[dict[str, Any]], said: Completion, report: Report) -> None:
-        """Raise SetupFault where the server counts as many tokens for a prompt without the tools as for the same with them."""
+        """Raise SetupFault if the server counts as many tokens for a prompt without the tools as for the same with them."""
         if self._sees_tools is None:
             try:
                 bare = asked.complete(messages)

@@ -1,8 +1,8 @@
-"""What a model said: its text, tool calls and tokens, and the message that goes back into the conversation.
+"""Reply of a model: its text, tool calls and tokens, and the message that is appended to the conversation.
 
-The message repeats the reasoning and signatures as the server gave them, because some servers demand them. Malformed arguments
-go back as {"_raw": text} and empty content as null or NO_TEXT, because some refuse their own. Tokens that a provider does not
-report are counted here and marked as estimated. Of very long texts head and tail are kept.
+The message repeats the reasoning and signatures as the server sent them, because some servers require them. Malformed arguments
+are returned as {"_raw": text}, and empty content as null or NO_TEXT, because some servers reject their own output. Tokens that
+a provider does not report are counted locally and marked as estimated. Very long texts are cut in the middle.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from harness.prices import Price
 from worlds.core.replies import with_whole_characters as encodable
 
 NO_TEXT = "(no text)"
-"""Content of a message that has neither text nor tool calls: some servers refuse an empty one."""
+"""Content of a message without text and tool calls, because some servers reject an empty one."""
 
 LONGEST_TEXT, LONGEST_ARGUMENTS, KEPT = 4 << 20, 8 << 20, 64 << 10
-"""Characters of an answer or its reasoning that are kept whole; of a call's arguments that are read; kept of what is longer."""
+"""Limits in characters: of a reply or its reasoning kept whole, of parsed arguments, and of what is kept of longer texts."""
 
 _DEEPEST = 64
 _DEEP = f"the arguments are nested more than {_DEEPEST} deep"
@@ -41,7 +41,7 @@ _WITHHELD = frozenset(
     {"content_filter", "content_filtered", "sensitive", "safety", "guardrail_intervened", "prohibited_content"}
 )
 _REASONING = re.compile(r"reason|think|thought|signature|encrypted|extra_content|provider_specific")
-"""Names of what holds reasoning: `reasoning_content`, `reasoning_details`, `thinking_blocks`, `thought_signature`."""
+"""Names of fields with reasoning: `reasoning_content`, `reasoning_details`, `thinking_blocks`, `thought_signature`."""
 
 _CONTAINERS = frozenset({"extra_content", "provider_specific_fields", "google"})
 _LABELS = frozenset({"type", "format", "id", "index"})
@@ -53,11 +53,11 @@ _FENCE = re.compile(r"\s*```\w*\n(.*?)\n?```\s*", re.DOTALL)
 _ARGUMENTS = frozenset({"arguments", "parameters", "args", "input"})
 
 ASKED_CHANCES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": 10}
-"""Parameters of a request for the chances of tokens; some providers refuse more alternatives than these."""
+"""Request parameters for token probabilities; some providers reject more alternatives than these."""
 
 
 class TokenChances(NamedTuple):
-    """One token of an answer, and the probability of each that could have stood there."""
+    """Token of a reply, with the probability of each alternative at its position."""
 
     text: str
     chances: Mapping[str, float]
@@ -65,7 +65,7 @@ class TokenChances(NamedTuple):
 
 @dataclass(frozen=True)
 class Action:
-    """One tool call of a model; `problem` says why it cannot be carried out."""
+    """Tool call of a model; `problem` says why it cannot be executed."""
 
     call_id: str
     tool: str
@@ -75,11 +75,12 @@ class Action:
 
 @dataclass(frozen=True)
 class Completion:
-    """One answer of a model.
+    """Reply of a model.
 
-    `waited_s` are the real seconds that failed attempts took before it, `left_out` the characters of a text longer than any
-    answer may be. `chances` is what each token could have been, where that was asked for and the provider says it.
-    `is_refusal`: the text is the model's refusal. `lost_reasoning`: the model was not sent its earlier reasoning.
+    `waited_s` is the time of failed attempts before it, in real seconds, and `left_out` the number of characters cut from an
+    overlong text. `chances` are the alternatives of each token with their probabilities, if they were requested and the
+    provider returns them. `is_refusal` is true if the text is the model's refusal, `lost_reasoning` if the model was not sent
+    its earlier reasoning.
     """
 
     text: str
@@ -96,7 +97,7 @@ class Completion:
 
     @property
     def cut_off(self) -> bool:
-        """Whether the model ran into its limit of output tokens."""
+        """True if the reply was truncated at the limit of output tokens."""
         return self.finish_reason == "length"
 
     @property
@@ -106,7 +107,7 @@ class Completion:
 
 
 def read_completion(answer: WireAnswer, request: Mapping[str, Any], number: int, price: Price | None = None) -> Completion:
-    """Return what an answer says, at this price or LiteLLM's own; raises Transient and Withheld where that is nothing."""
+    """Parse a reply, priced at this price or LiteLLM's; raises Transient and Withheld if it contains nothing."""
     choice = _choice(answer.body)
     reason = choice.get("finish_reason")
     reason = str(encodable(reason)) if isinstance(reason, str) and reason else "stop"
@@ -129,7 +130,7 @@ def read_completion(answer: WireAnswer, request: Mapping[str, Any], number: int,
 
 
 def read_message(raw: Mapping[str, Any], number: int) -> Completion:
-    """Return what an assistant's message in OpenAI's shape says, as one call of unknown tokens."""
+    """Parse an assistant's message in OpenAI's format, as one call with unknown tokens."""
     # half a surrogate pair has no bytes in UTF-8, and JSON can carry one: what a provider says passes here once
     given = encodable(dict(raw))
     kept = {name: value for name, value in reasoning_fields(given).items() if len(json.dumps(value)) <= LONGEST_TEXT}
@@ -158,9 +159,9 @@ def read_message(raw: Mapping[str, Any], number: int) -> Completion:
 
 
 def as_text(said: Completion, *, named: bool) -> Completion:
-    """Return a reply without its tool calls, where none were offered; a single call stands in for a missing text.
+    """Return a reply without its tool calls, if no tools were offered; a single call replaces a missing text.
 
-    `named`: the text is {"tool": ..., "arguments": ...}, else the arguments alone.
+    With `named`, the text is {"tool": ..., "arguments": ...}, otherwise the arguments alone.
     """
     if not said.actions:
         return said
@@ -172,9 +173,9 @@ def as_text(said: Completion, *, named: bool) -> Completion:
 
 
 def is_written_call(text: str, tools: Sequence[Mapping[str, Any]]) -> bool:
-    """True for a text that calls one of the tools: after a mark of a model's own, as bare JSON, or as code.
+    """Return True for a text that contains a call of one of the tools: after a model's own marker, as bare JSON, or as code.
 
-    A server writes so that has no parser for the form in which its model calls tools.
+    A server returns such a text if it has no parser for its model's tool calls.
     """
     names = [str(tool["function"]["name"]) for tool in tools]
     fenced = _FENCE.fullmatch(text)
@@ -188,7 +189,7 @@ def is_written_call(text: str, tools: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def reasoning_fields(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a message, or of a tool call, that hold reasoning."""
+    """Return the fields of a message, or of a tool call, that contain reasoning."""
     return {name: value for name, value in message.items() if _REASONING.search(name) and value not in (None, [], {})}
 
 
@@ -209,13 +210,13 @@ def without_reasoning(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, A
 
 
 def shortened(text: str) -> str:
-    """A quarter of what is kept from the front, the rest from the back, and how many characters were between them."""
+    """Return a text with the middle cut out, keeping a quarter from the head, and state the number of removed characters."""
     head, tail = KEPT // 4, KEPT - KEPT // 4
     return f"{text[:head]}\n[{len(text) - KEPT} characters left out]\n{text[-tail:]}" if len(text) > KEPT else text
 
 
 def read_action(call_id: str, tool: str, arguments: dict[str, Any]) -> Action:
-    """One tool call as it can be written down; where that is not what the model said, with the problem."""
+    """Return a tool call in a form that can be recorded, with a problem if that differs from the model's output."""
     level: list[Any] = [arguments]
     for _ in range(_DEEPEST):
         if any(isinstance(one, float) and not isfinite(one) for one in level):
@@ -230,7 +231,7 @@ def read_action(call_id: str, tool: str, arguments: dict[str, Any]) -> Action:
 
 
 def add_usage(total: Usage, one: Usage) -> None:
-    """Add the usage of one call; a total with an unpriced call in it has no price."""
+    """Add the usage of one call; a total that includes an unpriced call has no price."""
     costs = [one.cost_usd] if total.calls == 0 else [total.cost_usd, one.cost_usd]
     for name in ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens", "kept_calls", "kept_usd"):
         setattr(total, name, getattr(total, name) + getattr(one, name))
@@ -240,14 +241,14 @@ def add_usage(total: Usage, one: Usage) -> None:
 
 
 def told_tokens(usage: Usage) -> str:
-    """The tokens of a call in words; what was counted here and not by the provider has a ~, what was kept says so."""
+    """Return the tokens of a call as text; a ~ marks counts estimated locally, and replies from the cache are marked too."""
     about, kept = "~" if usage.estimated else "", ", from the cache" if usage.kept_calls else ""
     said, cached = f"{about}{usage.prompt_tokens} in", f"{usage.cached_tokens} cached"
     return f"{said} ({cached}), {about}{usage.completion_tokens} out{kept}"
 
 
 def counted_tokens(value: Any, model: str) -> int:
-    """Return the tokens of a value, counted by LiteLLM's tokenizer for the model, or the nearest it has."""
+    """Return the number of tokens of a value, counted by LiteLLM's tokenizer for the model or the nearest available one."""
     text = json.dumps(value, ensure_ascii=False)
     # a tokenizer takes minutes for what is long and has no words; a part of it stands for the whole
     share = len(text) / len(text[:_COUNTED])
@@ -255,7 +256,7 @@ def counted_tokens(value: Any, model: str) -> int:
 
 
 def _choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the first choice that says something, else the first; raises Transient where there is none."""
+    """Return the first choice with content, or else the first; raises Transient if there is none."""
     listed = body.get("choices")
     choices = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, Sequence) else []
     if not choices:
@@ -267,7 +268,7 @@ def _choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _chances(given: Any) -> tuple[TokenChances, ...]:
-    """Return the chances of the tokens in order; none where the provider said nothing that can be read."""
+    """Return the token probabilities in order; empty if the provider returned none that can be parsed."""
     try:
         return tuple(
             TokenChances(
@@ -290,7 +291,7 @@ def _text_of(content: Any) -> str:
 
 
 def _reasoning_of(given: Mapping[str, Any]) -> str | None:
-    """Return the text of a message's reasoning, None where it has none."""
+    """Return the text of a message's reasoning, None if there is none."""
     named = [given[name] for name in ("reasoning_content", "reasoning") if isinstance(given.get(name), str)]
     parts = given["content"] if isinstance(given.get("content"), list) else []
     thoughts = [part.get("thinking") or part.get("summary") or part.get("text") for part in parts if _is_reasoning(part)]
@@ -298,12 +299,12 @@ def _reasoning_of(given: Mapping[str, Any]) -> str | None:
 
 
 def _is_reasoning(part: Any) -> bool:
-    """True for a part of a message's content that holds reasoning."""
+    """Return True for a part of a message's content that contains reasoning."""
     return isinstance(part, Mapping) and _REASONING.search(str(part.get("type"))) is not None
 
 
 def _texts(value: Any, *, is_inside: bool) -> Iterator[str]:
-    """Yield the texts in a value; outside of reasoning only those under a name that says reasoning."""
+    """Yield the texts in a value; outside of reasoning, only those under a name that indicates reasoning."""
     if isinstance(value, str):
         yield from [value] if is_inside and value.strip() else ()
     elif isinstance(value, Mapping):
@@ -328,7 +329,7 @@ def _plain(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _calls(value: Any, names: Sequence[str]) -> bool:
-    """True for an object that names a tool and has arguments for it."""
+    """Return True for an object that names a tool and has arguments for it."""
     if not isinstance(value, dict):
         return False
     inner = value.get("function")
@@ -339,7 +340,7 @@ def _calls(value: Any, names: Sequence[str]) -> bool:
 
 
 def _listed(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the tool calls of a message, the legacy `function_call` among them, each with its function."""
+    """Return the tool calls of a message, including the legacy `function_call`, each with its function."""
     calls = raw.get("tool_calls") or ()
     given = [calls] if isinstance(calls, Mapping) else list(calls) if isinstance(calls, Sequence) else []
     given = given or [{"function": legacy} for legacy in [raw.get("function_call")] if legacy]
@@ -348,7 +349,7 @@ def _listed(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _actions(calls: Sequence[Mapping[str, Any]], number: int) -> list[Action]:
-    """Return the calls in order; ids that are missing or used twice become 9 letters and digits, as Mistral's templates ask."""
+    """Return the calls in order. Missing or duplicate ids become 9 letters and digits, as Mistral's templates require."""
     actions: list[Action] = []
     for index, call in enumerate(calls):
         call_id = encodable(str(call.get("id") or ""))
@@ -367,7 +368,7 @@ def _actions(calls: Sequence[Mapping[str, Any]], number: int) -> list[Action]:
 
 
 def _arguments(text: str) -> dict[str, Any]:
-    """Tool arguments as an object; raises ValueError with what is wrong with them."""
+    """Parse tool arguments into an object; raises ValueError with the problem."""
     if len(text) > LONGEST_ARGUMENTS:
         raise ValueError(f"the arguments are {len(text)} characters long, and at most {LONGEST_ARGUMENTS} are read")
     try:
@@ -382,7 +383,7 @@ def _arguments(text: str) -> dict[str, Any]:
 
 
 def _sent_back(call: Mapping[str, Any], action: Action) -> dict[str, Any]:
-    """Return a call as the conversation keeps it: names and arguments as any server takes them, the rest as it was given."""
+    """Return a call as the conversation keeps it: names and arguments made acceptable to every server, the rest unchanged."""
     given = call["function"].get("arguments")
     is_whole = isinstance(given, str) and given.lstrip().startswith("{") and not action.problem
     name = _NOT_IN_NAMES.sub("_", action.tool)[:64] or "unknown"
@@ -392,7 +393,7 @@ def _sent_back(call: Mapping[str, Any], action: Action) -> dict[str, Any]:
 
 
 def _usage(answer: WireAnswer, message: Mapping[str, Any], request: Mapping[str, Any], price: Price | None) -> Usage:
-    """Return the tokens of an answer: whole numbers that fit together, counted here where the provider gives none."""
+    """Return the tokens of a reply as consistent integers, counted locally if the provider returns none."""
     given = answer.body.get("usage") if answer.response is None else answer.response.model_dump().get("usage")
     reported, model = given if isinstance(given, Mapping) else {}, request["model"]
     prompt, completion = _count(reported.get("prompt_tokens")), _count(reported.get("completion_tokens"))
@@ -418,7 +419,7 @@ def _usage(answer: WireAnswer, message: Mapping[str, Any], request: Mapping[str,
 
 
 def _count(value: Any) -> int | None:
-    """Return a reported number of tokens, None for what is no count."""
+    """Return a reported number of tokens, None if it is not a valid count."""
     try:
         number = float(value) if isinstance(value, int | float | str) else -1.0
     except ValueError:
@@ -427,7 +428,7 @@ def _count(value: Any) -> int | None:
 
 
 def _cost(response: Any, model: str, prompt: int, completion: int) -> float | None:
-    """Return what LiteLLM's table says that a call costs, None where it has no price."""
+    """Return the price of a call from LiteLLM's table, None if it has none."""
     litellm = library()
     try:
         priced = litellm.ModelResponse(model=model) if response is None else response

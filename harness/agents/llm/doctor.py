@@ -1,7 +1,7 @@
-"""`harness doctor --model`: a model at a server, examined by real calls through the client that plays, within a minute.
+"""Diagnosis of a model for `harness doctor --model`, by real calls through the client that plays, within a minute.
 
-What a server refuses leads to a flag of `harness run`; what the client works around is a note; a fault that no flag helps
-against rules the server out. A call that fails for another reason leaves its row "not tried".
+If a server rejects something, the report names a flag of `harness run`; if the client works around it, there is a note; a fault
+that no flag fixes makes the server unusable. A call that fails for another reason leaves its row "not tried".
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from harness.secrets import public_address
 
 _MINUTE_S, _CALL_S, _FETCH_S = 60.0, 15.0, 5.0
 _TOKENS, _CALL_TOKENS, _COUNT_TOKENS = 32, 400, 128
-"""Output tokens: where the answer does not matter, in which a model may think and call a tool, and of a longer answer."""
+"""Limits of output tokens: for irrelevant replies, for thinking and calling a tool, and for a longer reply."""
 
 _COUNT = ({"role": "user", "content": "Count from 1 to 60 in digits, separated by blanks. Write nothing else."},)
 _AT_ONCE, _LONG_REPLY, _LONG_EPISODE = 2, 4096, 8192
-"""Calls that `harness run` makes at a time, output tokens of a long reply, and of a long episode of a contract task."""
+"""Concurrent calls of `harness run`, and output tokens of a long reply and of a long episode of a contract task."""
 
 _LEAST, _ROOMY, _CHEAP, _UNKNOWN = 4096, 16_384, 32_768, 8192
-"""Tokens of context: that a contract task needs; that most need; that are overfilled unasked; sent where nothing is known."""
+"""Context sizes in tokens: required by a contract task, sufficient for most, overfilled by default, sent if unknown."""
 
 _CHAT = "/chat/completions"
 _SIZES = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length", "n_ctx")
-"""How servers call the size of a context in their list of models."""
+"""Names of the context size in the model lists of servers."""
 
 _SIZE = re.compile(r"(?:context|maximum|limit|n_ctx)\D{0,60}?(\d[\d,]{2,})", re.IGNORECASE)
 
@@ -51,7 +51,7 @@ Verdict = Literal["yes", "no", "note", "not tried"]
 
 
 class CheckRow(NamedTuple):
-    """One check; `advice` is empty where there is nothing to do."""
+    """Result of one check; `advice` is empty if nothing needs to be done."""
 
     check: str
     verdict: Verdict
@@ -61,10 +61,10 @@ class CheckRow(NamedTuple):
 
 @dataclass
 class Examination:
-    """One model at one server while it is examined: the rows of the report, and the flags that follow from them.
+    """State of the examination of one model at one server: the rows of the report, and the flags that follow from them.
 
-    `flags` are those of `harness run` beside the model and its address, `unusable` is why no run can work, and `called` the
-    answer to the offer of a tool, None where the server drops or refuses tools.
+    `flags` are flags of `harness run` besides the model and its address, `unusable` is the reason why no run can work, and
+    `called` is the reply to an offered tool, None if the server drops or rejects tools.
     """
 
     client: ModelClient
@@ -78,32 +78,32 @@ class Examination:
     quickest_s: float = math.inf
 
     def add(self, check: str, verdict: Verdict, seen: str, advice: str = "", **flags: Any) -> None:
-        """Add a row, and the flags that it asks for."""
+        """Add a row, and the flags that it requires."""
         self.flags |= flags
         self.rows.append(CheckRow(check, verdict, seen, advice or " ".join(_typed(flags))))
 
     def note(self, check: str, is_usual: object, usual: str, unusual: str, advice: str = "") -> None:
-        """Add a row about something that a run allows for."""
+        """Add a row about a peculiarity that a run can handle."""
         self.add(check, "yes" if is_usual else "note", usual if is_usual else unusual, "" if is_usual else advice)
 
     def rule_out(self, check: str, seen: str, advice: str) -> None:
-        """Add the row of a fault that no flag helps against."""
+        """Add a row about a fault that no flag fixes."""
         self.unusable = self.unusable or seen
         self.add(check, "no", seen, advice)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The model, its address and the flags, as a file of settings has them."""
+        """Model, address and flags, in the form of a settings file."""
         base = self.client.settings.api_base
         return {"model": self.client.name, **({"api-base": public_address(base)} if base else {}), **self.flags}
 
     @property
     def command(self) -> str:
-        """A run of one small task with all flags."""
+        """Command that runs one small task with all flags."""
         return shlex.join(["harness", "run", "presigned-url-download", "--interface", "tool", *_typed(self.settings)])
 
     def call(self, messages: Messages, tools: Messages = (), limit: int = _TOKENS, tries: int = 3) -> Completion:
-        """Make one call, and others where it fails in a way that may pass; raises CallFailure and SetupFault."""
+        """Make one call, with retries of temporary failures; raises CallFailure and SetupFault."""
         while True:
             began, tries = time.monotonic(), tries - 1
             try:
@@ -118,21 +118,21 @@ class Examination:
 
     @property
     def chat(self) -> httpx.Request | None:
-        """The last request for a chat completion in OpenAI's format."""
+        """Last request for a chat completion in OpenAI's format."""
         return next((one.request for one in reversed(self.calls) if one.request.url.path.endswith(_CHAT)), None)
 
     @property
     def calls(self) -> list[WireExchange]:
-        """All that was sent so far."""
+        """All calls made so far."""
         return [one for one in self.log.last if isinstance(one, WireExchange)]
 
     @property
     def sent(self) -> Mapping[str, Any]:
-        """The body of that request."""
+        """Body of that request."""
         return {} if self.chat is None else json.loads(self.chat.content)
 
     def fetch(self, path: str, body: Mapping[str, Any] | None = None) -> str:
-        """The text at an address beside the chat's, asked for with the same key; "" where there is none."""
+        """Return the response text of an address relative to the chat's, requested with the same key; "" if there is none."""
         if (chat := self.chat) is None:
             return ""
         headers = {name: value for name, value in chat.headers.items() if name == "authorization"}
@@ -145,13 +145,13 @@ class Examination:
         return str(answer.text) if answer.status_code == httpx.codes.OK else ""
 
     def listed(self, path: str = "models") -> dict[str, Mapping[str, Any]]:
-        """The server's list of models by name; empty where it has none."""
+        """Return the server's list of models by name; empty if it has none."""
         rows = _object(self.fetch(path)).get("data")
         return {str(row["id"]): row for row in rows if isinstance(row, dict) and "id" in row} if isinstance(rows, list) else {}
 
 
 def examine(settings: ModelSettings, say: Callable[[str], None], *, overfill: bool = False) -> Examination:
-    """Try a model at a server; `overfill`: send too long a prompt also where the context is large, which costs its tokens."""
+    """Examine a model at a server; `overfill` also sends an overlong prompt for a large context, which costs its tokens."""
     client = ModelClient(replace(settings, max_tokens=_TOKENS, timeout_s=_CALL_S), say=say)
     tried = Examination(client, time.monotonic() + _MINUTE_S - _CALL_S, overfill)
     try:
@@ -172,7 +172,7 @@ def examine(settings: ModelSettings, say: Callable[[str], None], *, overfill: bo
 
 
 def _connected(tried: Examination) -> bool:
-    """Make a run's first calls, at another address or with another model where that helps; False where none is answered."""
+    """Make a run's first calls, at another address or with another model if that helps; return False if none is answered."""
     try:
         tried.client.probe()
         tried.call(PROBE)
@@ -188,7 +188,7 @@ def _connected(tried: Examination) -> bool:
 
 
 def _corrected(tried: Examination) -> bool:
-    """Take the model that the server has instead, or append /v1 to its address; False where neither is possible."""
+    """Use the server's own model instead, or append /v1 to its address; return False if neither is possible."""
     settings, wanted = tried.client.settings, str(tried.sent.get("model", ""))
     names = list(tried.listed())
     if near := names if len(names) == 1 else difflib.get_close_matches(wanted, names, n=1):
@@ -205,7 +205,7 @@ def _corrected(tried: Examination) -> bool:
 
 
 def _tools(tried: Examination) -> None:
-    """Offer a tool, which is called, seen and ignored, dropped by the server, or called in words."""
+    """Check tool calls: offer a tool, and see whether it is called, ignored, dropped by the server, or called as text."""
     try:
         said = tried.call(TOOL_PROBE, (READY,), _CALL_TOKENS)
         fault = tools_fault(said, lambda: tried.call(TOOL_PROBE), tried.client.name)
@@ -225,7 +225,7 @@ def _tools(tried: Examination) -> None:
 
 
 def _results(tried: Examination) -> None:
-    """Send turns as they occur in an episode: a call and its result, a call without text, two calls at a time."""
+    """Send turns as they occur in an episode: a call and its result, a call without text, two concurrent calls."""
     turns: dict[str, tuple[str, dict[str, Any]]] = {
         "tool results": ("the result of a tool call", {}),
         "empty content": ("a tool call without text", {"content": None}),
@@ -243,7 +243,7 @@ def _results(tried: Examination) -> None:
 
 
 def _reasoning(tried: Examination) -> None:
-    """Look whether reasoning goes back over the wire, as a run sends it, and whether the server insists on it."""
+    """Check whether reasoning is sent back as in a run, and whether the server requires it."""
     if tried.called is not None and "protocol" not in tried.flags:
         said, offered = tried.called, [READY]
         turn, bare = _turn(said), _turn(said, bare=True)
@@ -265,7 +265,7 @@ def _reasoning(tried: Examination) -> None:
 
 
 def _turn(said: Completion, content: str | None = "I call it.", *, calls: int = 1, bare: bool = False) -> list[dict[str, Any]]:
-    """A conversation in which the tool was called and has answered; `bare`: without what else the server returned."""
+    """Return a conversation with a tool call and its result; `bare` omits the other fields that the server returned."""
     made = list(said.message.get("tool_calls") or [])[:1]
     for number in range(len(made), calls):
         made.append({"id": f"ready{number}xyz", "type": "function", "function": {"name": "ready", "arguments": "{}"}})
@@ -275,7 +275,7 @@ def _turn(said: Completion, content: str | None = "I call it.", *, calls: int = 
 
 
 def _requests(tried: Examination) -> None:
-    """Send a system message, and report what the client works around and knows of tokens and prices."""
+    """Send a system message, and report workarounds of the client and its knowledge of tokens and prices."""
     client = tried.client
     try:
         said = tried.call([{"role": "system", "content": "You are brief."}, *PROBE])
@@ -298,7 +298,7 @@ def _requests(tried: Examination) -> None:
 
 
 def _concurrency(tried: Examination) -> None:
-    """Make calls at the same time, and report the headers on limits; request a streamed answer, which a run never does."""
+    """Make concurrent calls, and report the rate limit headers; request a streamed reply, which a run never does."""
     try:
         list(side_by_side(lambda _: tried.call(PROBE, tries=1), range(_AT_ONCE)))
         crowded = False
@@ -317,7 +317,7 @@ def _concurrency(tried: Examination) -> None:
 
 
 def _speed(tried: Examination) -> None:
-    """Measure tokens per second in one longer answer."""
+    """Measure tokens per second in one longer reply."""
     began, about = time.monotonic(), "about"
     try:
         tokens = tried.call(_COUNT, limit=_COUNT_TOKENS, tries=1).usage.completion_tokens
@@ -333,7 +333,7 @@ def _speed(tried: Examination) -> None:
 
 
 def _context(tried: Examination) -> None:
-    """Report the size, as the server, LiteLLM's table or an error gives it, after overfilling it where that is cheap."""
+    """Report the context size from the server, LiteLLM's table or an error, after overfilling it if that is cheap."""
     size = _told_size(tried)
     if tried.overfills or (size <= _CHEAP if size else tried.client.price is None):
         size = _overfilled(tried, size)
@@ -349,7 +349,7 @@ def _context(tried: Examination) -> None:
 
 
 def _told_size(tried: Examination) -> int:
-    """Tokens of the context as /models, /props or LiteLLM's table say, 0 where they do not."""
+    """Return the context size in tokens according to /models, /props or LiteLLM's table; 0 if it is unknown."""
     rows, made = tried.listed(), _object(tried.fetch("../props")).get("default_generation_settings")
     row = rows.get(str(tried.sent.get("model"))) or (next(iter(rows.values())) if len(rows) == 1 else {})
     for size in (*map(row.get, _SIZES), made.get("n_ctx") if isinstance(made, dict) else None):
@@ -362,7 +362,7 @@ def _told_size(tried: Examination) -> int:
 
 
 def _overfilled(tried: Examination, size: int) -> int:
-    """Send a prompt that does not fit and report what comes back; the size, where it is known then."""
+    """Send an overlong prompt and report the response; return the context size if it becomes known."""
     try:
         said = tried.call([{"role": "user", "content": "word " * int(1.25 * (size or _UNKNOWN))}], tries=1)
     except (ContextFull, Refused) as failure:
@@ -396,4 +396,4 @@ CHECKS: Mapping[str, Callable[[Examination], None]] = {
     "tools seen": _tools, "tool results": _results, "reasoning": _reasoning, "system role": _requests,
     "concurrency": _concurrency, "speed": _speed, "context size": _context,
 }  # fmt: skip
-"""By the first row that they add."""
+"""Checks by the first row that they add."""

@@ -1,11 +1,11 @@
-"""Failed model calls: their classes, how they are told apart, and what people are told of them (docs/providers.md).
+"""Failed model calls: their classes, their classification, and their messages (docs/providers.md).
 
-1. `Transient` failures are retried, `Refused` ones are not, and `Denied` is a refusal that every other call would meet too.
-   `ContextFull` and `UnreadableCall` are about what was said.
-2. The server's own words count: a code more than a phrase, and both more than the HTTP status and LiteLLM's exception classes,
-   which name a status also where no server answered. Errors inside an answer with HTTP 200 are errors. Only fields that hold a
-   server's words are read, since many servers echo the request, and a conversation may contain any sentence at all.
-3. Messages name the model, its address, the server's words in one line, and what to do next.
+1. `Transient` failures are retried, and `Refused` ones are not. `Denied` is a rejection that applies to every other call too.
+`ContextFull` and `UnreadableCall` concern the content of a call.
+2. The server's own error takes precedence: a code over a phrase, and both over the HTTP status and LiteLLM's exception classes,
+which have a status even if no server answered. Errors inside a response with HTTP 200 are errors. Only fields for a server's
+messages are read, because many servers echo the request, and a conversation may contain any text.
+3. Messages contain the model, its address, the server's message in one line, and the next step.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CODES = {
     "request_too_large": "Anthropic",
     "model_context_window_exceeded": "Z.ai",
 }
-"""How servers say by a code that a prompt is longer than the model's context."""
+"""Error codes of servers for a prompt longer than the model's context."""
 
 PHRASES = {
     r"maximum context length(?: (?:is|of) (?:only )?\d|\W*$)": "OpenAI, Azure, DeepSeek, OpenRouter, vLLM, mlx",
@@ -82,7 +82,7 @@ PHRASES = {
     r"current length is \d+ while limit is \d": "Cerebras",
     r"context window exceeded for given call": "LiteLLM proxy",
 }
-"""How they say it in a sentence, in lower case. Recorded bodies are in tests/agents/context_bodies.toml."""
+"""Error messages with the same meaning, in lower case. Recorded bodies are in tests/agents/context_bodies.toml."""
 
 _ANY_CODE = re.compile(rf"\b(?:{'|'.join(CODES)})\b")
 _ANY_PHRASE = re.compile("|".join(f"(?:{phrase})" for phrase in PHRASES), re.MULTILINE)
@@ -99,19 +99,19 @@ _DEEPEST, _LONGEST, _SHOWN = 8, 100_000, 300
 _PAGE = re.compile(r"<!doctype html|<html[\s>]", re.IGNORECASE)
 _EVENTS = re.compile(r"^data: ?(?:\{|\[DONE\])", re.MULTILINE)
 _CAUSE_LINE = re.compile(r"^[\w.]*(?:Error|Exception)\b.*:")
-"""A line that names an exception, as the last line of a traceback does."""
+"""Line that names an exception, like the last line of a traceback."""
 
 _STATUS_OF = {
     "authentication": 401, "api_key": 401, "permission": 403, "not_found": 404, "rate_limit": 429, "overloaded": 529,
     "exceed_context_size": 400, "invalid": 400, "validation": 400, "badrequest": 400,
 }  # fmt: skip
-"""Part of a code inside an answer with HTTP 200 -> the status that should have been sent."""
+"""Statuses that should have been sent, by part of a code inside a response with HTTP 200."""
 
 _RETRIED, _CROWDED = frozenset({408, 409, 425, 429}), frozenset({429, 529})
 _DENIED: dict[int, Why] = {401: "key", 402: "quota", 403: "access", 404: "model"}
 _SPENT = re.compile(r"insufficient_quota|billing_(?:hard_limit_reached|not_active|error)|credit balance is too low")
 _ONE_PROMPT = re.compile(r"moderation|flagged|content[ _](?:policy|filter)", re.IGNORECASE)
-"""Words of a refusal that is about one conversation, not about the account."""
+"""Words of a rejection that concerns one conversation, not the account."""
 
 _STREAMS_ALONE = re.compile(
     r"only supports? (?:the )?stream|stream(?:ing)?\W+(?:is required|must be (?:set to )?true)(?! for)|for non-streaming calls",
@@ -121,7 +121,7 @@ _NOT_CURED = re.compile(
     r"jinja|raise_exception|roles must alternate|roles should be alternating|chat.?template|TemplateError|not implemented",
     re.IGNORECASE,
 )
-"""Words of errors that servers send with status 500 and that no retry cures: the chat template refuses the conversation."""
+"""Words of errors with status 500 that no retry fixes: the chat template rejects the conversation."""
 
 _FILTERED = frozenset({"content_filter", "ResponsibleAIPolicyViolation", "content_policy_violation", "data_inspection_failed"})
 _TOOLS = re.compile(
@@ -138,11 +138,11 @@ _UNIT_S = {"h": 3600, "m": 60, "s": 1, "ms": 0.001, "": 1}
 
 
 class CallFailure(ParleyError):
-    """One model call failed.
+    """Failure of one model call.
 
-    `where` is the server that was really asked, and `proxy` the variable and the address through which it should have been;
-    `retry_after` is the pause that it asked for, in seconds, `why` the reason of a Denied, and `waited_s` the real seconds for
-    which the provider kept us waiting before the call that failed.
+    `where` is the server that was actually called, and `proxy` the variable and address of the proxy that it should have used;
+    `retry_after` is the pause that the server requested, in seconds, `why` the reason of a Denied, and `waited_s` the time
+    spent waiting for the provider before the failed call, in real seconds.
     """
 
     where: str | None = None
@@ -157,71 +157,71 @@ class CallFailure(ParleyError):
 
 
 class Transient(CallFailure):
-    """A failure that a retry may cure."""
+    """Failure for which a retry may help."""
 
 
 class Silent(Transient):
-    """The server sent no complete answer: a timeout, or a connection that broke."""
+    """Missing or incomplete response: a timeout, or a broken connection."""
 
 
 class Unconnected(Silent):
-    """No connection was made: refused, no such host, no route, no common TLS."""
+    """Failed connection: refused, unknown host, no route, no common TLS version."""
 
 
 class Crowded(Transient):
-    """A rate limit: the provider gets more calls, or tokens, than it takes at a time."""
+    """Rate limit: the provider receives more calls or tokens than it accepts at a time."""
 
 
 class NoApi(Transient):
-    """A web page answered, which is no API of models."""
+    """Web page as the response, from a server that is not a model API."""
 
     hint = "--api-base URL of an API; most end in /v1"
 
 
 class Streamed(NoApi):
-    """A stream answered a request that asked for none."""
+    """Streamed response to a request that did not ask for a stream."""
 
     hint = _ANOTHER_SERVER
 
 
 class Refused(CallFailure):
-    """The provider will not answer this request, however often it is repeated."""
+    """Request that the provider rejects, so that a retry is useless."""
 
 
 class ParameterRefused(Refused):
-    """LiteLLM knows that the model does not take a parameter."""
+    """Rejection predicted by LiteLLM: the model does not accept a parameter."""
 
 
 class Denied(Refused):
-    """The provider answers no request like ours, whatever is said in it."""
+    """Rejection that applies to every request of ours, whatever its content."""
 
 
 class Withheld(Refused):
-    """The provider's content filter withheld the reply."""
+    """Reply withheld by the provider's content filter."""
 
 
 class ContextFull(CallFailure):
-    """The conversation is longer than the model can read."""
+    """Conversation longer than the model's context."""
 
 
 class UnreadableCall(CallFailure):
-    """The model wrote a tool call that cannot be read: nested thousands deep, or refused by the server (`tool_use_failed`)."""
+    """Tool call of the model that cannot be parsed: nested thousands deep, or rejected by the server (`tool_use_failed`)."""
 
 
 class Telling:
-    """Messages about the failures of one model: a ProviderLost, which ends the run, is what every other call would meet too."""
+    """Messages about the failures of one model; failures of every call become ProviderLost, which ends the run."""
 
     def __init__(self, name: str, base: str | None, keys: Callable[[], Sequence[str]]) -> None:
-        """`base` is the address that was typed, without secrets; `keys` names the variables that hold the key."""
+        """Store the model's name, its typed address without secrets, and a callback for the variables that hold its key."""
         self._name, self._base, self._keys = name, base, keys
 
     @property
     def name(self) -> str:
-        """The model, and where it is asked if that was typed."""
+        """Name of the model, with its address if one was typed."""
         return f"{self._name} at {self._base}" if self._base else self._name
 
     def gave_up(self, last: Transient, seconds: float) -> OutOfPatience:
-        """Patience is used up."""
+        """Return the failure for a call whose retry time is used up."""
         asked = f", which asks to wait {last.retry_after:g} s" if last.retry_after else ""
         hint = "see that the server is up, or run again later with --resume"
         failure = OutOfPatience(f"{self._name}: no answer from {self._at(last)} in {seconds:.0f} s{asked}: {last}", hint=hint)
@@ -229,7 +229,7 @@ class Telling:
         return failure
 
     def never_there(self, failure: Unconnected) -> Unreachable:
-        """No connection was made to the server, from the first call on."""
+        """Return the failure for a server that never accepted a connection."""
         if failure.proxy is not None:
             told = f"the proxy {failure.proxy} cannot be used"
             variable = failure.proxy.partition("=")[0]
@@ -242,7 +242,7 @@ class Telling:
         return Unreachable(f"{self._name}: {told}: {failure}", hint=hint)
 
     def refused(self, refusal: Refused) -> ProviderFailure:
-        """The provider does not answer this request, or no request at all."""
+        """Return the failure for a provider that rejects this request, or every request."""
         if isinstance(refusal, Denied):
             told = f"{self._name}: {self._at(refusal)} {_DENIALS[refusal.why]}: {refusal}"
             return ProviderLost(told, hint=self._cure(refusal.why))
@@ -253,12 +253,12 @@ class Telling:
         return failure
 
     def no_tools(self, failure: CallFailure) -> SetupFault:
-        """The server takes no tools."""
+        """Return the failure for a server that does not support tools."""
         told = f"{self._name}: {self._at(failure)} takes no tools: {failure}; run with --protocol text"
         return SetupFault(told, "tools_not_seen", hint="harness run ... --protocol text")
 
     def not_ready(self, last: Transient) -> ProviderLost:
-        """The one call before a run brought no answer."""
+        """Return the failure for a probe before a run that got no reply."""
         if isinstance(last, NoApi):
             return ProviderLost(f"{self._name}: {self._at(last)} answers with {last}", hint=last.hint)
         hint = "see that the server is up and has the model ready, or --no-probe to begin all the same"
@@ -279,33 +279,33 @@ class Telling:
 
 
 class ErrorBody(NamedTuple):
-    """What a body says about an error."""
+    """Information about an error in a response body."""
 
     codes: frozenset[str] = frozenset()
     sentences: tuple[str, ...] = ()
-    """The server's messages, outermost first."""
+    """Messages of the server, outermost first."""
 
     @property
     def text(self) -> str:
-        """All messages and codes in one string, to search in."""
+        """All messages and codes in one string, for searching."""
         return "\n".join((*self.sentences, *self.codes))
 
     @property
     def line(self) -> str:
-        """The informative line of each message, in one line; "" where the body says nothing."""
+        """Informative line of each message, joined into one line; "" if the body contains none."""
         lines = dict.fromkeys(filter(None, map(_informative_line, self.sentences)))
         return ": ".join(line for line in lines if not any(line != other and line in other for other in lines))
 
 
 def refuses_tools(failure: CallFailure) -> bool:
-    """True where a server says that it, or its model, takes no tools."""
+    """Return True if a server says that it, or its model, does not support tools."""
     return _TOOLS.search(str(failure)) is not None
 
 
 def failure_of(
     litellm: ModuleType, error: Exception | None, call: WireExchange | None, clean: Clean, silent_for: str
 ) -> CallFailure | None:
-    """Return why a call brought no completion, None where it did: by what LiteLLM raised, and what went over the wire last."""
+    """Return the failure of a call, None if it succeeded, from LiteLLM's exception and the last exchange on the wire."""
     if isinstance(error, litellm.UnsupportedParamsError) or (error is not None and call is None):
         return _unsent(litellm, error, clean)
     if call is None:
@@ -324,12 +324,12 @@ def failure_of(
 
 
 def answer_failure(status: int, headers: Mapping[str, str], text: str, clean: Clean) -> CallFailure:
-    """Classify a server's answer with an error status."""
+    """Classify a response with an error status."""
     return body_failure(status, read_error_body(text), clean, asked_pause(headers, text))
 
 
 def body_failure(status: int, body: ErrorBody, clean: Clean, retry_after: float | None = None, shown: str = "") -> CallFailure:
-    """Classify an error by its status and what its body says; `shown` stands for the status in messages."""
+    """Classify an error by its status and its body; `shown` replaces the status in messages."""
     told = f"{_shown(body.line, clean) or 'an error without a message'} ({shown or status})"
     if is_context_full(status, body):
         return ContextFull(told)
@@ -351,7 +351,7 @@ def body_failure(status: int, body: ErrorBody, clean: Clean, retry_after: float 
 
 
 def is_context_full(status: int | None, body: ErrorBody) -> bool:
-    """True where a prompt does not fit into the model's context, or a 413 into what a proxy before the model takes."""
+    """Return True if a prompt exceeds the model's context, or, for a 413, the limit of a proxy in front of the model."""
     text = body.text.lower()
     if _ANY_CODE.search(text):
         return True
@@ -361,7 +361,7 @@ def is_context_full(status: int | None, body: ErrorBody) -> bool:
 
 
 def hidden_error(value: Any) -> tuple[int, ErrorBody] | None:
-    """Return the error in the JSON of an answer with HTTP 200, and the status that its body has or its words mean."""
+    """Return the error in the JSON of a response with HTTP 200, and the status in its body or implied by its text."""
     if not isinstance(value, Mapping):
         return None
     listed = value.get("choices")
@@ -379,7 +379,7 @@ def hidden_error(value: Any) -> tuple[int, ErrorBody] | None:
 
 
 def read_error_body(text: str) -> ErrorBody:
-    """Read a body of JSON, plain text or HTML."""
+    """Parse a body of JSON, plain text or HTML."""
     text = text[:_LONGEST].strip()
     if _PAGE.search(text):
         return ErrorBody(sentences=("a web page",))
@@ -388,7 +388,7 @@ def read_error_body(text: str) -> ErrorBody:
 
 
 def asked_pause(headers: Mapping[str, str], body: str) -> float | None:
-    """Seconds to wait, by `Retry-After`, a phrase such as "try again in 7.66s", or the reset of a limit with nothing left."""
+    """Return the seconds to wait, from `Retry-After`, a phrase such as "try again in 7.66s", or an exhausted limit's reset."""
     if (milliseconds := _seconds(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
     if (asked := headers.get("retry-after")) is not None:
@@ -408,7 +408,7 @@ def _is_openais(call: WireExchange) -> bool:
 
 
 def parsed(text: str) -> Any:
-    """The JSON of a text, None where it is none."""
+    """Parse a text as JSON; return None if it is invalid."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -416,7 +416,7 @@ def parsed(text: str) -> Any:
 
 
 def _seconds(text: str) -> float | None:
-    """The seconds of "1m26.4s", "120ms" or "7.66"; None where the text is no duration."""
+    """Parse the seconds of "1m26.4s", "120ms" or "7.66"; return None if the text is not a duration."""
     parts = re.findall(r"([\d.]+)(ms|h|m|s|$)", text)
     try:
         is_whole = parts and "".join(map("".join, parts)) == text
@@ -426,7 +426,7 @@ def _seconds(text: str) -> float | None:
 
 
 def _informative_line(text: str) -> str:
-    """Return the line of a message that tells the cause: the last one that names an exception, else the first with words."""
+    """Return the most informative line of a message: the last that names an exception, or else the first with words."""
     lines = [line.strip() for line in text.splitlines()]
     named = [line for line in lines if _CAUSE_LINE.match(line)]
     return named[-1] if named else next((line for line in lines if re.search(r"\w", line)), "")
@@ -439,7 +439,7 @@ def _read(value: Any) -> ErrorBody:
 
 
 def _fields(value: Any, depth: int = 0) -> Iterator[tuple[bool, str]]:
-    """Codes (True) and sentences (False) of a value; a proxy often puts the whole body of another server into its message."""
+    """Yield the codes (True) and sentences (False) of a value; proxies often nest another server's body in their message."""
     if depth > _DEEPEST:
         return
     if isinstance(value, list):
@@ -456,18 +456,18 @@ def _fields(value: Any, depth: int = 0) -> Iterator[tuple[bool, str]]:
 
 
 def _is_token_rate(body: ErrorBody) -> bool:
-    """True where a body speaks of a rate limit that counts tokens, whatever its status."""
+    """Return True if a body mentions a rate limit that counts tokens, whatever its status."""
     return "rate_limit_exceeded" in body.codes or bool(_TOKEN_RATE.search(body.text))
 
 
 def _shown(text: str, clean: Clean) -> str:
-    """One line without secrets that can be written down."""
+    """Return a text as one recordable line without secrets."""
     # secrets are removed before the text is cut: half a secret would not be recognised
     return str(encodable(clean(text.strip())[:_SHOWN]))
 
 
 def _denied(status: int, text: str) -> Why | None:
-    """Return why nothing of ours would be answered; None where that is not so."""
+    """Return the reason why no call of ours would be answered; None if that does not apply."""
     if status < 500 and _SPENT.search(text):
         return "quota"
     if status == 403 and _ONE_PROMPT.search(text):
@@ -476,7 +476,7 @@ def _denied(status: int, text: str) -> Why | None:
 
 
 def _unanswered(broken: Exception, clean: Clean, silent_for: str) -> Silent:
-    """The failure of a connection that was not made, broke or stayed silent; no server said anything then."""
+    """Classify a connection that was not made, broke or timed out, without a response of the server."""
     said = _shown(str(broken), clean)
     if isinstance(broken, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
         return Unconnected(said or "no connection in time")
@@ -486,7 +486,7 @@ def _unanswered(broken: Exception, clean: Clean, silent_for: str) -> Silent:
 
 
 def _no_completion(error: Exception | None, call: WireExchange, value: Any, clean: Clean) -> CallFailure:
-    """Classify an answer with HTTP 200 that is no completion."""
+    """Classify a response with HTTP 200 that is not a completion."""
     if error is not None and _stumbled(error):
         return UnreadableCall("the reply held a tool call that cannot be read")
     if _PAGE.search(call.text):
@@ -503,7 +503,7 @@ def _no_completion(error: Exception | None, call: WireExchange, value: Any, clea
 
 
 def _unsent(litellm: ModuleType, error: Exception, clean: Clean) -> CallFailure:
-    """Classify what LiteLLM raised without a call that we have seen."""
+    """Classify an exception of LiteLLM without a recorded call."""
     line = _WRAPPING.sub("", f"{_informative_line(str(error))} ")
     said, status = _shown(line, clean) or type(error).__name__, getattr(error, "status_code", None)
     if isinstance(error, litellm.UnsupportedParamsError):
@@ -516,9 +516,9 @@ def _unsent(litellm: ModuleType, error: Exception, clean: Clean) -> CallFailure:
 
 
 def _stumbled(error: BaseException | None) -> bool:
-    """Return whether LiteLLM failed at the arguments of a tool call, which the model wrote, and calls that a server error.
+    """Return True if LiteLLM failed to parse the arguments of a model's tool call, and reports a server error.
 
-    LiteLLM 1.106 parses them all, for the sake of one broken name, and expects no other exception than a JSONDecodeError.
+    LiteLLM 1.106 parses all of them to fix one malformed name, and expects only JSONDecodeError.
     """
     while error is not None:
         if any("parallel_tool_calls" in frame.f_code.co_name for frame, _ in walk_tb(error.__traceback__)):

@@ -1,8 +1,8 @@
-"""The way to one provider, which all its clients in this process share: how many calls at a time, and none before when.
+"""Rate limiter for one provider, shared by all its clients in this process.
 
-As long as nobody is told to slow down, everybody may ask. After a Retry-After nobody asks before that time. A call that came at
-a crowded time (429, 529) halves how many are under way at a time, each answer after that adds a little. Who comes first is let
-through first, and the time spent here is the provider's. One that answers nobody is known as such by all (`unanswered_s`).
+Calls are not limited until the provider asks for it. After a Retry-After, no call starts before that time. A rate-limited call
+(429, 529) halves the number of concurrent calls, and each reply after it adds a little. Waiting calls are served in order of
+arrival, and their waiting time is attributed to the provider. A provider that answers no call is known to all (`unanswered_s`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LOOK_S = 0.25
 
 
 class ProviderGate:
-    """The way to one provider."""
+    """Rate limiter for one provider."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -32,13 +32,13 @@ class ProviderGate:
 
     @property
     def unanswered_s(self) -> float:
-        """Real seconds for which nobody was answered, 0 where nobody failed since the last answer."""
+        """Real seconds for which no call was answered, 0 if none has failed since the last reply."""
         with self._changed:
             return 0.0 if self._unanswered_since is None else time.monotonic() - self._unanswered_since
 
     @contextmanager
     def visited(self) -> Iterator[None]:
-        """For the time of one question with all its attempts; once nobody is here, only its width is remembered."""
+        """Register a request for the time of all its attempts. Without any, only the limit is remembered."""
         with self._changed:
             self._visitors += 1
         try:
@@ -51,7 +51,7 @@ class ProviderGate:
 
     @contextmanager
     def passed(self, halt: threading.Event) -> Iterator[float]:
-        """One attempt: wait until it may be made, and give the seconds that took; raises Cancelled once `halt` is set."""
+        """Wait until one attempt may start, and yield the seconds waited; raises Cancelled once `halt` is set."""
         came, ticket = time.monotonic(), object()
         with self._changed:
             self._queue.append(ticket)
@@ -74,20 +74,20 @@ class ProviderGate:
                 self._changed.notify_all()
 
     def answered(self) -> None:
-        """A call was answered: a little more than before may be asked at a time."""
+        """Record a reply, which raises the limit slightly."""
         with self._changed:
             self._unanswered_since = None
             self._limit += 1 / self._limit
             self._changed.notify_all()
 
     def failed(self) -> None:
-        """A call was not answered."""
+        """Record a call that was not answered."""
         with self._changed:
             if self._unanswered_since is None:
                 self._unanswered_since = time.monotonic()
 
     def crowded(self, asked_at: float) -> int | None:
-        """A call of that time was one too many; how many may be under way from now on, None where that changes nothing."""
+        """Record a rate-limited call made at `asked_at`. Return the new limit, or None if it is unchanged."""
         with self._changed:
             if asked_at <= self._narrowed_at:
                 return None
@@ -96,7 +96,7 @@ class ProviderGate:
             return most if most < self._under_way else None
 
     def close(self, seconds: float) -> bool:
-        """Let nobody through for so long; whether that is news."""
+        """Block all calls for this time, and return True if that extends the current block by more than 1 s."""
         with self._changed:
             opens, before = time.monotonic() + seconds, self._opens_at
             self._opens_at = max(before, opens)
@@ -111,6 +111,6 @@ _making = threading.Lock()
 
 
 def gate_of(address: str) -> ProviderGate:
-    """The gate of a provider, by its address, or its name where it has the usual one."""
+    """Return the rate limiter of a provider by its address, or by its name if it has the default address."""
     with _making:
         return _gates.setdefault(address, ProviderGate())

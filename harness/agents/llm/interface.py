@@ -1,9 +1,9 @@
-"""What a model can do: an interface declares tools and makes, for one episode, the hands that carry them out.
+"""Interfaces of models: an interface declares tools and creates the object that executes them in an episode.
 
-A tool is one pydantic model: its docstring, fields and their descriptions are the schema that the model reads, and the check
-of what the model wrote. What does not pass is answered with the rule that was broken; nothing is guessed. The interface `shell`
-has one tool, which runs a command in `main`. `tool` has requests, waits and the submission, so that every byte passes through
-the model, and with value handles `store`: `@HANDLE:name` may then stand for the stored value (`harness.agents.path`).
+A tool is a pydantic model. Its docstring, fields and descriptions form the schema that the model reads, and validate its calls.
+Invalid calls are answered with the rule that was broken; nothing is guessed. The interface `shell` has one tool, which runs a
+command in `main`. The interface `tool` has requests, waits and the submission, so that every byte passes through the model.
+With value handles it also has `store`: `@HANDLE:name` may then stand for the stored value (`harness.agents.path`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from worlds.core.models import Strict
 from worlds.core.wire import API_URL, WireRequest, WireResponse, request
 
 SHOWN = 32 * 1024
-"""Bytes of a command's output, or of a response body, that the model sees: a 12 kB URL fits with room to spare."""
+"""Bytes of a command's output, or of a response body, that the model sees. A 12 kB URL fits easily."""
 
 INTERFACES = ("shell", "tool")
 
@@ -36,18 +36,18 @@ _ENCODING = "How `body` is written: utf-8 (as it is) or base64."
 
 
 class Tool(Strict):
-    """The arguments of one tool; subclasses are read by models, so their docstrings speak to them."""
+    """Arguments of one tool. Subclasses are shown to models, so their docstrings address the model."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 
 
 class Mistake(Exception):
-    """The model's own: an unknown tool, arguments that break the schema; the message is what the model is told."""
+    """Invalid call of a model: an unknown tool, or arguments that break the schema. The message is sent to the model."""
 
 
 @dataclass(frozen=True)
 class ActionResult:
-    """What an action brought; `done` ends the episode once the model has been told."""
+    """Result of an action; `done` ends the episode once the model has been told."""
 
     text: str
     done: bool = False
@@ -68,7 +68,7 @@ class RunCommand(Tool):
 
 
 def _pairs(value: Any) -> Any:
-    """Headers as an object are as good as a list of pairs."""
+    """Convert headers given as an object to a list of pairs."""
     return [list(pair) for pair in value.items()] if isinstance(value, dict) else value
 
 
@@ -123,13 +123,13 @@ class Store(Tool):
         return self
 
     def ways(self) -> list[tuple[str, str]]:
-        """The ways that were given, as (how, where)."""
+        """Return the given ways of finding the value, as (how, where)."""
         given = {"pointer": self.json_pointer, "header": self.header, "link": self.link, "pattern": self.pattern}
         return [(how, where) for how, where in given.items() if where is not None]
 
 
 def definition(name: str, tool: type[Tool]) -> dict[str, Any]:
-    """A tool in OpenAI's function schema, without pydantic's titles, which tell a model nothing."""
+    """Return a tool in OpenAI's function schema, without pydantic's titles, which have no meaning for a model."""
     schema = _untitled(tool.model_json_schema())
     schema.pop("description", None)
     return {"type": "function", "function": {"name": name, "description": cleandoc(tool.__doc__ or ""), "parameters": schema}}
@@ -142,10 +142,10 @@ def _untitled(schema: Any) -> Any:
 
 
 class Interface:
-    """A set of tools, with the prompt that explains them."""
+    """Set of tools, with the prompt that explains them."""
 
     def __init__(self, name: str, *, handles: bool = False) -> None:
-        """`handles`: whether the interface `tool` has `store`; raises UsageError for an interface that there is not."""
+        """Create the interface; raises UsageError for an unknown name. `handles` adds `store` to the interface `tool`."""
         if name not in INTERFACES:
             raise UsageError(f"interface must be one of {', '.join(INTERFACES)}, not {name!r}")
         self.name, self.template = name, f"{name}.j2"
@@ -155,25 +155,25 @@ class Interface:
         self.tools: Sequence[dict[str, Any]] = tuple(definition(name, tool) for name, tool in self.known.items())
 
     def needs_main(self, runtime: str) -> bool:
-        """Return whether `main` must exist; raises UsageError where the runtime has none."""
+        """Return True if `main` must exist; raises UsageError if the runtime has none."""
         if self.name == "shell" and runtime == "inprocess":
             hint = "--interface tool, or harness doctor, which says what a sandbox lacks here"
             raise UsageError("the shell interface needs a sandbox, and inprocess has none", hint=hint)
         return self.name == "shell"
 
     def hands(self, task: Task, pod: Pod) -> Hands:
-        """The hands for one episode; foreign tasks keep real time."""
+        """Return the executor of actions for one episode; foreign tasks use real time."""
         return Hands(pod, self.known, virtual_time=task.parley is not None)
 
 
 class Hands:
-    """Carries out actions in one episode."""
+    """Executor of actions in one episode."""
 
     def __init__(self, pod: Pod, known: Mapping[str, type[Tool]], *, virtual_time: bool) -> None:
         self._pod, self._known, self._virtual_time = pod, known, virtual_time
 
     def act(self, tool: str, arguments: Mapping[str, Any], limit_s: float) -> ActionResult:
-        """Carry out one action within `limit_s` real seconds; raises Mistake for one that cannot be carried out."""
+        """Execute one action within `limit_s` real seconds; raises Mistake if the call is invalid."""
         if tool not in self._known:
             raise Mistake(
                 f"there is no tool {tool!r}; there {'are' if len(self._known) > 1 else 'is'} {', '.join(self._known)}"
@@ -194,7 +194,7 @@ class Hands:
         return ActionResult(shown_answer(answer), done=(made.method, made.path) == ("POST", b"/submission"))
 
     def _stored(self, asked: Store) -> str:
-        """Keep what the model pointed at, and say so; raises Mistake where it is not."""
+        """Store the value that the model pointed at, and return a confirmation; raises Mistake if it is not found."""
         store = self._pod.handles if isinstance(self._pod, RoutedPod) else None
         if store is None:
             raise Mistake("store: this episode has no value handles")
@@ -207,7 +207,7 @@ class Hands:
 
 
 def target_of(url: str) -> str:
-    """The raw request target of what the model wrote; raises Mistake for an address outside the world."""
+    """Return the raw request target of a URL from the model; raises Mistake for an address outside the world."""
     if url.startswith(PREFIX):
         return "/" + url
     if url.startswith("/"):
@@ -219,7 +219,7 @@ def target_of(url: str) -> str:
 
 
 def shown_output(result: CommandResult, limit_s: float) -> str:
-    """Return what the model is told of a command: how it ended, head and tail of what it wrote, the exact count left out."""
+    """Return the result of a command for the model: exit code, head and tail of the output, number of bytes left out."""
     ended = f"killed at its limit of {limit_s:g} s" if result.code is None else f"exit code {result.code}"
     head, omitted, tail = _head_and_tail(result.output, SHOWN, result.omitted)
     text = head.decode(errors="replace")
@@ -229,7 +229,7 @@ def shown_output(result: CommandResult, limit_s: float) -> str:
 
 
 def shown_answer(answer: WireResponse) -> str:
-    """Return what the model is told of an answer: status, every header, then the body with its length and encoding."""
+    """Return a response for the model: status, every header, then the body with its length and encoding."""
     head = "\n".join([f"status {answer.status}", *(f"{name}: {value}" for name, value in answer.headers)])
     if not answer.body:
         return f"{head}\n\n[no body]"
@@ -246,7 +246,7 @@ def shown_answer(answer: WireResponse) -> str:
 
 
 def _read_tool(name: str, tool: type[Tool], arguments: Mapping[str, Any]) -> Tool:
-    """Return what the model wrote, checked; raises Mistake naming the argument and the rule."""
+    """Validate the model's arguments; raises Mistake naming the argument and the rule."""
     try:
         asked = tool.model_validate(dict(arguments))
     except ValidationError as error:
@@ -260,7 +260,7 @@ def _read_tool(name: str, tool: type[Tool], arguments: Mapping[str, Any]) -> Too
 
 
 def _request(asked: Tool) -> WireRequest:
-    """The request that a tool call means; raises Mistake or WireError for one that cannot be sent."""
+    """Return the request described by a tool call; raises Mistake or WireError if it cannot be sent."""
     if isinstance(asked, HttpRequest):
         pairs = [(name, value) for name, value in asked.headers]
         return request(asked.method, target_of(asked.url), headers=pairs, body=_bytes(asked))
@@ -280,7 +280,7 @@ def _bytes(asked: HttpRequest | Submit) -> bytes:
 
 
 def _head_and_tail(data: bytes, cap: int, omitted: int = 0) -> tuple[bytes, int, bytes]:
-    """A quarter of `cap` from the front, the rest from the back, and how many bytes, with the `omitted` ones, are left out."""
+    """Return a quarter of `cap` from the front, the number of bytes left out (with `omitted`), and the rest from the back."""
     if not omitted and len(data) <= cap:
         return data, 0, b""
     head = min(cap, len(data)) // 4

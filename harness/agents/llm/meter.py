@@ -1,7 +1,7 @@
-"""What a whole run has spent, and its limits: one meter for all its threads, seats and parts.
+"""Spending of a whole run and its limits: one meter for all its threads, seats and parts.
 
-Before each model call the meter is asked, after each it is told. Once a limit is reached no call is begun; those under way are
-finished and paid, at most one for each conversation. An episode that would need another call is left ungraded with the cause
+The meter is checked before each model call and updated after it. Once a limit is reached, no call is started. Calls in flight
+are finished and paid for, at most one per conversation. An episode that would need another call is left ungraded with the cause
 `limit`.
 """
 
@@ -20,7 +20,7 @@ from worlds.core.models import Strict
 
 
 class RunLimits(Strict):
-    """What a run may spend as a whole, over all its sessions; None where there is no limit."""
+    """Spending limits of a whole run, over all its sessions; None if there is no limit."""
 
     cost_usd: Annotated[float, Field(ge=0)] | None = None
     tokens: Annotated[int, Field(ge=1)] | None = None
@@ -30,7 +30,7 @@ class RunLimits(Strict):
 class Spent:
     """Model calls, tokens and dollars of a run so far.
 
-    `unpriced` calls have no price in `cost_usd`, and `kept` ones, which were answered from a cache, no part in it.
+    `unpriced` calls are not included in `cost_usd`, and neither are `kept` ones, which were answered from the cache.
     """
 
     calls: int = 0
@@ -43,16 +43,16 @@ class Spent:
 
     @property
     def tokens(self) -> int:
-        """Tokens in and out."""
+        """Prompt and completion tokens."""
         return self.prompt + self.completion
 
     def __add__(self, other: Spent) -> Spent:
-        """Both together."""
+        """Return the sum of both."""
         return Spent(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
 class Meter:
-    """Counts the model calls of a run, and says when there may be no more."""
+    """Counter of a run's model calls, which enforces its limits."""
 
     def __init__(
         self,
@@ -60,18 +60,18 @@ class Meter:
         spent: Spent = Spent(),
         note: Callable[[Spent], object] = lambda one: None,
     ) -> None:
-        """`spent`: by earlier sessions of the run; `note` writes each call down."""
+        """Create the meter; `spent` is the spending of earlier sessions of the run, and `note` records each call."""
         self.limits = limits
         self._spent, self._note, self._lock = spent, note, threading.Lock()
 
     @property
     def spent(self) -> Spent:
-        """All of it so far."""
+        """Total spending so far."""
         return self._spent
 
     @property
     def reached(self) -> str | None:
-        """Which limit is reached, as a person is told; None while there may be calls."""
+        """Message about the limit that is reached; None while calls are allowed."""
         spent = self.spent
         if self.limits.cost_usd is not None and spent.cost_usd >= self.limits.cost_usd:
             return f"--max-cost of ${self.limits.cost_usd:g} is reached (${spent.cost_usd:.4f} spent)"
@@ -80,7 +80,7 @@ class Meter:
         return None
 
     def admit(self) -> None:
-        """Raise LimitReached where no further call may be begun."""
+        """Raise LimitReached if no further call may be started."""
         if reached := self.reached:
             raise LimitReached(f"the run's {reached}")
 

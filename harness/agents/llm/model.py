@@ -1,13 +1,13 @@
-"""A model client: parameters that the model takes, retries by total time, and tokens and cost of every answer.
+"""Model client: accepted parameters, retries limited by total time, and tokens and cost of every reply.
 
-1. `check` reports before anything starts what would fail anyway: an unknown provider, a missing key, an address without scheme.
-2. What the model refuses (`gpt-5` takes no temperature) is left out and reported once (`Quirks`). LiteLLM is asked first,
-   then the provider is believed.
-3. A failed call is retried until `patience_s` is used up, except where no server was ever reached. That time is the provider's:
-   `Completion.waited_s` keeps it off an agent's wall budget. Waiting for others at the provider's gate uses up no patience,
-   since there the provider answers somebody; where it answers nobody, all questions share one patience.
-4. `probe` makes one or two small calls before a run. A model that calls the offered tool sees it. Where no call comes and the
-   prompt has as many tokens with the tool as without, the server drops tools. A model that ignores tools is an agent like any.
+1. `check` reports predictable failures before anything starts: an unknown provider, a missing key, an address without scheme.
+2. Parameters that the model rejects (`gpt-5` takes no temperature) are omitted and reported once (`Quirks`), first according to
+LiteLLM, then to the provider.
+3. A failed call is retried until `patience_s` is used up, unless no server was ever reached. That time is attributed to the
+provider: `Completion.waited_s` excludes it from an agent's wall budget. Waiting for other calls in the rate limiter does not
+count as retry time, because the provider answers those calls; if it answers none, all calls share one retry time.
+4. `probe` makes one or two small calls before a run. A model that calls the offered tool sees it. If there is no call, and the
+prompt has as many tokens with the tool as without, the server drops tools. A model that ignores tools is a valid agent.
 5. One client serves a run, from many threads.
 """
 
@@ -68,10 +68,10 @@ READY: dict[str, Any] = {
         "parameters": {"type": "object", "properties": {}, "additionalProperties": False},
     },
 }  # fmt: skip
-"""What a model is asked before a run that needs no tools, and before one that does, with the tool that is offered then."""
+"""Prompts of the probe before a run without and with tools, and the tool that it offers."""
 
 PLACEHOLDER_KEY = "parley-placeholder"
-"""What a server behind --api-base is shown where the environment has no key."""
+"""API key sent to a server behind --api-base if the environment contains none."""
 
 Messages = Sequence[dict[str, Any]]
 
@@ -99,16 +99,16 @@ _REASONING = re.compile(
     re.IGNORECASE,
 )
 _REMEMBERED = 10_000
-"""Conversations whose last size is kept."""
+"""Number of conversations whose last size is remembered."""
 
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """Which model, as LiteLLM names it, where, and how patiently.
+    """Model by its LiteLLM name, its address, and its timeouts.
 
     None stands for the provider's own address, the key in the environment, no temperature, the provider's limit of output
-    tokens, a context of which the server says when it is full, LiteLLM's price, and nobody who counts the calls of a run. One
-    call may be silent for `timeout_s`, and a failing one is repeated for `patience_s`, after pauses that grow exponentially.
+    tokens, a context of unknown size, LiteLLM's price, and no meter. A call may be silent for `timeout_s`, and a failing one is
+    retried for `patience_s` with exponential backoff.
     """
 
     name: str
@@ -125,36 +125,37 @@ class ModelSettings:
 
 
 def pause_s(attempt: int, first_s: float) -> float:
-    """A random pause after a failed attempt, counted from 1; its limit doubles each time."""
+    """Return a random pause after a failed attempt, counted from 1; its upper bound doubles each time."""
     return random.uniform(0, min(_LONGEST_PAUSE_S, first_s * 2 ** min(attempt - 1, 30)))  # noqa: S311 - no secret
 
 
 class Quirks:
-    """What one model at one server was found to refuse, and requests without it.
+    """Parameters that one model at one server rejected, and requests without them.
 
-    A refused `temperature`, `logprobs` or earlier reasoning is left out. A refused `max_tokens` is sent under another name, and
-    where that is refused too, no limit is sent. The text of a refused `system` role is put in front of the first user message.
-    Each is said once, holds for the rest of the run, and stands in `effective`; lost reasoning stands in the reply.
+    A rejected `temperature`, `logprobs` or earlier reasoning is omitted. A rejected `max_tokens` is sent under another name,
+    and if that is rejected too, no limit is sent. The text of a rejected `system` role is prepended to the first user message.
+    Each change is reported once, applies to the rest of the run, and is recorded in `effective`; lost reasoning is recorded in
+    the reply.
     """
 
     def __init__(self, model: str, requested: Mapping[str, Any], say_once: Callable[[str], None]) -> None:
-        """`requested`: sampling parameters by name."""
+        """Start without known rejections; `requested` are the sampling parameters by name."""
         self._model, self._requested, self._say_once = model, dict(requested), say_once
         self._sent = {name: value for name, value in requested.items() if name != "max_tokens"}
         self._limit: str | None = "max_tokens"
-        """What the limit of output tokens is called; None where none is sent."""
+        """Name of the parameter that limits output tokens; None if none is sent."""
 
         self._gives_chances = self._takes_reasoning = True
         self.refuses_system = False
-        """True once a system message was refused."""
+        """True once a system message was rejected."""
 
     @property
     def effective(self) -> dict[str, Any]:
-        """The parameters that are really sent, as far as is known now."""
+        """Parameters that are actually sent, as far as is known now."""
         return {**self._parameters(), **({"system_role": "user"} if self.refuses_system else {})}
 
     def learn(self, effective: Mapping[str, Any]) -> None:
-        """Take over what an earlier call, whose `effective` is known, had learned."""
+        """Apply the rejections known from an earlier call with this `effective`."""
         if "max_completion_tokens" in effective:
             self._rename_limit()
         self.refuses_system |= "system_role" in effective
@@ -162,9 +163,9 @@ class Quirks:
             self.drop(name)
 
     def adapted(self, request: Mapping[str, Any], *, chances: bool = False, limit: int | None = None) -> dict[str, Any]:
-        """Return the request with the parameters that are accepted, and without roles and reasoning that are not.
+        """Return the request with accepted parameters, and without rejected roles and reasoning.
 
-        `limit`: output tokens of this call, where they are not the requested ones.
+        `limit` replaces the requested limit of output tokens for this call.
         """
         messages = [dict(message) for message in request["messages"]]
         messages = messages if self._takes_reasoning else without_reasoning(messages)
@@ -173,7 +174,7 @@ class Quirks:
         return {**request, "messages": messages, **self._parameters(limit), **asked}
 
     def work_around(self, refusal: Refused, request: Mapping[str, Any]) -> bool:
-        """Remember what was refused; False where it is nothing that a request can do without."""
+        """Remember a rejected parameter. Return False if a request cannot do without it."""
         limit = next((name for name in _LIMITS if name in request), None)
         if "temperature" in request and _is_about("temperature", refusal):
             self.drop("temperature")
@@ -193,7 +194,7 @@ class Quirks:
         return True
 
     def drop(self, name: str) -> None:
-        """Leave out a parameter from now on, and say so."""
+        """Omit a parameter from now on, and report it."""
         value = self._requested.get("max_tokens" if name in _LIMITS else name)
         self._sent.pop(name, None)
         self._limit = None if name in _LIMITS else self._limit
@@ -201,7 +202,7 @@ class Quirks:
             self._say_once(f"{self._model} does not take {name} {value:g}: left out, the provider's default applies")
 
     def lost_reasoning(self, messages: Messages, sent: Messages, body: bytes) -> bool:
-        """True where an answered request did not carry the reasoning in `messages`; says so, and remembers a refusal."""
+        """Return True if an answered request did not carry the reasoning in `messages`; report it, and remember a rejection."""
         if not carries_reasoning(messages):
             return False
         if not carries_reasoning(sent):
@@ -223,20 +224,20 @@ class Quirks:
 
 
 class ContextBudget:
-    """Checks that prompts fit into `context` tokens, together with the `reply` tokens that a request reserves.
+    """Limit check: prompts must fit into `context` tokens, together with the `reply` tokens that a request reserves.
 
-    What the provider counted for the same conversation one turn earlier counts. The messages added since are estimated by the
-    characters that a token had in that prompt, so only a conversation that was not counted yet goes through a tokenizer.
+    The check uses the provider's count for the same conversation one turn earlier, and estimates newer messages by the
+    characters per token of that prompt, so only a conversation without a count is tokenized.
     """
 
     def __init__(self, context: int | None, reply: int | None, model: str) -> None:
-        """None for `context` checks nothing."""
+        """Create the check; nothing is checked if `context` is None."""
         self._context, self._reply, self._model = context, reply or 1, model
         self._counted: dict[int, tuple[int, int, int]] = {}
         self._lock = threading.Lock()
 
     def check(self, messages: Messages, tools: Messages) -> None:
-        """Raise ContextFull for a prompt that does not fit."""
+        """Raise ContextFull if a prompt does not fit."""
         if self._context is None:
             return
         last = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].get("role") == "assistant"), None)
@@ -251,7 +252,7 @@ class ContextBudget:
             raise ContextFull(f"the prompt takes about {tokens} tokens{told}, and --context is {self._context}")
 
     def note(self, messages: Messages, tools: Messages, usage: Usage) -> None:
-        """Remember what the provider counted."""
+        """Remember the token counts of the provider."""
         if self._context is None:
             return
         key, characters = _digest(messages, tools)
@@ -262,14 +263,14 @@ class ContextBudget:
 
 
 class ModelClient:
-    """Asks one model."""
+    """Client of one model."""
 
     def __init__(self, settings: ModelSettings, *, say: Callable[[str], None] = to_stderr) -> None:
         self.settings, self.say = settings, say
         asked = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
         self.requested = {name: value for name, value in asked.items() if value is not None}
         self.halt = threading.Event()
-        """Set it, from any thread, to end every pause with Cancelled."""
+        """Event that ends every pause with Cancelled; may be set from any thread."""
 
         self.quirks = Quirks(settings.name, self.requested, self.say_once)
         self._base = settings.api_base and public_address(settings.api_base)
@@ -279,11 +280,11 @@ class ModelClient:
         self._said, self._probed, self._numbers = set[str](), set[bool](), count(1)
         self._lock, self._settling, self._probing = threading.Lock(), threading.Lock(), threading.Lock()
         self._is_settled = self._is_met = False
-        """Met: whether somebody has ever spoken at the other end, if only to refuse."""
+        """Flags: parameters determined, and server reached at least once, even if it only rejected a call."""
 
     @cached_property
     def _gate(self) -> ProviderGate:
-        """The way to its provider, by its address, or by the provider's name where that has the usual one."""
+        """Rate limiter of its provider, by address, or by the provider's name for the default address."""
         settings = self.settings
         try:
             usual = library().get_llm_provider(settings.name)[1]
@@ -293,26 +294,26 @@ class ModelClient:
 
     @property
     def name(self) -> str:
-        """As LiteLLM names it."""
+        """LiteLLM name of the model."""
         return self.settings.name
 
     @property
     def effective(self) -> dict[str, Any]:
-        """The parameters that are really sent, as far as is known now."""
+        """Parameters that are actually sent, as far as is known now."""
         return self.quirks.effective
 
     @property
     def price(self) -> Price | None:
-        """What its tokens cost, as it was typed or as LiteLLM's table has it; None where nobody knows."""
+        """Token price, as set by the user or from LiteLLM's table; None if it is unknown."""
         return self.settings.price or listed_price(self.settings.name)
 
     def identity(self) -> dict[str, Any]:
-        """Return what belongs in a frozen plan."""
+        """Return the client's part of a frozen plan."""
         context = {} if self.settings.context is None else {"context": self.settings.context}
         return {"model": self.settings.name, "api_base": self._base, "requested": dict(self.requested), **context}
 
     def check(self) -> None:
-        """Raise UsageError for an unknown provider or a missing key; settle which parameters the model takes."""
+        """Raise UsageError for an unknown provider or a missing key; determine the parameters that the model accepts."""
         settings, base = self.settings, self._base
         if settings.name == LOCAL:
             check_installed()
@@ -332,10 +333,10 @@ class ModelClient:
         self._settle()
 
     def complete(self, messages: Messages, tools: Messages = (), *, chances: bool = False) -> Completion:
-        """One answer, with the chances of its tokens where these are asked for and the provider names them.
+        """Return one reply, with token probabilities if they are requested and the provider returns them.
 
-        Raises ProviderFailure when patience is used up or the provider refuses, ProviderLost, ContextFull, UnreadableCall,
-        LimitReached where the run may spend no more, and ClientFailure for what we did wrong ourselves.
+        Raises ProviderFailure if the retry time is used up or the provider rejects the request, ProviderLost, ContextFull,
+        UnreadableCall, LimitReached if the run may spend no more, and ClientFailure for our own bugs.
         """
         with self._gate.visited(), own_bugs():
             self._context.check(messages, tools)
@@ -349,9 +350,10 @@ class ModelClient:
         return completion
 
     def probe(self, *, tools: bool = False) -> None:
-        """Make one small call, or with `tools` at most two, before a run begins; only once in the life of this client.
+        """Make one small call, or with `tools` at most two, before a run starts; only once per client.
 
-        Raises ProviderLost, and SetupFault where the model is not shown tools. A server that refuses just this call is there.
+        Raises ProviderLost, and SetupFault if the model does not see tools. A server that rejects just this call counts as
+        available.
         """
         with self._probing, self._gate.visited(), own_bugs():
             if tools not in self._probed:
@@ -359,12 +361,12 @@ class ModelClient:
             self._probed |= {False, tools}
 
     def once(self, messages: Messages, tools: Messages = (), *, limit: int, timeout_s: float) -> Completion:
-        """Return the answer to one call that is not retried, of at most `limit` tokens; raises CallFailure and SetupFault."""
+        """Return the reply to one call without retries, of at most `limit` tokens; raises CallFailure and SetupFault."""
         self._settle()
         return self._asked(messages, tools, limit=limit, timeout_s=timeout_s)
 
     def say_once(self, line: str) -> None:
-        """Tell people something once in the life of this client."""
+        """Print a message once per client."""
         with self._lock:
             new = line not in self._said
             self._said.add(line)
@@ -372,7 +374,7 @@ class ModelClient:
             self.say(line)
 
     def _probe(self, *, tools: bool) -> str:
-        """Make the small calls and return what is to be said of them; raises ProviderLost and SetupFault."""
+        """Make the small calls and return the messages about them; raises ProviderLost and SetupFault."""
         began, pauses, name = time.monotonic(), iter(_PROBE_PAUSES_S), self._telling.name
         ask = partial(self.once, timeout_s=min(self.settings.timeout_s, _LONGEST_PROBE_S))
         while True:
@@ -400,7 +402,7 @@ class ModelClient:
                 return f"{name} is there, and refused a first small call: {failure}"
 
     def _patiently(self, messages: Messages, tools: Messages, *, chances: bool) -> Completion:
-        """Ask until there is an answer, with the seconds for which the provider kept us waiting before it."""
+        """Retry until there is a reply, and record in it the time spent waiting for the provider."""
         self._settle()
         began, queued_s, waited_s, attempt = time.monotonic(), 0.0, 0.0, 0
         while True:
@@ -439,7 +441,7 @@ class ModelClient:
         limit: int | None = None,
         timeout_s: float | None = None,
     ) -> Completion:
-        """Make one attempt, and another one without whatever was refused, as long as that can be left out."""
+        """Make one attempt, repeated without rejected parameters as long as they can be omitted."""
         sent = messages
         while True:
             request = self.quirks.adapted(self._request(sent, tools, timeout_s), chances=chances, limit=limit)
@@ -456,7 +458,7 @@ class ModelClient:
                     sent = without_reasoning(sent)
 
     def _attempt(self, request: dict[str, Any], messages: Messages, number: int) -> Completion:
-        """Make one call and return what the answer says, or let all clients of this provider know what this one was told."""
+        """Make one call and parse the reply, or share its rate limit with all clients of this provider."""
         asked_at, limit_s = time.monotonic(), request["timeout"]
         silent_for = f"the {limit_s:g} s that --timeout allows" if limit_s == self.settings.timeout_s else f"{limit_s:g} s"
         try:
@@ -475,7 +477,7 @@ class ModelClient:
         return replace(said, lost_reasoning=self.quirks.lost_reasoning(messages, request["messages"], answer.sent))
 
     def _held_back(self, failure: Transient, asked_at: float) -> None:
-        """Let all clients of this provider know what this one was told."""
+        """Share the provider's rate limit with all its clients."""
         self._gate.failed()
         told, pause = [], failure.retry_after or 0.0
         if isinstance(failure, Crowded) and (most := self._gate.crowded(asked_at)) is not None:
@@ -501,7 +503,7 @@ class ModelClient:
         return request
 
     def _settle(self) -> None:
-        """Ask LiteLLM, once, for each parameter whether the model takes it; nobody asks the model before that."""
+        """Ask LiteLLM, once, for each parameter whether the model accepts it, before the first call."""
         with self._settling:
             if self._is_settled:
                 return
@@ -522,14 +524,14 @@ class ModelClient:
         return [str(name) for name in environment["missing_keys"]]
 
     def _keys(self) -> list[str]:
-        """The variables that hold its key."""
+        """Return the variables that hold its key."""
         return self._missing_keys() or [f"{library().get_llm_provider(self.settings.name)[1].upper()}_API_KEY"]
 
 
 def tools_fault(said: Completion, without: Callable[[], Completion], name: str) -> SetupFault | None:
-    """Return what is wrong with how tools reach the model, None where nothing is, or where nothing can be known.
+    """Return the fault in how tools reach the model, None if there is none or it cannot be determined.
 
-    `said` answers `TOOL_PROBE` with the tool; `without` asks it without, and is called only where `said` holds no call.
+    `said` answers `TOOL_PROBE` with the tool; `without` makes the call without it, and is used only if `said` contains no call.
     """
     if said.actions:
         return None
@@ -542,9 +544,9 @@ def tools_fault(said: Completion, without: Callable[[], Completion], name: str) 
 
 
 def hides_tools(said: Completion, bare: Completion, messages: Sequence[dict[str, Any]]) -> bool:
-    """True where a server counts as many tokens for a prompt without tools (`bare`) as for the same with them.
+    """Return True if a server counts as many tokens for a prompt without tools (`bare`) as for the same prompt with them.
 
-    A server that counts fewer tokens than any prompt of this length has reports a made-up number, which says nothing.
+    A server that counts fewer tokens than any prompt of this length has reports an invented number, which means nothing.
     """
     is_counted = not (said.usage.estimated or bare.usage.estimated)
     is_plausible = bare.usage.prompt_tokens >= len(json.dumps(messages)) / _MOST_CHARACTERS_A_TOKEN
@@ -552,7 +554,7 @@ def hides_tools(said: Completion, bare: Completion, messages: Sequence[dict[str,
 
 
 def without_system(messages: Messages) -> list[dict[str, Any]]:
-    """Return the messages with the text of system messages in front of the first user message."""
+    """Return the messages with the text of system messages prepended to the first user message."""
     system = "\n\n".join(str(message["content"]) for message in messages if message["role"] == "system")
     others = [dict(message) for message in messages if message["role"] != "system"]
     first = next((message for message in others if message["role"] == "user"), None)
@@ -564,12 +566,12 @@ def without_system(messages: Messages) -> list[dict[str, Any]]:
 
 
 def carries_reasoning(messages: Messages) -> bool:
-    """True where a message of the model holds reasoning."""
+    """Return True if a message of the model contains reasoning."""
     return any(True for message in messages for _ in reasoning_texts(message))
 
 
 def has_arrived(sent: str | bytes, messages: Messages) -> bool:
-    """True where the body of a request holds the latest reasoning in `messages`, or where either is not known."""
+    """Return True if a request body contains the latest reasoning in `messages`, or if either is unknown."""
     latest = next((texts for message in reversed(messages) if (texts := list(reasoning_texts(message)))), [])
     try:
         body = json.dumps(json.loads(sent), ensure_ascii=False)
@@ -579,21 +581,21 @@ def has_arrived(sent: str | bytes, messages: Messages) -> bool:
 
 
 def refuses_reasoning(refusal: Refused, messages: Messages) -> bool:
-    """True where a refusal may be about the reasoning in the messages, or about fields that a server does not know."""
+    """Return True if a rejection may concern the reasoning in the messages, or fields that a server does not know."""
     is_parameter = isinstance(refusal, ParameterRefused) or re.search("temperature|logprobs", str(refusal))
     is_about = refusal.status in {400, 422} and _REASONING.search(str(refusal))
     return not is_parameter and bool(is_about) and carries_reasoning(messages)
 
 
 def _is_about_system(refusal: Refused, roles: Collection[str]) -> bool:
-    """True where the role is refused, and not what a system message says or how the turns after it alternate."""
+    """Return True if the role is rejected, rather than the content of a system message or the alternation of turns."""
     if "system" not in roles or ("assistant" in roles and "roles must alternate" in str(refusal).lower()):
         return False
     return _SYSTEM.search(str(refusal)) is not None and _NOT.search(str(refusal)) is not None
 
 
 def _is_about(parameter: str, refusal: Refused) -> bool:
-    """True where a refusal would not have come without a parameter."""
+    """Return True if a request without this parameter would not have been rejected."""
     return (isinstance(refusal, ParameterRefused) or refusal.status in {400, 422}) and parameter in str(refusal)
 
 
@@ -602,6 +604,6 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 def _digest(messages: Messages, tools: Messages) -> tuple[int, int]:
-    """A key of a prompt, and its characters."""
+    """Return a key of a prompt, and its number of characters."""
     text = "\n".join(map(_text, (*tools, *messages)))
     return hash(text), len(text)

@@ -1,4 +1,4 @@
-"""LiteLLM's table of models and prices, read from its package without importing it; None where it does not say a thing."""
+"""LiteLLM's table of models and prices, read from its package without importing it; None for missing information."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "fireworks_ai": ("FIREWORKS_AI_API_KEY",),
     "cohere": ("COHERE_API_KEY",),
 }
-"""Provider -> the variables of which one must hold a key, the usual one first."""
+"""Variables for the key of each provider, the usual one first; one of them must be set."""
 
 _BARE = frozenset({"openai", "anthropic"})
 """Providers whose models LiteLLM knows without a prefix."""
 
 
 def missing_key(model: str) -> str | None:
-    """Return the variable whose key a model surely needs and the environment lacks; None where that is not certain."""
+    """Return the variable of a key that a model certainly needs and the environment lacks; None if that is uncertain."""
     names = KEYS.get(provider_of(model) or "", ())
     return None if any(os.environ.get(name, "").strip() for name in names) else next(iter(names), None)
 
 
 def require_key(model: str) -> None:
-    """Raise UsageError for a model whose key is surely needed and not set."""
+    """Raise UsageError for a model whose key is certainly needed and not set."""
     if name := missing_key(model):
         raise no_key(model, [name])
 
@@ -53,7 +53,7 @@ def no_key(model: str, names: Sequence[str]) -> UsageError:
 
 
 def provider_of(model: str) -> str | None:
-    """Return the provider of a model by its prefix or, for a bare name, by the table; None where neither says it."""
+    """Return the provider of a model by its prefix or, for a bare name, by the table; None if it is unknown."""
     prefix, slash, _ = model.partition("/")
     if slash:
         return prefix if prefix in KEYS else None
@@ -62,7 +62,7 @@ def provider_of(model: str) -> str | None:
 
 
 def listed_price(model: str) -> Price | None:
-    """Return the price of a model in the table; None where it has none."""
+    """Return the price of a model in the table; None if there is none."""
     if model == LOCAL:
         return FREE
     prefix, _, bare = model.partition("/")
@@ -76,7 +76,7 @@ def listed_price(model: str) -> Price | None:
 
 @cache
 def _table() -> Mapping[str, Mapping[str, Any]]:
-    """Model -> its row; empty where LiteLLM is not installed or ships no table."""
+    """Return the rows by model; empty if LiteLLM is not installed or has no table."""
     spec = importlib.util.find_spec("litellm")
     try:
         table = from_json((Path(spec.origin).parent / _FILE).read_bytes()) if spec and spec.origin else {}

@@ -1,4 +1,4 @@
-"""Calls side by side on daemon threads, so that one that hangs holds neither an interrupt nor the end of the process.
+"""Concurrent calls on daemon threads, so that a hanging call blocks neither an interrupt nor the exit of the process.
 
 The threads of a `ThreadPoolExecutor` are joined when the interpreter exits, and a provider may be silent for minutes.
 """
@@ -18,9 +18,9 @@ Out = TypeVar("Out")
 
 
 def side_by_side(function: Callable[[In], Out], items: Iterable[In], workers: int | None = None) -> Iterator[Out]:
-    """`function` of every item, `workers` at once (None: all of them), in the order of the items, whoever is fast.
+    """Yield `function` of every item, computed on `workers` threads (None: one per item), in the order of the items.
 
-    Raises the first error in that order. Nothing is begun after it, and what is running is left behind.
+    Raises the first error in that order. After an error nothing is started, and running calls are abandoned.
     """
     calls: list[tuple[In, Future[Out]]] = [(item, Future()) for item in items]
     todo = deque(calls)
@@ -34,7 +34,7 @@ def side_by_side(function: Callable[[In], Out], items: Iterable[In], workers: in
 
 
 def begun(function: Callable[[In], Out], item: In) -> Future[Out]:
-    """`function` of one item, on a thread of its own."""
+    """Start `function` of one item on its own thread and return the future."""
     answer = Future[Out]()
     _start(function, deque([(item, answer)]), "begun")
     return answer

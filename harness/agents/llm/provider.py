@@ -1,7 +1,7 @@
-"""The one way to LiteLLM: a configured import, one call, its answer and its failures without secrets (`harness.secrets`).
+"""Access to LiteLLM: a configured import, one call, and its response and failures without secrets (`harness.secrets`).
 
-LiteLLM takes seconds to import and fetches prices, tokenizers and headers; here it is imported late and offline. A proxy or
-certificate in the environment with which no HTTP client can be made is named before anything is asked.
+LiteLLM takes seconds to import, and fetches prices, tokenizers and headers; here it is imported late and offline. Invalid
+proxies or certificates in the environment are reported before any call.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _NETWORK = {
     "ssl_cert_file": "{name}=FILE with certificates in PEM, or unset it",
     **dict.fromkeys(("ssl_cert_dir", "sslkeylogfile", "ssl_verify", "ssl_security_level"), "unset {name}"),
 }
-"""Variables that HTTP clients read, in either case, and what to do where one is wrong."""
+"""Variables read by HTTP clients, in upper or lower case, and the remedy if one is invalid."""
 
 _UNMADE = (ImportError, OSError, ValueError, httpx.InvalidURL)
-"""What making an HTTP client raises."""
+"""Exceptions raised when an HTTP client is created."""
 
 _configuring = threading.Lock()
 
 
 class WireAnswer(NamedTuple):
-    """The answer to one call: as LiteLLM translated it, None where it could not, and as a completion in OpenAI's shape.
+    """Response to one call: as translated by LiteLLM, None if that failed, and as a completion in OpenAI's format.
 
-    That `body` is the server's own where it has one, since LiteLLM renames fields and drops some. `sent` is what was asked.
+    `body` is the server's own if there is one, because LiteLLM renames and drops fields. `sent` is the request.
     """
 
     response: Any
@@ -56,7 +56,10 @@ class WireAnswer(NamedTuple):
 
 
 def library() -> ModuleType:
-    """LiteLLM, offline and quiet; raises Refused where it cannot be imported, UsageError for a wrong proxy or certificate."""
+    """Return LiteLLM, offline and quiet.
+
+    Raises Refused if it cannot be imported, UsageError for a wrong proxy or certificate.
+    """
     for name in _OFFLINE:
         os.environ.setdefault(name, "True")
     # one thread imports and configures it while the others wait
@@ -95,7 +98,7 @@ def library() -> ModuleType:
 
 
 def ask(request: Mapping[str, Any], secrets: tuple[str, ...], silent_for: str) -> WireAnswer:
-    """Make one call, which may be silent for so long; raises a CallFailure with the server's words."""
+    """Make one call with this timeout; raises a CallFailure with the server's message."""
     litellm, clean, response, error = library(), scrubber(secrets), None, None
     with listening(clean) as calls:
         try:
@@ -124,7 +127,7 @@ def ask(request: Mapping[str, Any], secrets: tuple[str, ...], silent_for: str) -
 
 @contextmanager
 def own_bugs() -> Iterator[None]:
-    """Raise ClientFailure for an exception that no part of a model call means to raise: a bug of ours."""
+    """Raise ClientFailure for an unexpected exception in a model call, which is a bug of ours."""
     try:
         yield
     except (ParleyError, OSError, MemoryError):
@@ -136,7 +139,7 @@ def own_bugs() -> Iterator[None]:
 
 
 def unknown_provider(model: str, *, has_base: bool) -> UsageError:
-    """Return what is said of a model whose provider is not known; `has_base`: an address was given."""
+    """Return the error for a model with an unknown provider; `has_base` is true if an address was given."""
     prefix, slash, name = model.partition("/")
     providers = [str(getattr(p, "value", p)) for p in library().provider_list]
     near = difflib.get_close_matches(prefix, providers, n=1)
@@ -155,7 +158,7 @@ def public_proxy(value: str) -> str:
 
 
 def proxy_of(url: httpx.URL) -> str | None:
-    """Return the variable and the address of the proxy through which a URL is asked, None where there is none."""
+    """Return the variable and the address of the proxy for a URL, None without a proxy."""
     proxies = {} if proxy_bypass(url.host) else getproxies()
     for scheme in (url.scheme, "all"):
         if proxies.get(scheme):
@@ -165,12 +168,12 @@ def proxy_of(url: httpx.URL) -> str | None:
 
 
 def _given(*lower: str) -> list[tuple[str, str]]:
-    """The variables of these names that are set, in whichever case they are written."""
+    """Return the variables of these names that are set, in upper or lower case."""
     return [(name, value) for name in sorted(os.environ) if name.lower() in lower and (value := os.environ.get(name))]
 
 
 def _network_fault(error: Exception) -> UsageError:
-    """Name the variable with which no HTTP client can be made, by making one with each of them alone."""
+    """Name the variable that prevents the creation of an HTTP client, by creating one with each of them alone."""
     given = _given(*_NETWORK)
     try:
         for name, value in given:

@@ -1,13 +1,13 @@
-"""What models said, kept in a folder by what was asked: the same question is paid for once, today or in another run.
+"""On-disk cache of model replies. The same question is paid for once, within a run and across runs.
 
-1. A file's name is the SHA-256 of the question, and in it are the answer and what it cost. What cannot be read is asked again.
-   Neither a key nor an address is part of it. Any number of processes may share a folder.
-2. A judge's question is its model, the parameters that it takes, and the messages (`CachedModel`).
-3. A reply in an episode is kept by the question, as it was asked for, and its place (`Replies`), among that how often this
-   conversation had asked just that before. So attempts or seeds that begin alike stay two samples, and seats asked at the same
-   time cannot take each other's reply. That a conversation is too long, or a reply cannot be read, is kept as well.
-4. A kept reply has the tokens that it had, and costs nothing now: budgets count what it cost then, so an episode ends where it
-   ended. The first question that is not kept is preceded by the probe that a run without kept replies begins with.
+1. A file is named after the SHA-256 of the question, and contains the reply and its cost. An unreadable file is a cache miss.
+The question includes neither a key nor an address. Any number of processes may share a folder.
+2. The question of a judge is its model, the parameters that the model accepts, and the messages (`CachedModel`).
+3. A reply in an episode is stored by the question as requested and its place (`Replies`), including how often this conversation
+asked the same before. So attempts or seeds that begin alike stay two samples, and seats asked concurrently cannot swap replies.
+Context overflows and unreadable replies are cached too.
+4. A cached reply keeps its tokens and costs nothing now. Budgets count its original cost, so an episode ends at the same point.
+The first cache miss is preceded by the probe of a normal run.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from harness.writing import make_folder, writing
 from worlds.core.models import Strict
 
 _FORM = 2
-"""Of a question; raise it where kept replies would no longer be what a model was asked for."""
+"""Version of the question format; raise it when cached replies no longer match the requests."""
 
 
 MOST_USED = 1e9
-"""Tokens or dollars of one reply."""
+"""Maximum tokens or dollars of one reply."""
 
 
 class KeptAnswer(Strict):
-    """What a judge said."""
+    """Cached reply of a judge."""
 
     model: str
     text: str
@@ -51,18 +51,18 @@ class KeptAnswer(Strict):
 
 
 class KeptReply(Strict):
-    """What a model said in an episode, or why it said nothing that can be used."""
+    """Cached reply of a model in an episode, or the reason why it was unusable."""
 
     completion: Completion | None = None
     failure: Literal["too long", "unreadable"] | None = None
     why: str = ""
     effective: dict[str, Any] = {}
-    """The parameters that were really sent."""
+    """Parameters that were actually sent."""
 
     @field_validator("completion")
     @classmethod
     def _is_plausible(cls, said: Completion | None) -> Completion | None:
-        """Raise ValueError for tokens or dollars that no reply takes: a folder from elsewhere could turn a budget off."""
+        """Raise ValueError for implausible tokens or dollars, because an untrusted folder could disable a budget."""
         numbers = [one for one in vars(said.usage).values() if one is not None] if said else []
         if not all(0 <= one <= MOST_USED for one in numbers):
             raise ValueError(f"tokens and dollars lie in 0..{MOST_USED:g}")
@@ -70,7 +70,7 @@ class KeptReply(Strict):
 
 
 class ConversationPlace(NamedTuple):
-    """Where in a run a conversation is held."""
+    """Place of a conversation in a run."""
 
     task: str
     seed: int
@@ -82,25 +82,25 @@ KeptT = TypeVar("KeptT", bound=Strict)
 
 
 class KeptFiles(Generic[KeptT]):
-    """A folder of answers by what was asked, safe for any number of threads and processes."""
+    """Folder of replies by question, safe for any number of threads and processes."""
 
     def __init__(self, folder: Path, kind: type[KeptT]) -> None:
         self.folder, self._kind = folder, kind
 
     @staticmethod
     def digest(question: Mapping[str, Any]) -> str:
-        """The SHA-256 of a question, whatever the order of its fields."""
+        """Return the SHA-256 of a question, independent of the order of its fields."""
         return hashlib.sha256(json.dumps(question, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
     def read(self, question: Mapping[str, Any]) -> KeptT | None:
-        """Return what is kept; None where nothing is, or nothing that can be read."""
+        """Return the cached reply; None if there is none, or it cannot be parsed."""
         try:
             return self._kind.model_validate_json(read_given(self._path(question), RESULT_BYTES))
         except (OSError, ValidationError):
             return None
 
     def write(self, question: Mapping[str, Any], answer: KeptT) -> None:
-        """Keep an answer, whole or not at all; raises UsageError for a folder that cannot be."""
+        """Write a reply atomically; raises UsageError if the folder is unusable."""
         path = self._path(question)
         with writing(path):
             make_folder(path.parent)
@@ -114,19 +114,19 @@ class KeptFiles(Generic[KeptT]):
 
 
 class CachedModel:
-    """A model whose answers are kept in a folder, one for each question; for questions that are asked at temperature 0."""
+    """Model with an on-disk cache of replies, one per question; for questions at temperature 0."""
 
     def __init__(self, client: ModelClient, folder: Path) -> None:
         self._client, self._files = client, KeptFiles(folder, KeptAnswer)
         self.asked = 0
-        """How many questions went to the provider."""
+        """Number of questions sent to the provider."""
 
     def is_kept(self, messages: Messages) -> bool:
-        """Return whether the answer is there."""
+        """Return True if the reply is cached."""
         return self._files.read(self._question(messages)) is not None
 
     def answer(self, messages: Messages) -> KeptAnswer:
-        """The answer, kept or from the provider; raises ProviderFailure, and UsageError for a folder that cannot be."""
+        """Return the reply from the cache or the provider; raises ProviderFailure, and UsageError if the folder is unusable."""
         question = self._question(messages)
         if (kept := self._files.read(question)) is not None:
             return kept
@@ -145,10 +145,10 @@ class CachedModel:
 
 
 class Replies(KeptFiles[KeptReply]):
-    """A folder of replies, and how many of a run's questions it answered."""
+    """Cache of replies, with the number of hits in this run."""
 
     def __init__(self, folder: Path, *, probes: bool = True) -> None:
-        """`probes`: whether a model is tried with one small call before its first question that is not kept."""
+        """Open the cache; `probes` makes a small call to test a model before its first cache miss."""
         super().__init__(folder, KeptReply)
         self.probes, self.kept, self.made, self._lock = probes, 0, 0, threading.Lock()
 
@@ -156,11 +156,11 @@ class Replies(KeptFiles[KeptReply]):
         return Replies, (self.folder,)
 
     def conversation(self, client: ModelClient, place: ConversationPlace) -> Interlocutor:
-        """A model's conversation at a place, out of what is kept as far as that goes."""
+        """Return a model's conversation at a place, answered from the cache as far as possible."""
         return KeptConversation(client, place, self)
 
     def read(self, question: Mapping[str, Any]) -> KeptReply | None:
-        """Return what is kept, counted."""
+        """Return the cached reply, and count it."""
         kept = super().read(question)
         with self._lock:
             self.kept += kept is not None
@@ -168,21 +168,21 @@ class Replies(KeptFiles[KeptReply]):
         return kept
 
     def told(self) -> str:
-        """Return how much was kept, in one line."""
+        """Return the number of cache hits, in one line."""
         calls = self.kept + self.made
         share = f" ({100 * self.kept / calls:.0f} %)" if calls else ""
         return f"cache: {self.kept} of {calls} model calls{share} answered from {self.folder}, {self.made} made"
 
 
 class KeptConversation:
-    """One conversation: it knows what it has asked already, since only the second of two equal questions is the second."""
+    """Conversation with the number of times that each question was asked, which distinguishes equal questions."""
 
     def __init__(self, client: ModelClient, place: ConversationPlace, replies: Replies) -> None:
         self._client, self._place, self._replies = client, place, replies
         self._asked: Counter[str] = Counter()
 
     def complete(self, messages: Messages, tools: Messages = (), *, chances: bool = False) -> Completion:
-        """One answer, as `ModelClient.complete` gives it."""
+        """Return one reply, as `ModelClient.complete` does."""
         settings = self._client.settings
         question = {
             "form": _FORM, "model": settings.name, "parameters": self._client.requested, "messages": list(messages),
@@ -220,4 +220,4 @@ class KeptConversation:
 
 
 Interlocutor = ModelClient | KeptConversation
-"""Whoever can be asked to go on with a conversation."""
+"""Client or cached conversation that can continue a conversation."""

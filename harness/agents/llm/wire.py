@@ -1,4 +1,4 @@
-"""The wire of model calls: recorded for bug reports without secrets, as a file that can be played again (docs/cassettes.md).
+"""Recording of model calls for bug reports, without secrets, as a file that can be replayed (docs/cassettes.md).
 
 Calls made in `listening` are added to the log of the episode in whose context they are made (`harness.agents.llm.wire_log`).
 """
@@ -24,7 +24,7 @@ from worlds.core.errors import ManifestError
 from worlds.core.models import Strict
 
 BODY_BYTES = 256 << 10
-"""What is kept of one body."""
+"""Bytes stored of one body."""
 
 _HIDDEN = "[secret]"
 _SECRET_HEADER = re.compile(r"auth|cookie|key|secret|passw|credential|signature|token$", re.IGNORECASE)
@@ -33,7 +33,7 @@ _SECRET_FIELD = re.compile(r'("(?:x-)?(?:api[-_]?key|authorization)"\s*:\s*")[^"
 
 
 class RecordedRequest(Strict):
-    """A request as it was sent; a replay uses the end of its path alone."""
+    """Request as it was sent; a replay uses only the end of its path."""
 
     method: str = "POST"
     path: str = "/v1/chat/completions"
@@ -42,7 +42,7 @@ class RecordedRequest(Strict):
 
 
 class RecordedResponse(Strict):
-    """A response as it came; `encoding` is Latin-1 where the bytes of the body are not UTF-8."""
+    """Response as it was received; `encoding` is Latin-1 if the bytes of the body are not UTF-8."""
 
     status: int = 200
     headers: dict[str, str] = {}
@@ -51,7 +51,7 @@ class RecordedResponse(Strict):
 
 
 class WireCall(Strict):
-    """One request and its response, None where the connection broke; `times` and `delay_s` are for replays."""
+    """Request and its response, None if the connection broke; `times` and `delay_s` are for replays."""
 
     request: RecordedRequest = RecordedRequest()
     response: RecordedResponse | None = None
@@ -63,7 +63,7 @@ class WireCall(Strict):
 
 
 class WireRule(Strict):
-    """Requests that a server refuses, once it has answered `after`: those that have, or lack, a pattern in their JSON."""
+    """Rule for rejecting requests, after `after` replies: those with, or without, a pattern in their JSON."""
 
     has: str = ""
     lacks: str | None = None
@@ -72,7 +72,7 @@ class WireRule(Strict):
 
 
 class Cassette(Strict):
-    """What a server did, in order, and what it refuses; `about` says what is odd about it, `source` where it was reported."""
+    """Responses of a server in order, and what it rejects; `about` says what is unusual, `source` where it was reported."""
 
     about: str = ""
     source: str = ""
@@ -81,7 +81,7 @@ class Cassette(Strict):
 
 
 def read_cassette(path: Path) -> Cassette:
-    """The cassette in a file; raises ManifestError naming the file and the field."""
+    """Read the cassette in a file; raises ManifestError naming the file and the field."""
     try:
         return Cassette.model_validate_json(read_given(path, RECORD_BYTES))
     except ValidationError as error:
@@ -93,7 +93,7 @@ def read_cassette(path: Path) -> Cassette:
 
 @dataclass(eq=False)
 class WireExchange:
-    """One call while it happens, and afterwards; `broken` is how the connection failed, also in the middle of an answer."""
+    """Model call during and after its execution; `broken` is the connection error, if any, also in mid-response."""
 
     request: httpx.Request
     began: float
@@ -105,16 +105,16 @@ class WireExchange:
 
     @property
     def text(self) -> str:
-        """The body of the answer, "" where there is no whole one."""
+        """Body of the response; "" if it is incomplete."""
         return "" if self.broken else self.received.decode(errors="replace")
 
     @property
     def size(self) -> int:
-        """Bytes of both bodies that are kept."""
+        """Size of the stored parts of both bodies in bytes."""
         return sum(min(len(body), BODY_BYTES) for body in (self.request.content, self.received))
 
     def recorded(self, first: float, clean: Clean) -> WireCall:
-        """The call without secrets, its times in seconds after `first`."""
+        """Return the call without secrets, with times in seconds after `first`."""
         path = clean(_SECRET_QUERY.sub(rf"\1{_HIDDEN}", self.request.url.raw_path.decode("ascii", "replace")))
         headers, body = _headers(self.request.headers, clean), _text(_shortened(self.request.content), clean)["body"]
         told = {"status": self.status, "headers": _headers(self.headers, clean), **_text(self.received, clean)}
@@ -127,7 +127,7 @@ class WireExchange:
         )
 
     def written(self, calls: Sequence[WireExchange], clean: Clean) -> bytes:
-        """These calls, of which this is the first, as the JSON of a cassette."""
+        """Return these calls, the first of which is this one, as the JSON of a cassette."""
         cassette = Cassette(calls=tuple(call.recorded(self.began, clean) for call in calls))
         return cassette.model_dump_json(indent=1, exclude_defaults=True).encode() + b"\n"
 
@@ -137,7 +137,7 @@ _listening: ContextVar[list[WireExchange] | None] = ContextVar("listening", defa
 
 @contextmanager
 def listening(clean: Clean) -> Iterator[list[WireExchange]]:
-    """Collect what is sent in this context; as model calls it belongs to the current episode, if there is one."""
+    """Record the calls made in this context; model calls belong to the current episode, if there is one."""
     if (log := episode_log()) is not None:
         log.clean = clean
     calls: list[WireExchange] = []
@@ -154,9 +154,9 @@ _plain = httpx.HTTPTransport.handle_request
 
 
 def install() -> None:
-    """Let the connections of httpx report what they send and receive; a second call changes nothing.
+    """Instrument the connections of httpx to report sent and received bytes. A second call has no effect.
 
-    No other place sees the bytes of all of LiteLLM's providers: only some of its clients use `litellm.client_session`.
+    No other place sees the bytes of all of LiteLLM's providers, because only some of its clients use `litellm.client_session`.
     """
     httpx.HTTPTransport.handle_request = _handle_request  # type: ignore[assignment, method-assign]
 
@@ -189,7 +189,7 @@ def _handle_request(transport: httpx.HTTPTransport, request: httpx.Request) -> h
 
 
 def leads_elsewhere(url: httpx.URL, headers: Mapping[str, str]) -> bool:
-    """Whether a response redirects from this address to another server, or to plain HTTP."""
+    """Return True if a response redirects from this address to another server, or to plain HTTP."""
     try:
         target = url.join(headers.get("location") or "")
     except httpx.InvalidURL:
@@ -199,7 +199,7 @@ def leads_elsewhere(url: httpx.URL, headers: Mapping[str, str]) -> bool:
 
 
 def _decoded(headers: httpx.Headers, raw: bytes) -> bytes:
-    """A body without its compression; as it came where it cannot be decompressed."""
+    """Return a decompressed body, or the original if it cannot be decompressed."""
     coding = headers.get("content-encoding")
     try:
         return httpx.Response(200, headers={"content-encoding": coding}, content=raw).content if coding else raw
@@ -219,7 +219,7 @@ def _headers(headers: httpx.Headers, clean: Clean) -> dict[str, str]:
 
 
 def _text(body: bytes, clean: Clean) -> dict[str, str]:
-    """A body as text without secrets, and its encoding: in Latin-1 every byte is a character."""
+    """Return a body as text without secrets, and its encoding; Latin-1 maps every byte to a character."""
     try:
         text, encoding = body.decode(), "utf-8"
     except UnicodeDecodeError:

@@ -1,6 +1,6 @@
-"""The last model calls of one episode, or all of them with `--record-wire`, kept for its cassette (`harness.agents.llm.wire`).
+"""Last model calls of one episode, or all with `--record-wire`, kept for its cassette (`harness.agents.llm.wire`).
 
-A call is added to the log of the episode in whose context it is made, so episodes on many threads do not mix.
+A call is added to the log of the episode in whose context it is made, so episodes on different threads do not mix.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 LAST_CALLS, MOST_BYTES, MOST_BYTES_OF_ALL = 8, 1 << 20, 32 << 20
-"""What is kept of an episode: calls from before a failure, bytes of theirs, bytes with `--record-wire`."""
+"""Limits of an episode's log: calls before a failure, their bytes, and bytes with `--record-wire`."""
 
 Clean = Callable[[str], str]
-"""Blanks the secrets in a text."""
+"""Function that removes secrets from a text."""
 
 
 class LoggedCall(Protocol):
-    """One call, while it happens and afterwards."""
+    """Model call during and after its execution."""
 
     began: float
 
     @property
     def size(self) -> int:
-        """Bytes of it that are kept."""
+        """Size of the stored part in bytes."""
         ...
 
     def written(self, calls: Sequence[Any], clean: Clean) -> bytes:
-        """These calls, of which this is the first, as the JSON of a cassette."""
+        """Return these calls, the first of which is this one, as the JSON of a cassette."""
         ...
 
 
 @dataclass
 class WireLog:
-    """The calls of one episode."""
+    """Model calls of one episode."""
 
     keeps_all: bool = False
     clean: Clean = str
@@ -54,7 +54,7 @@ class WireLog:
             _episode.reset(token)
 
     def add(self, call: LoggedCall) -> None:
-        """Add a call that begins, in the place of the oldest ones where there is no more room."""
+        """Add a call that starts, replacing the oldest ones if there is no room."""
         most, count = (MOST_BYTES_OF_ALL, None) if self.keeps_all else (MOST_BYTES, LAST_CALLS)
         with self._lock:
             self.last.append(call)
@@ -63,13 +63,13 @@ class WireLog:
                 size -= self.last.pop(0).size
 
     def keep(self) -> None:
-        """Keep the last calls whatever comes later, because the reply to one of them could not be used."""
+        """Keep the last calls permanently, because the reply to one of them was unusable."""
         with self._lock:
             if not self.keeps_all and sum(one.size for one in self._kept) < MOST_BYTES:
                 self._kept, self.last = self._kept + self.last, []
 
     def dump(self, *, failed: bool) -> bytes:
-        """The cassette as JSON; empty where no call failed, unless all calls are kept."""
+        """Return the cassette as JSON; empty if no call failed, unless all calls are recorded."""
         with self._lock:
             calls = sorted(self._kept + (self.last if failed or self.keeps_all else []), key=lambda call: call.began)
         if not calls:
@@ -81,11 +81,11 @@ _episode: ContextVar[WireLog | None] = ContextVar("episode", default=None)
 
 
 def episode_log() -> WireLog | None:
-    """The log of the episode in whose context this is asked; None outside of any."""
+    """Return the log of the current episode; None outside of any."""
     return _episode.get()
 
 
 def keep_wire() -> None:
-    """Keep the last calls of the current episode, because the reply to one of them could not be used."""
+    """Keep the last calls of the current episode, because the reply to one of them was unusable."""
     if (log := _episode.get()) is not None:
         log.keep()

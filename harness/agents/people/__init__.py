@@ -1,3 +1,3 @@
-"""People who play at a terminal: how they are shown things, how they type, and what their commands mean."""
+"""Players at a terminal: output, input and commands."""
 
 __all__ = ["agent", "desk", "sitting"]

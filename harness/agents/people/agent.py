@@ -1,7 +1,7 @@
-"""A person who plays a task without seats at the terminal, with what the `tool` interface gives a model.
+"""Person who plays a task without seats at the terminal, with the tools of the interface `tool`.
 
-Each entry is one call (`commands`), and what it brings is shown as a model would be shown it. No budget of the harness is
-charged for a person: the world's own steps and virtual time are, as for everybody. /quit ends the episode where it stands.
+Each entry is one call (`commands`), and its result is shown as to a model. Harness budgets do not apply to a person, but the
+world's own steps and virtual time do. /quit ends the episode immediately.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from harness.pod import Pod
 from harness.registry import Task
 
 _LIMIT_S = 600.0
-"""Real seconds of one request."""
+"""Timeout of one request in real seconds."""
 
 
 class HumanAgent:
-    """Plays with a person's hands."""
+    """Agent that is played by a person."""
 
     name = "human"
     only_computes = False
@@ -31,14 +31,14 @@ class HumanAgent:
         self._terminal, self._interface = terminal, Interface("tool")
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """Never; raises UsageError for a task that has no tool interface."""
+        """Return False; raises UsageError for a task without a tool interface."""
         has = task.parley.interfaces if task.parley else ("shell",)
         if self._interface.name not in has:
             raise UsageError(f"{task.task_id} has no tool interface for a person, it has {', '.join(has)}")
         return self._interface.needs_main(runtime)
 
     def identity(self) -> AgentIdentity:
-        """Its name."""
+        """Return the identity, which is the name alone."""
         return AgentIdentity(name=self.name)
 
     def check(self) -> None:

@@ -1,12 +1,12 @@
-"""What a person types to act on a service, as the calls of the `tool` interface that a model would make.
+"""Commands that a person types to act on a service, parsed into the calls of the `tool` interface that a model would make.
 
-GET /files                      a request; the address as it stands, byte for byte
+GET /files                      a request; the address is sent byte for byte
 POST /files                     a request with a header and a body
 X-Token: abc
 --
 {"name": "a"}
 wait 5                          let virtual seconds pass
-submit {"answer": 1}            hand in the result, which ends the episode; the body may go on in the next lines
+submit {"answer": 1}            submit the result, which ends the episode; the body may continue on the next lines
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from harness.agents.llm.interface import Mistake
 
 BODY = "--"
-"""The line after which everything is the body."""
+"""Line that separates headers from the body."""
 
 _REQUEST = re.compile(r"([A-Za-z]+) (\S.*)")
 _HEADER = re.compile(r"([^:\s]+):[ \t]*(.*)")
@@ -32,7 +32,7 @@ An empty line or Ctrl-D sends what you typed; a line that ends with a backslash 
 
 
 def read_command(entry: str) -> tuple[str, dict[str, Any]]:
-    """The tool and its arguments that an entry means; raises Mistake naming the line that means nothing."""
+    """Return the tool and the arguments of an entry; raises Mistake naming the invalid line."""
     first, _, rest = entry.partition("\n")
     word, _, after = first.strip().partition(" ")
     if word.lower() == "wait":

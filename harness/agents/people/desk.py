@@ -1,9 +1,9 @@
-"""People at the terminal of this process: what a seat is told, what its person types, one seat after the other.
+"""Desk for people at the terminal of this process: the messages to a seat, and its person's replies, one seat at a time.
 
 1. A reply is one entry of the terminal. `/rules` shows the seat's rules again, `/pass` replies with nothing, `/quit` leaves the
-   game: this turn and all later ones of the seat are forfeited as `declined`.
-2. A reply that the game refuses comes back as its next turn, with the rule that it broke, exactly as for a model.
-3. Whose turn it is, is said each time, since several people may share a terminal. What one of them read stays on the screen.
+game: this turn and all later ones of the seat are forfeited as `declined`.
+2. A reply that the game rejects is followed by a new turn that states the broken rule, exactly as for a model.
+3. The seat of each turn is announced, because several people may share a terminal. Earlier output stays on the screen.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ HELP = "An empty line or Ctrl-D sends. /rules shows your instruction again, /pas
 
 
 class TerminalDesk:
-    """Sits people down at one terminal."""
+    """Desk for people at one terminal."""
 
     beside = False
-    """Whether people here are asked at the same time."""
+    """True if people here are asked at the same time."""
 
     chat = None
-    """No chat is held at a terminal."""
+    """None, because there is no discussion at a terminal."""
 
     def __init__(self, terminal: Terminal | None = None) -> None:
         self.terminal = terminal or Terminal()
@@ -35,11 +35,11 @@ class TerminalDesk:
         self.terminal.check()
 
     def sit(self, sitter: Sitter) -> None:
-        """Show a person what their seat is told before the first turn."""
+        """Show a person the rules of their seat before the first turn."""
         self.terminal.show(f"\n=== {sitter.called}: your instruction ===\n\n{sitter.rules.strip()}\n\n{HELP}")
 
     def ask(self, sitter: Sitter, turn: OpenTurn) -> str | None:
-        """What the person types to a turn; None where they leave."""
+        """Return the text that the person types for a turn; None if they leave."""
         again = f", attempt {turn.attempt}" if turn.attempt > 1 else ""
         which = f"{turn.phase.lower().replace('_', ' ')}, round {turn.round}" if turn.round else turn.phase.lower()
         self.terminal.show(f"\n--- {sitter.called}: {which.replace('_', ' ')}{again} ---\n\n{turn.text.strip()}\n")
@@ -63,10 +63,10 @@ class TerminalDesk:
                 return typed
 
     def done(self, sitter: Sitter) -> None:
-        """Say that a person's game is over."""
+        """Print that a person's game is over."""
         self.terminal.show(f"\n=== {sitter.called}: the game is over. Thank you. ===\n")
 
 
 def refuse_chat() -> UsageError:
-    """What is said of a chat where nobody can hold one."""
+    """Return the error for a chat without people on pages and a clock."""
     return UsageError("a free chat needs people on pages and a clock", hint="harness host TASK, or without talk=chat")

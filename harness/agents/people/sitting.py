@@ -1,6 +1,6 @@
-"""How people are reached, whoever asks them: a desk where they sit, and a room where they talk freely.
+"""Protocols for reaching people: a desk where they answer turns, and a room for free discussion.
 
-A desk is the terminal of this process, or pages that a host serves. A seat of a game knows no more of it than this.
+A desk is the terminal of this process, or web pages served by a host. Seats of a game use only these protocols.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ ANONYMOUS = "anonymous"
 
 
 class Late(Exception):
-    """A person did not answer in time; the message says what time that was."""
+    """Missing answer of a person; the message contains the time limit."""
 
 
 @dataclass
 class Sitter:
-    """One person at one seat, as a desk knows them."""
+    """Person at one seat, as seen by a desk."""
 
     seat: int
     name: str
@@ -27,60 +27,63 @@ class Sitter:
 
     @property
     def called(self) -> str:
-        """How the person is addressed."""
+        """Form of address for the person."""
         return f"seat {self.seat}" + (f", {self.name}" if self.name and self.name != ANONYMOUS else "")
 
 
 class ChatRoom(Protocol):
-    """Where people talk freely: what they say comes in the order in which they said it."""
+    """Room for free discussion, with messages in the order in which they were sent."""
 
     def open(self, minutes: int) -> None:
-        """Let people write, for so many minutes by this room's clock."""
+        """Open the discussion for this many minutes of the room's clock."""
         ...
 
     def heard(self, wait_s: float) -> tuple[int, str | None] | None:
-        """The next word: seat and text, or None for one who leaves; None where nothing comes within these real seconds."""
+        """Return the seat and text of the next message; the text is None if the person left.
+
+        Return None after `wait_s` real seconds.
+        """
         ...
 
     @property
     def closed(self) -> bool:
-        """Whether the time is up and everything that was said in time was heard."""
+        """True if the time is up and every message sent in time was received."""
         ...
 
     def show(self, seat: int, text: str, *, is_last: bool) -> None:
-        """Put a message that the game took where everybody reads it; after the last one of a seat it takes no more of them."""
+        """Show a message that the game accepted to all players; after a seat's last message it accepts no more."""
         ...
 
     def close(self) -> None:
-        """The chat is over."""
+        """Close the discussion."""
         ...
 
 
 class PeopleDesk(Protocol):
-    """Where people sit."""
+    """Place where people answer turns."""
 
     @property
     def beside(self) -> bool:
-        """Whether people here are asked at the same time."""
+        """True if people here are asked at the same time."""
         ...
 
     @property
     def chat(self) -> ChatRoom | None:
-        """Where they talk freely; None where they cannot."""
+        """Room for free discussion; None if there is none."""
         ...
 
     def check(self) -> None:
-        """Raise UsageError where nobody can sit."""
+        """Raise UsageError if no person can take part."""
         ...
 
     def sit(self, sitter: Sitter) -> None:
-        """A game begins for this person."""
+        """Start a game for this person."""
         ...
 
     def ask(self, sitter: Sitter, turn: OpenTurn) -> str | None:
-        """What they reply; None where they left for good. Raises Late."""
+        """Return the person's reply; None if they left for good. Raises Late."""
         ...
 
     def done(self, sitter: Sitter) -> None:
-        """Their game is over."""
+        """End this person's game."""
         ...

@@ -1,10 +1,10 @@
-"""A person's keyboard and screen: text is shown wrapped, and what is typed is read line by line.
+"""Terminal of a person: text is shown wrapped, and input is read line by line.
 
-1. Lines are read from the file descriptor itself. Python's own reader would hold a lock on it, and a thread that waits there
-   when the program is interrupted would keep the program from ending.
-2. An entry ends with an empty line or Ctrl-D. A line that ends with a backslash goes on in the next one: a terminal takes at
-   most 4,095 bytes a line and silently drops the rest, so a line of that length is refused and said.
-3. What others wrote is spelled out before it is shown, so that nothing in it is obeyed by the terminal.
+1. Lines are read from the file descriptor directly. Python's own reader would hold a lock, and a thread waiting in it when the
+program is interrupted would prevent the program from ending.
+2. An entry ends with an empty line or Ctrl-D. A line that ends with a backslash continues on the next one. A terminal accepts
+at most 4,095 bytes per line and silently drops the rest, so a line of that length is rejected with a message.
+3. Untrusted text is escaped before it is shown, so that the terminal does not interpret it.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from harness.errors import UsageError
 from harness.printable import printable
 
 LONGEST_LINE = 4095
-"""Bytes of a line that a terminal hands on."""
+"""Maximum bytes of a line that a terminal passes on."""
 
 _NARROWEST, _WIDEST = 40, 100
 
 
 class Left(Exception):
-    """Whoever sat at the terminal typed /quit, or the terminal is gone."""
+    """Departure of a person: they typed /quit, or the terminal is gone."""
 
 
 class Terminal:
-    """The terminal that this process was started from; one person at a time has it."""
+    """Terminal that this process was started from, used by one person at a time."""
 
     def __init__(self, keyboard: int = 0, screen: int = 2) -> None:
         self._keyboard, self._screen = keyboard, screen
         self.held = threading.RLock()
-        """Held for a whole episode: two at once would mix their turns."""
+        """Lock held for a whole episode, because two at once would mix their turns."""
 
     def check(self) -> None:
-        """Raise UsageError where there is no person to type."""
+        """Raise UsageError if there is no interactive terminal."""
         if not (os.isatty(self._keyboard) and os.isatty(self._screen)):
             raise UsageError("a person needs a terminal, and this is none", hint="harness host TASK, which serves a web page")
 
     def show(self, text: str) -> None:
-        """Lines for the person, wrapped at the width of the terminal; blanks at the start of a line are kept."""
+        """Print lines for the person, wrapped at the width of the terminal; indentation is kept."""
         width = min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns)) - 1
         for line in printable(text).split("\n"):
             indent = " " * (len(line) - len(line.lstrip()))
@@ -52,7 +52,7 @@ class Terminal:
             self._write("\n".join(pieces or [""]) + "\n")
 
     def entry(self) -> str:
-        """What the person types until an empty line or Ctrl-D; raises Left where the terminal is gone."""
+        """Return the text that the person types until an empty line or Ctrl-D; raises Left if the terminal is gone."""
         lines: list[str] = []
         while True:
             line = self._line("> " if not lines else ". ")
@@ -75,7 +75,7 @@ class Terminal:
                 return _joined(lines)
 
     def _line(self, prompt: str) -> str | None:
-        """One line without its end; None at the end of the input."""
+        """Return one line without its line ending; None at the end of the input."""
         self._write(prompt)
         typed = b""
         while not typed.endswith(b"\n"):
@@ -97,5 +97,5 @@ class Terminal:
 
 
 def _joined(lines: list[str]) -> str:
-    """The lines as one text, those joined that end with a backslash."""
+    """Join the lines, without a line break after those that end with a backslash."""
     return "\n".join(lines).replace("\\\n", "")

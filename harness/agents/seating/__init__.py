@@ -1,3 +1,3 @@
-"""Who holds the seats of a game: one loop over one player a seat, whatever kind of player that is."""
+"""Seats of games and their players: one game loop for policies, models, people and recordings."""
 
 __all__ = ["agent", "chat", "game", "holders", "lineup", "model", "players", "policy", "replayed", "talk", "teams", "variants"]

@@ -1,7 +1,7 @@
-"""The agent of games: a policy, a model or a person at every seat, but for the seats that its spec gives to somebody else.
+"""Agent for games: a policy, a model or a person at every seat that its spec does not assign otherwise.
 
-It is made from an `AgentSpec` alone; people sit at a desk, which is the terminal unless whoever makes the agent has another.
-One whose spec is a model's, or people's, plays tasks without seats too: through that model's interface, or at the terminal.
+It is created from an `AgentSpec` alone; people use the terminal unless the caller provides another desk. An agent of a model or
+of people also plays tasks without seats, through that model's interface or at the terminal.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from harness.registry import Task
 from harness.saying import to_stderr
 
 INTERFACE = "seats"
-"""How seats of games are asked, whatever the interface of their models elsewhere."""
+"""Interface of seats in games, whatever interface their models use elsewhere."""
 
 _TERMINAL = TerminalDesk()
-"""The one terminal of this process."""
+"""Terminal of this process."""
 
 
 class SeatAgent:
-    """Plays games with the line-up of its spec."""
+    """Agent that plays games with the line-up of its spec."""
 
     def __init__(
         self,
@@ -59,10 +59,10 @@ class SeatAgent:
         pace_s: float = PACE_S,
         talk: str = "",
     ) -> None:
-        """`config` says how models are asked, where that is more than the spec, `handles` and `meter` say: a key, patience.
+        """Create the agent; `config` adds model settings that the spec, `handles` and `meter` do not contain: a key, timeouts.
 
-        `replies`: what models said before, which is not asked again. `desk`: where people sit; the terminal, unless given.
-        `pace_s`: real seconds between the messages of a program in a free talk. `talk`: the world option, where it is set.
+        `replies` is the cache of model replies. `desk` is the place of people, by default the terminal. `pace_s` is the number
+        of real seconds between the messages of a program in a free discussion. `talk` is the world option, if it is set.
         """
         self.spec, self._replies = spec, replies
         self.name = spec.name if spec.kind == "seats" else "llm"
@@ -75,10 +75,10 @@ class SeatAgent:
         for name in dict.fromkeys(one.name for one in spec.holders if one.kind == "model"):
             self._clients.setdefault(name, ModelClient(config.settings(name), say=say))
         self.only_computes = spec.kind == "seats" and all(one.kind == "policy" for one in spec.holders)
-        """Whether every seat is a policy's."""
+        """True if every seat is held by a policy."""
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """Seats need no hands; raises UsageError for a task that this line-up cannot play."""
+        """Return True if the agent's interface needs `main`, and False for a game; raises UsageError if it cannot play."""
         if not task.is_seated:
             extra = "a line-up" if self.spec.seats else "a prompt variant" if self.spec.has_variants else ""
             if self._alone is None or extra:
@@ -107,7 +107,7 @@ class SeatAgent:
             raise UsageError(f"{task.task_id}: {wrong}", hint="leave it out") from None
 
     def identity(self) -> AgentIdentity:
-        """Its name, its models and its line-up; no key is part of it."""
+        """Return the identity with the name, the models and the line-up, without keys."""
         seats = others(self.spec)
         line: dict[str, Any] = {"seats": seats, **({"rotate": True} if self.spec.rotate else {})} if seats else {}
         line |= {"team": self.spec.team.planned} if self.spec.team else {}
@@ -118,16 +118,16 @@ class SeatAgent:
         return AgentIdentity(name=self.name, **asked, **line)
 
     def check(self) -> None:
-        """Raise UsageError for an unknown provider, a missing key, or people without a terminal; settle the parameters."""
+        """Raise UsageError for an unknown provider, a missing key, or people without a terminal; determine the parameters."""
         for client in self._clients.values():
             client.check()
         if self.spec.has_people:
             self._desk.check()
 
     def probe(self, *, tools: bool) -> None:
-        """Make one small call to each model, or two to one that will play by tool calls where `tools`.
+        """Make one small call to each model, or two to one that will use tool calls if `tools` is true.
 
-        Raises ProviderLost for a model that cannot be asked, and SetupFault for one that is not shown the tools.
+        Raises ProviderLost for a model that cannot be reached, and SetupFault for one that does not see the tools.
         """
         alone = self._alone
         by_tools = alone.client if tools and isinstance(alone, LlmAgent) and alone.speech.name == "tools" else None
@@ -135,7 +135,7 @@ class SeatAgent:
             client.probe(tools=client is by_tools)
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
-        """Play one episode; raises ProviderFailure, and whatever the pod raises."""
+        """Play one episode; raises ProviderFailure, and any exception of the pod."""
         if self._alone is not None and not task.is_seated:
             self._alone.play(task, seed, pod, budget, report, attempt)
             return
@@ -143,7 +143,7 @@ class SeatAgent:
             self._play(SeatedGame(pod, budget, report), task, seed, pod, report, attempt)
 
     def _held(self) -> AbstractContextManager[object]:
-        """Keeps a terminal for one game; other games wait."""
+        """Reserve the terminal for one game; other games wait."""
         return _TERMINAL.terminal.held if self.spec.has_people and self._desk is _TERMINAL else nullcontext()
 
     def _play(self, game: SeatedGame, task: Task, seed: int, pod: Pod, report: Report, attempt: int) -> None:
@@ -158,7 +158,7 @@ class SeatAgent:
             report.trajectory = self._trajectory(game, task, seed, pod, report)
 
     def _sit(self, game: SeatedGame, task: Task, seed: int, report: Report, attempt: int) -> None:
-        """Put everybody at the seats, with the rules of each."""
+        """Create the holder of every seat, with the rules of the seat."""
         session = game.session()
         rows = session["seats"]
         for row, who in zip(rows, line_up(self.spec, len(rows), attempt, task.task_id), strict=True):
@@ -176,7 +176,7 @@ class SeatAgent:
             report.prompt_digest = hashlib.sha256(rules.encode()).hexdigest()
 
     def _rules(self, row: Mapping[str, Any]) -> str:
-        """Return what a seat is sent first: its own rules, and the variant of this seat after them."""
+        """Return the first message to a seat: its own rules, followed by its variant."""
         variant, rules = self.spec.variant_at(row["seat"]), str(row["system"])
         return rules if variant is None else variant.after(rules)
 
@@ -203,7 +203,7 @@ class SeatAgent:
         return PolicySeat(number, who.name, seat_players(task.family)[who.name](task, number, session), trajectory)
 
     def _trajectory(self, game: SeatedGame, task: Task, seed: int, pod: Pod, report: Report) -> dict[str, Any]:
-        """All conversations, each as a trajectory of its own inside the game's; of policies alone, one step."""
+        """Return the game's trajectory with each conversation nested in it; for policies alone, a single step."""
         if not (self._clients or self.spec.has_people):
             names = Counter(seat.name for seat in report.seats)
             held = ", ".join(f"{name} at {count} seats" for name, count in names.items())

@@ -1,13 +1,13 @@
-"""Who sits where over many tasks, by arithmetic alone: everybody at each seat, and with each fact of a seat, equally often.
+"""Balanced line-ups over many tasks: each member sits at each seat, and meets each fact of a seat, equally often.
 
-1. In one task the members sit in their order, shifted by some number of places. Tasks take the shifts 0, 1, ... in turn, which
-   is a Latin square: over as many tasks as members everybody sits at each seat once.
-2. Which task has which shift is free, so it is chosen by the facts of the seats (who speaks first, how full a calendar is): two
-   tasks swap their shifts wherever that makes the counts of members more even, until no swap does. Seats stay as even as they
-   were. The measure is the sum of squares of how far each member's count of each fact is from an equal share.
-3. A member with a seat of its own is left out, and the others share the other seats.
+1. In one task the members sit in their order, shifted by some number of places. The tasks use the shifts 0, 1, ... in turn,
+which is a Latin square: over as many tasks as members, each member sits at each seat once.
+2. The assignment of shifts to tasks is free, so it is chosen by the facts of the seats (who speaks first, how full a calendar
+is): two tasks swap their shifts if that evens out the counts of members, until no swap helps. The balance of the seats does not
+change. The measure is the sum of squared differences between each member's count of each fact and an equal share.
+3. A member with a fixed seat is left out, and the others share the other seats.
 
-Nothing is drawn: tasks are taken in the order of their names, so the same tasks give the same line-ups.
+The result is deterministic: tasks are processed in the order of their names, so the same tasks give the same line-ups.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from itertools import combinations
 from math import gcd
 
 Facts = Sequence[Mapping[str, int]]
-"""By seat, what is to be shared evenly: fact -> how often it holds of this seat in the task."""
+"""Facts of each seat that are to be shared evenly: fact -> number of times that it applies to this seat in the task."""
 
 Lineup = tuple[int, ...]
-"""By seat, the number of the member who sits there."""
+"""Number of the member at each seat."""
 
 
 def balanced(facts: Mapping[str, Facts], fixed: int | None = None) -> dict[str, Lineup]:
-    """The line-up of each task at the first attempt; all tasks have as many seats.
+    """Return the line-up of each task at the first attempt. All tasks must have the same number of seats.
 
-    `fixed`: the seat of the last member, who never leaves it.
+    `fixed` is the seat of the last member, if it never changes.
     """
     tasks = sorted(facts)
     seats = range(len(facts[tasks[0]]) if tasks else 0)
@@ -41,39 +41,39 @@ def balanced(facts: Mapping[str, Facts], fixed: int | None = None) -> dict[str, 
 
 
 def step(tasks: int, moving: int) -> int:
-    """By how many places members move on with each attempt, so that the attempts go on with the square where the tasks end.
+    """Return the number of places that members move with each attempt, so that the attempts continue the square of the tasks.
 
-    By one where that would leave out a seat: everybody sits at each seat of a task once in `moving` attempts.
+    It is 1 if another step would leave out a seat: then each member sits at each seat of a task once in `moving` attempts.
     """
     return tasks % moving if moving > 1 and gcd(tasks, moving) == 1 else 1
 
 
 class _Shifts:
-    """The shift of each task, and how far the counts of its members are from even."""
+    """Shift of each task, and the imbalance of the members' counts."""
 
     def __init__(self, tasks: Sequence[Facts], members: int) -> None:
         self._members = members
         self.taken = [number % members for number in range(len(tasks))] if members else [0] * len(tasks)
         names = sorted({name for task in tasks for seat in task for name in seat})
         self._counts = [[self._shared(task, names, shift) for shift in range(members)] for task in tasks]
-        """By task and shift: for each member and fact, how often it is the member's, times the number of members."""
+        """By task and shift: each member's count of each fact, times the number of members."""
 
         equal = [sum(seat.get(name, 0) for task in tasks for seat in task) for name in names] * members
         sums = [self._counts[task][shift] for task, shift in enumerate(self.taken)]
         self._off = [sum(column) - share for column, share in zip(zip(*sums, strict=True), equal, strict=True)]
-        """For each member and fact, the count above an equal share, times the number of members."""
+        """Difference between the count and an equal share for each member and fact, times the number of members."""
 
     def _shared(self, task: Facts, names: Sequence[str], shift: int) -> list[int]:
         held = [task[(member - shift) % self._members] for member in range(self._members)]
         return [seat.get(name, 0) * self._members for seat in held for name in names]
 
     def even_out(self) -> None:
-        """Swap shifts between tasks until no swap helps; each swap that is made helps, so this ends."""
+        """Swap shifts between tasks until no swap helps. Each swap is an improvement, so this terminates."""
         while sum(self._swap(one, other) for one, other in combinations(range(len(self.taken)), 2)):
             pass
 
     def _swap(self, one: int, other: int) -> bool:
-        """Swap the shifts of two tasks if that is better; whether it was."""
+        """Swap the shifts of two tasks if that is an improvement, and return True if it was."""
         mine, theirs = self.taken[one], self.taken[other]
         if mine == theirs:
             return False

@@ -1,12 +1,12 @@
-"""A free talk: whoever writes first is heard first, and a clock closes it.
+"""Free discussion: messages are processed in order of arrival, and a clock ends it.
 
-1. A room (`ChatRoom`) has the clock and the words of people, in the order in which they came. Each is handed in as the answer
-   to the turn that is open for its seat by then, so the log's order is that of arrival. What was written in time counts.
-2. Policies and models talk too: one is asked once at the start, and then when a person said something since, at most once in
-   `pace_s` and MOST_OF_A_PROGRAM times in all; so programs never drown people. Whom asking takes long is asked on a thread, and
-   people go on. What it then says is the answer to the turn that it was asked, so the log says what it had read.
-3. The room's clock closes the talk for everybody who is still there, once those that were asked before have answered. Where no
-   person is left, those that remain forfeit as `declined`, and so does who leaves before. All else follows from the arrivals.
+1. A room (`ChatRoom`) has the clock and the messages of people, in order of arrival. Each is submitted as the answer to the
+turn that is open for its seat, so the log has the order of arrival. Messages sent in time are accepted.
+2. Policies and models take part too: each is asked once at the start, and then after new messages of people, at most once per
+`pace_s` and MOST_OF_A_PROGRAM times in all, so that programs do not dominate. Slow holders are asked on a thread while people
+continue. The reply answers the turn that was asked, so the log shows which messages it had read.
+3. The room's clock ends the discussion for all players, once pending replies have arrived. If no person is left, the remaining
+seats forfeit as `declined`, as does a person who leaves before. All other behaviour follows from the order of arrival.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from worlds.core.replies import spoken
 from worlds.core.turns import OpenTurn
 
 MOST_OF_A_PROGRAM = 15
-"""How often one policy or model is asked: as many times as a seat has rounds in the paper's talk between models."""
+"""Maximum number of calls of one policy or model, equal to the rounds of a seat in the paper's talk between models."""
 
 PACE_S = 10.0
 _LISTEN_S = 0.1
 
 HandIn = Callable[[OpenTurn, SeatReply | Forfeit], Sequence[OpenTurn]]
-"""Answers a turn; what is open next."""
+"""Function that answers a turn and returns the turns open next."""
 
 
 class Chat:
-    """Holds the free talk of one game."""
+    """Free discussion of one game."""
 
     def __init__(self, room: ChatRoom, minutes: int, pace_s: float = PACE_S) -> None:
         self._room, self._minutes, self._pace_s = room, minutes, pace_s
         self._asked: Counter[int] = Counter()
         self._spoke: dict[int, tuple[float, int]] = {}
-        """By program: when it spoke last, and how many messages of people it had read."""
+        """For each program, the time of its last message, and the number of people's messages that it had read."""
 
         self._thinking: dict[int, tuple[OpenTurn, int, Future[SeatReply | Forfeit]]] = {}
-        """By program that is being asked: its turn, and how many messages of people there were then."""
+        """For each program being asked, its turn, and the number of people's messages at that time."""
 
         self._messages = 0
 
     def hold(self, turns: Sequence[OpenTurn], seats: Mapping[int, SeatHolder], hand_in: HandIn) -> Sequence[OpenTurn]:
-        """Let everybody talk until it is over; what is open after it. Raises what asking a model raises."""
+        """Run the discussion until it ends, and return the turns open then. Raises the exceptions of model calls."""
         self._room.open(self._minutes)
         try:
             while turns and turns[0].free:
@@ -58,7 +58,7 @@ class Chat:
         return turns
 
     def _next(self, turns: Sequence[OpenTurn], seats: Mapping[int, SeatHolder], hand_in: HandIn) -> Sequence[OpenTurn]:
-        """One word of somebody, or one who leaves, or nothing for a moment."""
+        """Process the next message or departure, waiting briefly for one, and return the open turns."""
         by_seat = {turn.seat: turn for turn in turns}
         word = self._room.heard(_LISTEN_S)
         if word is not None:
@@ -81,7 +81,7 @@ class Chat:
         return self._taken(turns[0], end, hand_in)
 
     def _asks(self, turn: OpenTurn, holder: SeatHolder) -> None:
-        """Ask a program, on a thread where that takes long."""
+        """Ask a program, on a thread if it is slow."""
         answer = Future[SeatReply | Forfeit]()
         if holder.beside:
             answer = begun(holder.ask, turn)

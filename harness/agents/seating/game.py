@@ -1,11 +1,11 @@
-"""The one loop that plays a game: every open turn is put to whoever holds its seat, until no turn is open.
+"""Game loop: every open turn is given to the holder of its seat, until no turn is open.
 
-1. Turns that are open together are asked together: models and people at pages side by side on threads, others in their turn.
-   Answers are handed in in the order of the turns, so who is fast never shows. A free talk is the exception (`chat`).
-2. A seat may forfeit a turn, with a cause: its conversation is longer than its model's context (`context`), or its reply
-   cannot be read or is longer than a seat may write (`malformed`). A seat's first turn that does not fit is a fault of the
-   set-up: nothing is known of the model yet.
-3. A budget that runs out stops the game, which is judged as far as it got. A provider that fails leaves the episode ungraded.
+1. Turns that are open at the same time are asked concurrently for models and for people at pages, and one by one for others.
+Answers are submitted in the order of the turns, so response times do not show. A free discussion is the exception (`chat`).
+2. A seat may forfeit a turn, with a cause: its conversation is longer than its model's context (`context`), or its reply cannot
+be parsed or exceeds the limit (`malformed`). If a seat's first turn does not fit, the set-up is at fault, because nothing is
+known about the model yet.
+3. An exhausted budget stops the game, which is graded up to that point. A failing provider leaves the episode ungraded.
 """
 
 from __future__ import annotations
@@ -27,48 +27,48 @@ from harness.saying import say
 from worlds.core.turns import OpenTurn
 
 MOST_TURNS = 1_000_000
-"""Of all seats together: far beyond any game of ours, so a world that asks on goes on for ever."""
+"""Limit for all seats together, far beyond any game of ours, to stop a world that never ends."""
 
 Until = Callable[[Sequence[OpenTurn]], bool]
-"""Whether a game is over for its host when these turns are open."""
+"""Callback that returns True if the game is over for its host with these turns open."""
 
 
 class SeatedGame:
-    """One game, with somebody at every seat."""
+    """Game with its seat holders."""
 
     def __init__(self, pod: GameHost, budget: Budget, report: Report) -> None:
         self.seats: dict[int, SeatHolder] = {}
-        """Who holds each seat; whoever plays fills it first."""
+        """Holder of each seat, filled in by the caller before the game."""
 
         self.waited_s = 0.0
-        """Real seconds in which providers and people kept the game waiting."""
+        """Real seconds that the game spent waiting for providers and people."""
 
         self._pod, self._budget, self._report = pod, budget, report
         self._game, self._started = TurnClient(pod), time.monotonic()
         self._chat: Chat | None = None
         self._asked_for = 0
         self._begun: set[int] = set()
-        """Seats that had a turn."""
+        """Seats that have had a turn."""
 
         self._turns: Counter[int] = Counter()
-        """By seat, the turns that its model answered, without those that only measure: the budget is of the game."""
+        """For each seat, the turns that its model answered, without measurements: the budget applies to the game."""
 
     def session(self) -> dict[str, Any]:
-        """The seats with their rules, and what every seat may know."""
+        """Return the seats with their rules, and the information that every seat may know."""
         return self._game.session()
 
     def play(self, until: Until | None = None) -> None:
-        """Answer every turn until the game is over, `until` says so, or a budget is used up."""
+        """Answer every turn until the game is over, `until` returns True, or a budget is used up."""
         turns = self.open()
         while turns and not (until and until(turns)) and not self.is_stopped(turns):
             turns = self._talked(turns) if turns[0].free else self._answered(turns)
 
     def open(self) -> Sequence[OpenTurn]:
-        """The turns that are open now."""
+        """Return the turns that are open now."""
         return self._game.open()
 
     def is_stopped(self, turns: Sequence[OpenTurn]) -> bool:
-        """Return whether a budget forbids that these turns be asked together; then the game has been stopped."""
+        """Return True if a budget forbids asking these turns together; in this case the game has been stopped."""
         cause = self._used_up()
         if cause is not None:
             self.stop(cause)
@@ -77,17 +77,17 @@ class SeatedGame:
         return False
 
     def stop(self, cause: str) -> None:
-        """End the game where it stands, because a budget is used up."""
+        """End the game immediately, because a budget is used up."""
         self._report.stopped_by = cause
         self._report.log.append(f"stopped: the budget of {cause} is used up")
         self._pod.stop(cause)
 
     def hold_chat(self, chat: Chat) -> None:
-        """Let people talk freely where the game has a free talk."""
+        """Let people discuss if the game has a free discussion."""
         self._chat = chat
 
     def _talked(self, turns: Sequence[OpenTurn]) -> Sequence[OpenTurn]:
-        """A free talk to its end; what is open then."""
+        """Run a free discussion to its end, and return the turns open then."""
         if self._chat is None:
             raise UsageError("nobody here can hold a free talk", hint="harness host TASK")
         started = time.monotonic()
@@ -97,7 +97,7 @@ class SeatedGame:
             self.waited_s += time.monotonic() - started
 
     def _answered(self, turns: Sequence[OpenTurn]) -> Sequence[OpenTurn]:
-        """Ask for all open turns, answer them, and return what is open next."""
+        """Ask all open turns, answer them, and return the turns open next."""
         left, waited_s, people_s = turns, 0.0, 0.0
         for turn, reply in zip(turns, self._asked(turns), strict=True):
             left = self.answer(turn, reply)
@@ -110,7 +110,7 @@ class SeatedGame:
         return left
 
     def _asked(self, turns: Sequence[OpenTurn]) -> Iterator[SeatReply | Forfeit]:
-        """The reply to each turn, in order; a table that only computes starts no thread."""
+        """Return the reply to each turn, in order; starts no thread if all holders only compute."""
         slow = [self.seats[turn.seat].beside for turn in turns]
         if not any(slow):
             return map(self._ask, turns)
@@ -121,7 +121,7 @@ class SeatedGame:
         return self.seats[turn.seat].ask(turn)
 
     def answer(self, turn: OpenTurn, reply: SeatReply | Forfeit) -> Sequence[OpenTurn]:
-        """Hand one reply in, and write it down; what is open next."""
+        """Submit and record one reply, and return the turns open next."""
         if isinstance(reply, Forfeit):
             self._forfeited(turn, reply.cause, reply.why)
             self._begun.add(turn.seat)

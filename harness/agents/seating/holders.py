@@ -1,8 +1,8 @@
-"""What the loop asks of whoever holds a seat: an answer to a turn, or a forfeit with its cause.
+"""Protocol of seat holders: they answer a turn, or forfeit it with a cause.
 
-1. `ask` answers and changes nothing that a conversation is made of. A holder that waits for somebody (a model, a person at a
-   page) is asked beside the others, on a thread of its own; any other is asked in its turn.
-2. `keep` is called in the order of the turns, whoever was fast. Only there a holder remembers what it said.
+1. `ask` answers without changing the conversation. A holder that waits (for a model, or a person at a page) is asked
+concurrently on its own thread; any other is asked in turn.
+2. `keep` is called in the order of the turns, whatever the response times. Only there a holder remembers its reply.
 """
 
 from __future__ import annotations
@@ -17,79 +17,79 @@ from worlds.core.turns import OpenTurn
 
 
 class SeatReply(NamedTuple):
-    """What a seat says to a turn."""
+    """Reply of a seat to a turn."""
 
     text: str
     completion: Completion | None = None
-    """The model's whole answer, where a model holds the seat."""
+    """Complete reply of the model, if a model holds the seat."""
 
     latency_s: float = 0.0
-    """Real seconds that the model or person took, without those in which a provider kept it waiting."""
+    """Real seconds that the model or person took, excluding the time spent waiting for a provider."""
 
     waited_s: float = 0.0
-    """Real seconds that are charged to nobody: a person's, to think and type."""
+    """Real seconds that count against no budget: a person's time to think and type."""
 
 
 class Forfeit(NamedTuple):
-    """A turn that a seat gives up."""
+    """Turn that a seat gives up."""
 
     cause: str
-    """One of `worlds.core.turns.NO_REPLY_CAUSES`."""
+    """Cause from `worlds.core.turns.NO_REPLY_CAUSES`."""
 
     why: str
     waited_s: float = 0.0
-    """Real seconds that are charged to nobody: a person was waited for."""
+    """Real seconds that count against no budget, spent waiting for a person."""
 
 
 class AskedModel(Protocol):
-    """What a table knows of a model at one of its seats."""
+    """Model of a seat, as the game sees it."""
 
     @property
     def name(self) -> str:
-        """As LiteLLM names it."""
+        """LiteLLM name of the model."""
         ...
 
     def say_once(self, line: str) -> None:
-        """Tell people something once."""
+        """Print a message once."""
         ...
 
 
 class SeatHolder(Protocol):
-    """One seat of one game."""
+    """Holder of one seat in one game."""
 
     usage: Usage
-    """What its model was asked so far."""
+    """Usage of its model so far."""
 
     @property
     def beside(self) -> bool:
-        """Whether it is asked at the same time as others."""
+        """True if it is asked concurrently with others."""
         ...
 
     @property
     def client(self) -> AskedModel | None:
-        """The model that is asked; None for a holder that only computes."""
+        """Model that is called; None for a holder that only computes."""
         ...
 
     @property
     def trajectory(self) -> Trajectory | None:
-        """Its conversation as it is recorded; None where it is not."""
+        """Recorded conversation; None if it is not recorded."""
         ...
 
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
-        """Its answer to a turn; raises ProviderFailure and Cancelled, which end the game."""
+        """Return its answer to a turn; raises ProviderFailure and Cancelled, which end the game."""
         ...
 
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
-        """Remember what it said, unless the turn only measures."""
+        """Remember its reply, unless the turn is only a measurement."""
         ...
 
     def result(self) -> SeatResult:
-        """Who sat here, and what that cost."""
+        """Return the holder of the seat and its usage."""
         ...
 
 
 def write_down(trajectory: Trajectory | None, turn: OpenTurn, reply: SeatReply) -> None:
-    """Add a turn and its reply, which no model gave, to a conversation that is recorded."""
+    """Add a turn and its reply, which is not a model's, to a recorded conversation."""
     if trajectory is not None:
         trajectory.user(turn.text)
         trajectory.agent(reply.text, extra={"phase": turn.phase, "ephemeral": turn.ephemeral})

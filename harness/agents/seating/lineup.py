@@ -1,10 +1,10 @@
-"""Who sits where: read from flags, and worked out for an attempt.
+"""Line-ups: parsed from flags, and computed for an attempt.
 
-1. `--seat SEAT=WHO` names one seat's holder: a policy where the family offers one of that name, a recorded episode with
-   `replay:FOLDER`, a person with `human` or `human:NAME`, and else a model.
-2. The line-up belongs to the attempt. With `rotate` everybody moves on by one seat with each attempt, so as many attempts as
-   there are seats put each player once at each.
-3. A team's line-up belongs to the task too: it stands in the spec, worked out for all tasks of the plan (`teams`).
+1. `--seat SEAT=WHO` assigns one seat to a policy if the family offers one of that name, to a recorded episode with
+`replay:FOLDER`, to a person with `human` or `human:NAME`, and otherwise to a model.
+2. The line-up depends on the attempt. With `rotate` the players move by one seat with each attempt, so that each player sits at
+each seat once in as many attempts as there are seats.
+3. A team's line-up also depends on the task: it is stored in the spec, computed for all tasks of the plan (`teams`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from harness.teams import HUMAN, Holder, SeatTeam
 
 
 def read_seats(texts: Sequence[str], models: Sequence[str], families: Sequence[str]) -> tuple[SeatSpec, ...]:
-    """The seats that `--seat` and `--seat-model` name, in order; raises UsageError for what names none, or one twice.
+    """Parse the seats of `--seat` and `--seat-model`, in order; raises UsageError for an invalid or duplicate seat.
 
-    `families`: those of the tasks that will be played, whose policies go by name.
+    `families` are those of the tasks to be played, whose policies are referred to by name.
     """
     seats = [_read(text, families) for text in texts] + [_read(text, ()) for text in models]
     numbers = [one.seat for one in seats]
@@ -32,9 +32,9 @@ def read_seats(texts: Sequence[str], models: Sequence[str], families: Sequence[s
 
 
 def line_up(spec: AgentSpec, seats: int, attempt: int = 1, task: str = "") -> tuple[SeatSpec, ...]:
-    """Who holds each of the seats of a task in an attempt (from 1).
+    """Return the holder of each seat of a task in an attempt (from 1).
 
-    Raises UsageError for a line-up with a seat that there is not, and for a team without one for this task.
+    Raises UsageError for a line-up with a nonexistent seat, and for a team without a line-up for this task.
     """
     if spec.team is not None:
         return _of_team(spec.team, seats, attempt, task)
@@ -54,7 +54,7 @@ def line_up(spec: AgentSpec, seats: int, attempt: int = 1, task: str = "") -> tu
 
 
 def may_hold(spec: AgentSpec, seat: int, seats: int) -> Sequence[Holder]:
-    """Everybody who holds a seat in some task or attempt; raises as `line_up` does."""
+    """Return every holder of a seat in some task or attempt; raises as `line_up` does."""
     if spec.team is not None:
         return spec.team.may_hold(seat)
     line = line_up(spec, seats)
@@ -62,13 +62,13 @@ def may_hold(spec: AgentSpec, seat: int, seats: int) -> Sequence[Holder]:
 
 
 def others(spec: AgentSpec) -> tuple[SeatSpec, ...]:
-    """The seats that somebody else holds than the model or policy of all the rest."""
+    """Return the seats that are not held by the default model or policy."""
     usual = ("model", spec.model) if spec.kind == "llm" else ("human", "") if spec.is_human else ("policy", spec.name)
     return tuple(one for one in spec.seats if (one.kind, one.name) != usual)
 
 
 def read_holder(who: str, families: Sequence[str]) -> Holder:
-    """Who a name means: a policy of one of these families, a recorded episode, a person, or else a model."""
+    """Parse the holder of a seat: a policy of one of these families, a recorded episode, a person, or else a model."""
     if who == HUMAN or who.startswith(f"{HUMAN}:"):
         return Holder(kind="human", name=who.partition(":")[2])
     if who.startswith("replay:"):

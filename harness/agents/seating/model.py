@@ -1,9 +1,9 @@
-"""A model at a seat: a conversation begun by the seat's own rules and fed with the seat's own turns.
+"""Model at a seat: a conversation with the seat's own rules and turns.
 
 1. A turn that only measures is answered from the conversation and leaves no trace in it.
-2. Where a family weighs such answers, its model is asked for the chances of its tokens, and the family makes the reply.
-3. A conversation that is longer than the model's context forfeits the turn as `context`, a reply that cannot be read as
-   `malformed`. A later turn that is no shorter is forfeited without a call.
+2. If a family weighs such answers, its model returns token probabilities, from which the family computes the reply.
+3. A conversation longer than the model's context forfeits the turn as `context`, and a reply that cannot be parsed as
+`malformed`. A later turn of at least the same length is forfeited without a call.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from worlds.core.replies import ends_within_json, without_thinking
 from worlds.core.turns import OpenTurn
 
 MOST_CUT_OFF = 3
-"""Replies of a seat from the first on that may be cut off before anything can be read, before the set-up is at fault."""
+"""Number of truncated, unusable replies at the start of a seat's game after which the set-up is at fault."""
 
 Weigher = Callable[[Completion], str]
-"""Makes a reply of what a model said and of what its tokens could have been."""
+"""Function that computes a reply from a model's completion and its token probabilities."""
 
 
 def weigher_of(family: str, session: Mapping[str, Any]) -> Weigher | None:
-    """What a family has to weigh answers in a session: its part `weighing`, where it has one and something is to be weighed."""
+    """Return the family's weigher of answers in a session, from its part `weighing`; None if nothing is to be weighed."""
     module = family_part_or_none(family, "weighing")
     weigher: Weigher | None = module.weigher(session) if module else None
     return weigher
 
 
 NO_CALL = "no shorter than a conversation that did not fit, so the model was not called"
-"""What agent.log says of a turn that is forfeited without a call."""
+"""Message in agent.log about a turn that is forfeited without a call."""
 
 
 def _size(messages: Sequence[Mapping[str, Any]]) -> int:
-    """Return the characters of a conversation as it is sent."""
+    """Return the number of characters of a conversation as it is sent."""
     return len(json.dumps(messages, default=str))
 
 
 class ModelSeat:
-    """One seat: its model, its conversation, and the record of both."""
+    """Seat with its model, its conversation and their record."""
 
     beside = True
 
@@ -65,9 +65,9 @@ class ModelSeat:
         weigher: Weigher | None = None,
         conversation: Interlocutor | None = None,
     ) -> None:
-        """`variant` names what was appended to the rules, for the record; `weigher` answers turns that only measure.
+        """Create the seat; `variant` names what was appended to the rules, and `weigher` answers turns that only measure.
 
-        `conversation`: who is asked, where some replies are known already; else `client`.
+        `conversation` replaces `client` if some replies are cached.
         """
         self._asked: Interlocutor = conversation or client
         self.client, self.usage = client, Usage()
@@ -75,16 +75,16 @@ class ModelSeat:
         self._seat, self._variant, self._weigher = seat, variant, weigher
         self._latencies_s: list[float] = []
         self._too_long: int | None = None
-        """Characters of the shortest conversation that did not fit the model's context."""
+        """Number of characters of the shortest conversation that did not fit the model's context."""
         self._replies = self._cut_off = 0
 
     @property
     def trajectory(self) -> Trajectory | None:
-        """Its conversation as it is recorded."""
+        """Recorded conversation."""
         return self._talk.trajectory
 
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
-        """The model's answer; raises ProviderFailure and Cancelled."""
+        """Return the model's answer; raises ProviderFailure and Cancelled."""
         asked, weigher = time.monotonic(), self._weigher if turn.ephemeral else None
         messages = self._talk.before(turn)
         if self._too_long is not None and _size(messages) >= self._too_long:
@@ -100,7 +100,7 @@ class ModelSeat:
         return SeatReply(weigher(said) if weigher else said.text, said, time.monotonic() - asked - said.waited_s)
 
     def _note_cut_off(self, said: Completion) -> None:
-        """Count a reply; raises SetupFault once so many from the first on were cut off with nothing in them to read."""
+        """Count a reply; raises SetupFault once this many from the start were truncated without usable content."""
         self._replies += 1
         self._cut_off += said.cut_off and (not without_thinking(said.text).strip() or ends_within_json(said.text))
         if self._cut_off == self._replies >= MOST_CUT_OFF:
@@ -109,7 +109,7 @@ class ModelSeat:
             raise SetupFault(told, "always_cut_off", hint="--reply-tokens N, larger than before")
 
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
-        """Write the answer down, and into the conversation where the turn belongs there."""
+        """Record the answer, and add it to the conversation if the turn belongs there."""
         said = reply.completion
         assert said is not None, "a model's reply has what the model said"
         add_usage(self.usage, said.usage)
@@ -117,7 +117,7 @@ class ModelSeat:
         self._talk.keep(turn, said)
 
     def result(self) -> SeatResult:
-        """The model, its tokens, cost and time."""
+        """Return the model with its tokens, cost and time."""
         name = self.client.settings.name
         return SeatResult(
             seat=self._seat, kind="model", name=name, model=name, tokens=self.usage.tokens(), cost_usd=self.usage.cost_usd,

@@ -1,4 +1,4 @@
-"""A policy at a seat, which knows its own seat only."""
+"""Policy at a seat, which knows only its own seat."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from worlds.core.turns import OpenTurn
 
 
 class PolicySeat:
-    """A seat that a policy holds: it computes its answers, and costs nothing."""
+    """Seat of a policy, which computes its answers at no cost."""
 
     client = None
     beside = False
@@ -21,14 +21,14 @@ class PolicySeat:
         self.trajectory, self.usage = trajectory, Usage()
 
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
-        """What the policy says."""
+        """Return the policy's reply."""
         said = self._player.reply(turn)
         return Forfeit("declined", "a policy has no answer to this") if said is None else SeatReply(said)
 
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
-        """Write it down where games are written down turn by turn; what to remember is the policy's own business."""
+        """Record the reply if games are recorded turn by turn; the policy keeps its own state."""
         write_down(self.trajectory, turn, reply)
 
     def result(self) -> SeatResult:
-        """Its name."""
+        """Return the policy's name."""
         return SeatResult(seat=self._seat, kind="policy", name=self._name)

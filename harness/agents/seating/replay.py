@@ -1,7 +1,7 @@
-"""A recorded episode at a seat: it says again what its seat said then, turn by turn, whatever the others say now.
+"""Recorded episode at a seat: it repeats the recorded replies turn by turn, whatever the other seats reply now.
 
-A turn is known by its id (barrier, seat, attempt), so the replies come where they came then. A turn that was a forfeit is one
-again, with its cause, and one that the recording does not have is forfeited as `budget`.
+A turn is identified by its id (barrier, seat, attempt), so the replies come at the same place. A recorded forfeit is repeated
+with its cause, and a turn that the recording does not contain is forfeited as `budget`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from worlds.core.turns import OpenTurn
 
 
 class ReplaySeat:
-    """A seat that an episode's log holds."""
+    """Seat that is played from an episode's log."""
 
     client = None
     beside = False
@@ -34,23 +34,23 @@ class ReplaySeat:
         self.trajectory, self.usage = trajectory, Usage()
 
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
-        """What was said to this turn then."""
+        """Return the recorded reply to this turn."""
         recorded = self._turns.get(turn.id)
         if recorded is None:
             return Forfeit("budget", "the recording has no such turn")
         return Forfeit(recorded.no_reply, "as recorded") if recorded.no_reply else SeatReply(recorded.reply)
 
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
-        """Write it down where games are written down turn by turn."""
+        """Record the reply if games are recorded turn by turn."""
         write_down(self.trajectory, turn, reply)
 
     def result(self) -> SeatResult:
-        """The folder that was replayed."""
+        """Return the folder that was replayed."""
         return SeatResult(seat=self._seat, kind="replay", name=self._folder)
 
 
 def check_recording(folder: str, task_id: str) -> None:
-    """Raise UsageError for a folder that holds no episode of this task."""
+    """Raise UsageError for a folder without an episode of this task."""
     recorded = read_recording(folder)[0]
     if recorded != task_id:
         raise UsageError(f"{folder} is an episode of {recorded}, so it cannot be replayed at {task_id}")
@@ -58,7 +58,7 @@ def check_recording(folder: str, task_id: str) -> None:
 
 @lru_cache(maxsize=8)
 def read_recording(folder: str) -> tuple[str, Mapping[str, Turned]]:
-    """The task of a recorded episode, and its turns by id; raises UsageError for a folder that holds none."""
+    """Return the task and the turns by id of a recorded episode; raises UsageError for a folder without one."""
     try:
         events = read_log(read_recorded(Path(folder), "events.jsonl", RECORD_BYTES))
     except (OSError, LogError) as error:

@@ -1,10 +1,10 @@
-"""A recorded run plays again: at seats what was replied, in other tasks the tool calls that were made, in their order.
+"""Agent that replays a recorded run: the replies at seats, and the tool calls in other tasks, in order.
 
-1. An episode is replayed by the one of the same task, seed and attempt. The other side answers as it does now, whatever it said
-   then; nobody reads its answers, so against the same world and options the trace is the same.
-2. A call that was not run then, because it could not be read or came too late, is not run now. A budget that ended the episode
-   ends it again at the same place.
-3. Only what a model did is recorded call by call: a script plays again by its own name.
+1. An episode is replayed from the one with the same task, seed and attempt. The other side answers anew, and its answers are
+ignored, so with the same world and options the trace is the same.
+2. A call that was not executed, because it was invalid or too late, is not executed now. A budget that ended the episode
+ends it again at the same place.
+3. Only a model's actions are recorded call by call; a script is played again by its own name.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from harness.records import Key, Result, RunFolder
 from harness.registry import Task
 
 NOT_RUN = "not run"
-"""How a model is told, and a record tells, that a call was not carried out."""
+"""Text in the conversation and in the record for a call that was not executed."""
 
 
 class ReplayAgent:
-    """Plays the episodes of one run again."""
+    """Agent that replays the episodes of one run."""
 
     name = "replay"
     only_computes = False
@@ -41,7 +41,7 @@ class ReplayAgent:
         self._folder, self._handles = RunFolder(Path(run)), handles
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """As the recorded interface does; raises UsageError for a task that the run has no calls of."""
+        """Return True if the recorded interface needs `main`; raises UsageError if the run has no calls for the task."""
         path = self._folder.path
         finished = self._folder.files.finished()
         recorded = [path / Path(name).parent for name in finished if name.startswith(f"episodes/{task.family}/{task.task_id}/")]
@@ -54,17 +54,17 @@ class ReplayAgent:
         return Interface(_interface(first, path), handles=self._handles).needs_main(runtime)
 
     def identity(self) -> AgentIdentity:
-        """Its name, and which run it is."""
+        """Return the identity with the name and the replayed run."""
         plan = self._folder.read_plan() or {}
         return AgentIdentity.model_validate({"name": self.name, "replay_of": plan.get("run") or self._folder.path.name})
 
     def check(self) -> None:
-        """Raise UsageError for a folder that holds no run."""
+        """Raise UsageError for a folder without a run."""
         if not self._folder.is_planned:
             raise UsageError(f"{self._folder.path} holds no run to replay", hint="harness run --agent replay:runs/RUN")
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
-        """Play the episode of this task, seed and attempt again; raises UsageError where the run has none."""
+        """Replay the episode of this task, seed and attempt; raises UsageError if the run has none."""
         folder = self._folder.episode(Key(task_id=task.task_id, family=task.family, seed=seed, attempt=attempt))
         result = self._result(folder)
         report.interface = result.interface
@@ -78,7 +78,7 @@ class ReplayAgent:
         report.trajectory = scripted_trajectory(self.name, pod.instruction, f"played {folder} again, {report.tool_calls} acts")
 
     def _replied(self, folder: Path, pod: Pod, budget: Budget, report: Report, *, stops: bool) -> None:
-        """Everybody at a seat says again what was said there."""
+        """Replay the recorded messages at each seat."""
         game, known = SeatedGame(pod, budget, report), read_recording(str(folder))[1]
         for row in game.session()["seats"]:
             game.seats[row["seat"]] = ReplaySeat(row["seat"], str(folder))
@@ -86,7 +86,7 @@ class ReplayAgent:
         report.seats = [holder.result() for holder in game.seats.values()]
 
     def _called(self, folder: Path, result: Result, task: Task, pod: Pod, budget: Budget, report: Report) -> None:
-        """Every tool call is made again."""
+        """Repeat every recorded tool call."""
         hands = Interface(_interface(result, folder), handles=self._handles).hands(task, pod)
         ends = time.monotonic() + budget.seconds(game=False)
         for tool, arguments in _calls(folder):
@@ -108,7 +108,7 @@ class ReplayAgent:
 
 
 def _interface(result: Result, where: Path) -> str:
-    """The interface whose calls are recorded; raises UsageError for an episode without any."""
+    """Return the interface of the recorded calls; raises UsageError for an episode without any."""
     if result.model is None or result.interface is None:
         hint = f"harness run {result.task_id} --agent {result.agent}"
         raise UsageError(f"{where}: {result.agent} played {result.task_id}, and no model's calls are recorded", hint=hint)
@@ -116,7 +116,7 @@ def _interface(result: Result, where: Path) -> str:
 
 
 def _calls(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The tool calls of a trajectory that were carried out; raises UsageError for a file that is none."""
+    """Yield the executed tool calls of a trajectory; raises UsageError if the file is invalid."""
     try:
         trajectory = json.loads(read_recorded(folder, "trajectory.json", RECORD_BYTES))
         for step in trajectory["steps"]:

@@ -1,7 +1,7 @@
-"""What a model at a seat reads, turn by turn: the seat's rules, its own turns, and what it said to them.
+"""Conversation of a model at a seat: the seat's rules, its turns, and the model's replies.
 
-A turn that only measures is asked within the conversation and leaves no trace in it. A reply that was longer than a seat may
-write is not kept either: it would only fill the model's context, turn after turn.
+A turn that only measures is asked within the conversation and leaves no trace in it. A reply over the length limit is not kept
+either, because it would fill the model's context for all later turns.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from harness.agents.turns import is_too_long
 from worlds.core.turns import OpenTurn
 
 NOT_TAKEN = "[This reply was longer than can be taken, and was not.]"
-"""What a seat's conversation keeps of a reply that forfeited its turn."""
+"""Text that replaces a reply that forfeited its turn in the seat's conversation."""
 
 
 class SeatTalk:
-    """The conversation of one seat; `trajectory` is its record, None where nobody keeps one."""
+    """Conversation of one seat; `trajectory` is its record, None if it is not recorded."""
 
     def __init__(self, rules: str, trajectory: Trajectory | None = None) -> None:
         self.trajectory = trajectory
         self._messages: list[dict[str, Any]] = [{"role": "system", "content": rules}]
 
     def before(self, turn: OpenTurn) -> list[dict[str, Any]]:
-        """Everything that a model reads when it is asked this turn."""
+        """Return the messages for this turn, including the earlier conversation."""
         return [*self._messages, {"role": "user", "content": turn.text}]
 
     def keep(self, turn: OpenTurn, said: Completion) -> None:
-        """Write the answer to a turn down, and into the conversation where the turn belongs there."""
+        """Record the answer to a turn, and add it to the conversation if the turn belongs there."""
         is_long = said.left_out > 0 or is_too_long(said.text)
         if self.trajectory is not None:
             self.trajectory.user(turn.text)

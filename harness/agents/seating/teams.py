@@ -1,10 +1,10 @@
-"""A team at games of as many seats: who is in it is typed, who sits where in which task is worked out for all tasks at once.
+"""Teams for games: the members come from flags, and the line-ups are computed for all tasks at once.
 
-1. `--team A,B,C,D --entrant E` are five members for five seats, as are five names behind `--team`. Each is a policy or a model,
-   as behind `--seat`. A recording sits at one table of one task, so it is no member.
-2. The line-ups follow from the members' number, the tasks with their facts, and the entrant's seat: not from the order in which
-   tasks are named, not from seeds, and not from who the members are. What a family knows of its seats is its part `lineups`.
-3. A team of one name is no team: that model or policy holds every seat, as if it alone had been named.
+1. `--team A,B,C,D --entrant E` are five members for five seats, as are five names after `--team`. Each is a policy or a model,
+as in `--seat`. A recording belongs to one task, so it cannot be a member.
+2. The line-ups depend on the number of members, the tasks with their facts, and the entrant's seat. They do not depend on the
+order of the tasks, the seeds, or the members' names. A family's facts about its seats are in its part `lineups`.
+3. A team of one name is not a team: that model or policy holds every seat, as if it had been named alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.teams import Holder, SeatTeam
 
 
 class TeamFlags(NamedTuple):
-    """What is typed of a team."""
+    """Flags that describe a team."""
 
     members: str
     entrant: str | None = None
@@ -29,7 +29,7 @@ class TeamFlags(NamedTuple):
 
 
 def read_members(flags: TeamFlags, families: Sequence[str]) -> tuple[Holder, ...]:
-    """The members, an entrant last; raises UsageError for a name that is none."""
+    """Parse the members, an entrant last; raises UsageError for an invalid name."""
     names = flags.members.split(",")
     if "" in (flags.entrant, *names):
         raise UsageError("a team is names joined by commas", hint="harness run calendar --team A,B,C,D --entrant E")
@@ -44,9 +44,9 @@ def read_members(flags: TeamFlags, families: Sequence[str]) -> tuple[Holder, ...
 def make_team(
     flags: TeamFlags, tasks: Sequence[Task], families: Sequence[str], combinations: Sequence[Mapping[str, str]] = ({},)
 ) -> SeatTeam:
-    """The team with its line-ups; raises UsageError for tasks that have not as many seats as it has members.
+    """Return the team with its line-ups; raises UsageError for tasks whose number of seats differs from the number of members.
 
-    `combinations`: the options of each part of a sweep, which may change how many seats there are.
+    `combinations` are the options of each part of a sweep, which may change the number of seats.
     """
     members = read_members(flags, families)
     if flags.entrant_seat is not None and flags.entrant_seat not in range(len(members)):
@@ -63,7 +63,7 @@ def make_team(
 
 
 def _facts(task: Task, options: Mapping[str, str], members: int) -> Facts:
-    """What the family knows of the seats of a task; raises UsageError where there are more or fewer than members."""
+    """Return the family's facts about the seats of a task; raises UsageError if there is not one seat per member."""
     if not task.is_seated or task.parley is None:
         raise UsageError(f"{task.task_id} has no seats for a team", hint="harness run calendar --team A,B,C,D,E")
     module = family_part_or_none(task.family, "lineups")

@@ -1,9 +1,9 @@
-"""Prompt variants: a Markdown file whose text is appended to the rules of one seat, or of every seat, and nothing else changes.
+"""Prompt variants: a Markdown file whose text is appended to the rules of one seat or of every seat.
 
-1. A family ships variants by name, in `harness/families/<family>/prompt_variants/`; any other is a path to a file. One that is
-   shipped means something in its own family alone.
-2. A variant belongs to the seat, not to who sits there: where a line-up moves, it stays.
-3. It is told to models. A policy or a recording does not read it, so a variant at a seat that one may hold is refused by name.
+1. A family ships named variants in `harness/families/<family>/prompt_variants/`; any other is a path to a file. A shipped
+variant is only valid in its own family.
+2. A variant belongs to the seat, not to its holder: if a line-up moves, the variant stays.
+3. Only models read it. Policies and recordings do not, so a variant at a seat that one of them may hold is refused by name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FOLDER, SUFFIX = "prompt_variants", ".md"
 
 
 def read_variant(name: str, families: Sequence[str]) -> Variant:
-    """The variant that a name or a path means; raises UsageError for one that cannot be read, or is another family's."""
+    """Read the variant with this name or path; raises UsageError if it cannot be read, or belongs to another family."""
     homes = {family: folder / f"{name}{SUFFIX}" for family in families if (folder := _folder(family)) is not None}
     if "/" not in name and any(path.exists() for path in homes.values()):
         if without := [family for family in families if family not in homes or not homes[family].exists()]:
@@ -40,13 +40,13 @@ def read_variant(name: str, families: Sequence[str]) -> Variant:
 
 
 def shipped(family: str) -> list[str]:
-    """The variants that a family has by name."""
+    """Return the names of the variants that a family ships."""
     folder = _folder(family)
     return sorted(path.stem for path in folder.glob(f"*{SUFFIX}")) if folder else []
 
 
 def read_seat_variants(texts: Sequence[str], families: Sequence[str]) -> dict[int, Variant]:
-    """The variants that `--seat-variant SEAT=NAME` names; raises UsageError for what names none, or a seat twice."""
+    """Parse the variants of `--seat-variant SEAT=NAME`; raises UsageError for an invalid or duplicate seat."""
     made: dict[int, Variant] = {}
     for text in texts:
         parts = re.fullmatch(r"(\d{1,3})=(.+)", text, re.ASCII)
@@ -60,7 +60,7 @@ def read_seat_variants(texts: Sequence[str], families: Sequence[str]) -> dict[in
 
 
 def check_variants(spec: AgentSpec, task: Task, seats: int) -> None:
-    """Raise UsageError for a variant at a seat that there is not, or that somebody may hold who is no model."""
+    """Raise UsageError for a variant at a nonexistent seat, or at one that a holder other than a model may take."""
     if beyond := next((seat for seat in sorted(spec.seat_variants) if seat >= seats), None):
         raise UsageError(f"{task.task_id}: there are the seats 0 to {seats - 1}, so --seat-variant {beyond} means nothing")
     for seat in range(seats):
@@ -76,7 +76,7 @@ def check_variants(spec: AgentSpec, task: Task, seats: int) -> None:
 
 
 def variant_refs(spec: AgentSpec) -> dict[str, Any]:
-    """The variants of a spec as its identity names them; nothing where there are none."""
+    """Return the variants of a spec for its identity; empty if there are none."""
     seats = {seat: variant.ref for seat, variant in sorted(spec.seat_variants.items())}
     return {**({"variant": spec.variant.ref} if spec.variant else {}), **({"seat_variants": seats} if seats else {})}
 

@@ -1,3 +1,3 @@
-"""A run played by the nodes of a Ray cluster: the driver has its plan and its folder, a task of Ray is one whole episode."""
+"""Runs on the nodes of a Ray cluster: the driver has the plan and the folder, and a Ray task is one whole episode."""
 
 __all__ = ["site"]

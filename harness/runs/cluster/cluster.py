@@ -1,6 +1,6 @@
-"""The nodes that play a run: each introduced itself, each has a keeper, and what is played is played on these alone.
+"""Nodes that play a run. Each is checked at the start and has a keeper actor, and episodes are sent to these nodes only.
 
-A node that joins later plays from the next session on: Ray is told by name which nodes an episode may go to.
+A node that joins later plays from the next session on, because Ray is told by name which nodes an episode may go to.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ from harness.runtimes.owner import is_dead, this_owner
 
 
 def keeper_name(node_id: str) -> str:
-    """Return what the keeper of a node is called in its run."""
+    """Return the name of a node's keeper in its run."""
     return f"parley-keeper-{node_id}"
 
 
 class Workbench:
-    """What a process plays with, for as long as it lives; it belongs to one driver."""
+    """State of a worker process for its lifetime; it belongs to one driver."""
 
     def __init__(self, purse: SharedPurse | None) -> None:
-        """The node's keeper knows this process before anything is started here."""
+        """Register this process with the node's keeper before anything starts here."""
         ray = import_module("ray")
         keeper = ray.get_actor(keeper_name(ray.get_runtime_context().get_node_id()))
         ray.get(keeper.register.remote(this_owner()))
         self._cast = Cast(meter=purse.meter() if purse else None)
 
     def play(self, sent: SentOrder) -> Outcome:
-        """Play and judge one episode; raises ProviderLost, and what is wrong with this node."""
+        """Play and judge one episode; raises ProviderLost, and errors of this node."""
         order, runtime = sent.here(_task(sent.task)), _runtime(sent.runtime)
         agent = self._cast.agent(order.agent, order.spec.overrides)
         return run_episode(order.spec, order.key, runtime, agent, order.budget, order.images)
 
 
 _benches: list[Workbench] = []
-"""None until the first episode, then one."""
+"""State of this process: empty until the first episode, then one workbench."""
 
 
 def played(sent: SentOrder, purse: SharedPurse | None) -> list[Any]:
-    """Play an episode here: its manifest and the pieces of its files, as many as the driver waits for."""
+    """Play an episode here, and return its manifest and as many pieces of its files as the driver expects."""
     here = socket.gethostname()
     try:
         if not _benches:
@@ -83,18 +83,18 @@ def _runtime(name: str) -> Runtime:
 
 _LOOK_S = 0.05
 PATIENCE_S = 10.0
-"""Real seconds that killed processes are waited for."""
+"""Real seconds to wait for killed processes."""
 
 
 class Keeper:
-    """The actor of one node."""
+    """Actor that looks after one node."""
 
     def __init__(self) -> None:
         self._owners: set[str] = set()
         self._runtime: Runtime | None = None
 
     def introduce(self, needs: SentNeeds) -> NodeFacts:
-        """Make the node ready, and say what it is."""
+        """Prepare the node, and return its facts."""
         digests = {one.task_id: one.digest_here() for one in needs.tasks}
         if any(digests[one.task_id] != one.digest for one in needs.tasks):
             return facts_here(digests, {})
@@ -104,11 +104,11 @@ class Keeper:
             return facts_here(digests, {}, f"{failure}" + (f"; there: {failure.hint}" if failure.hint else ""))
 
     def register(self, owner: str) -> None:
-        """A process of this node is about to play."""
+        """Register a process of this node that is about to play."""
         self._owners.add(owner)
 
     def clean(self) -> list[str]:
-        """End the processes that played here, and remove what they left; its names."""
+        """End the processes that played here, remove their resources, and return the names."""
         for owner in self._owners:
             if not is_dead(owner):
                 with suppress(ProcessLookupError):
@@ -120,7 +120,7 @@ class Keeper:
         return self._runtime.sweep() if self._runtime else []
 
     def _prepared(self, needs: SentNeeds) -> dict[str, str]:
-        """The images of this node; raises whatever keeps it from playing."""
+        """Prepare the node and return its images; raises the error that keeps it from playing."""
         tasks = [one.here() for one in needs.tasks]
         agents = [make_agent(spec, options) for spec, options in needs.players]
         for agent in agents:
@@ -135,16 +135,16 @@ _SAME = "install one version of the harness, with one folder of tasks, on every 
 
 @dataclass
 class Cluster:
-    """The nodes of one session, and what is sent to them."""
+    """Nodes of one session, and the objects sent to them."""
 
     ray: Any
     nodes: Sequence[ClusterNode]
     keepers: Mapping[str, Any]
-    """By the id of a node."""
+    """Keepers by node id."""
 
     meter: Meter
     purse: SharedPurse | None = None
-    """None where no model is asked."""
+    """Spending actor; None if no model is called."""
 
     images: Mapping[str, str] = field(default_factory=dict)
 
@@ -152,7 +152,7 @@ class Cluster:
         self._play = self.ray.remote(played)
 
     def submit(self, sent: SentOrder) -> list[Any]:
-        """Send an episode to a node; what will become its manifest and its pieces."""
+        """Send an episode to a node, and return references to its manifest and its pieces."""
         need = need_of(sent.order.spec.task)
         limits = {
             "num_cpus": need.cpus, "memory": need.memory or None, "resources": {SLOT: 1}, "num_returns": RESULTS,
@@ -162,25 +162,25 @@ class Cluster:
         return refs
 
     def slots(self, need: EpisodeNeed) -> int:
-        """Return how many such episodes can be played at once."""
+        """Return the number of such episodes that can be played at once."""
         return sum(node.slots(need) for node in self.nodes)
 
     def check_alive(self, tasks: Sequence[Task]) -> None:
-        """Raise RuntimeFailure where nodes have gone, and no other can play what is left."""
+        """Raise RuntimeFailure if nodes are gone, and no other node can play the remaining tasks."""
         check_feasible([node for node in living(self.ray) if node.node_id in self.keepers], tasks)
 
     def forget(self, node: ClusterNode) -> None:
-        """A node has gone before anything was played there."""
+        """Remove a node that disappeared before anything was played there."""
         self.nodes = [one for one in self.nodes if one != node]
         self.keepers = {name: keeper for name, keeper in self.keepers.items() if name != node.node_id}
 
     def count_spent(self) -> None:
-        """Take what workers spent into the run's own meter."""
+        """Add the spending of workers to the run's own meter."""
         for usage in self.ray.get(self.purse.actor.news.remote()) if self.purse else ():
             self.meter.add(usage)
 
     def clean(self) -> list[str]:
-        """End what plays on every node, and remove what that left; its names, as far as nodes still answer."""
+        """End the episodes on every node, remove their resources, and return the names, as far as nodes still answer."""
         asked = [keeper.clean.remote() for keeper in self.keepers.values()]
         answered, _ = self.ray.wait(asked, num_returns=len(asked), timeout=2 * PATIENCE_S)
         names: list[str] = []
@@ -195,9 +195,9 @@ class Cluster:
 
 @contextmanager
 def cluster_of(ray: Any, needs: SentNeeds, tasks: Sequence[Task], meter: Meter, *, asks: bool, say: Say) -> Iterator[Cluster]:
-    """The nodes that can play a run, for the time of a session; raises RuntimeFailure before anything is played.
+    """Yield the nodes that can play a run, for one session; raises RuntimeFailure before anything is played.
 
-    `asks`: whether models are asked, so that what they cost is counted.
+    `asks` is true if models are called, so that their cost is counted.
     """
     every = living(ray)
     check_feasible(every, tasks)
@@ -223,12 +223,15 @@ def _keeper(ray: Any, node_id: str) -> Any:
 
 
 def _at(node_id: str) -> dict[str, Any]:
-    """Only there."""
+    """Return the Ray options that place an actor or a task on this node."""
     return {"label_selector": {"ray.io/node-id": node_id}}
 
 
 def _introduced(cluster: Cluster, needs: SentNeeds) -> Mapping[str, str]:
-    """The images of all nodes; raises RuntimeFailure naming the first node that is unlike the run, or the others."""
+    """Return the images of all nodes.
+
+    Raises RuntimeFailure naming the first node that differs from the run or from the others.
+    """
     asked = [(node, cluster.keepers[node.node_id].introduce.remote(needs)) for node in cluster.nodes]
     model: NodeFacts | None = None
     for node, one in asked:
@@ -245,7 +248,7 @@ def _introduced(cluster: Cluster, needs: SentNeeds) -> Mapping[str, str]:
 
 
 def _answered(cluster: Cluster, node: ClusterNode, asked: Any) -> NodeFacts | None:
-    """Return what a node says of itself; None, and it is no part of the cluster, where it has gone meanwhile."""
+    """Return the facts of a node; None, after removing it from the cluster, if it has disappeared."""
     try:
         facts: NodeFacts = cluster.ray.get(asked)
     except cluster.ray.exceptions.RayError as error:

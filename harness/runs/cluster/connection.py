@@ -1,7 +1,7 @@
-"""The way to a Ray cluster: Ray is imported when it is asked for, says nothing, reports nothing, and hears no signal of ours.
+"""Connection to a Ray cluster. Ray is imported on demand, without output, usage reports or its signal handlers.
 
-Ray takes SIGTERM for itself when it connects. Whoever stops a run must reach the run, which then takes leave of the nodes, so
-what was there before is put back.
+Ray replaces the SIGTERM handler when it connects. The previous handler is restored, so that stopping a run reaches the run,
+which then disconnects from its nodes.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ EXTRA = "pip install 'parley-bench[ray]'"
 START = "ray start --head --resources '{\"parley_sandbox\": 4}'"
 
 _HEARD_S = 10
-"""Real seconds in which a machine that listens takes a connection."""
+"""Real seconds within which a listening machine accepts a connection."""
 
 
 class NoFolders(list[str]):
-    """Folders in which workers would look for modules before all others: none, whatever Ray adds.
+    """Module search path of workers that stays empty, whatever Ray adds.
 
-    It adds the folder of the driver. Where a node has one of that name, its own harness would not be what plays there.
+    Ray adds the folder of the driver. If a node has a folder of that name, its workers would not use the node's own harness.
     """
 
     def __init__(self) -> None:
         super().__init__()
 
     def __bool__(self) -> bool:
-        """Ray takes another list for one that is empty."""
+        """Return True, because Ray replaces an empty list with its default."""
         return True
 
     def extend(self, values: Iterable[str]) -> None:
-        """Nothing is added."""
+        """Ignore the values."""
 
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """The library, connected to the cluster at an address; raises UsageError and RuntimeFailure where that cannot be."""
+    """Yield the Ray library, connected to the cluster at an address; raises UsageError or RuntimeFailure if that fails."""
     if "://" in address:
         why = f"--address {address} is that of a Ray client, and a run is driven by a node of the cluster"
         raise UsageError(why, hint="on a node: harness run ... --executor ray --address auto")
@@ -68,14 +68,14 @@ def connected(address: str) -> Iterator[Any]:
 
 
 def _check_heard(address: str) -> None:
-    """Ray itself asks for minutes where nobody listens; raises OSError at once."""
+    """Connect to the address and raise OSError immediately if nothing listens. Ray itself would retry for minutes."""
     host, colon, port = address.rpartition(":")
     if colon and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), _HEARD_S).close()
 
 
 def library() -> Any:
-    """Ray, which reports to nobody; raises UsageError where it is not installed."""
+    """Return the Ray library with usage reports disabled; raises UsageError if it is not installed."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:
         ray = import_module("ray")
@@ -88,7 +88,7 @@ def library() -> Any:
 
 @contextmanager
 def _signals_kept() -> Iterator[None]:
-    """Whoever handles a signal to stop handles it afterwards too."""
+    """Restore the handlers of the stop signals on exit."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

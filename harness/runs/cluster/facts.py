@@ -1,7 +1,7 @@
-"""What has to be equal on all machines of a run: our code, the folders of the tasks, the images that episodes are played in.
+"""Facts that must be equal on all machines of a run: our code, the task folders, and the images that episodes are played in.
 
-Code is compared by a digest over every file of our packages: two checkouts can have one version and differ. Images have no
-other reference than each other, so the first node's are what the others are held to.
+Code is compared by a digest over every file of our packages, because two checkouts of one version can differ. Images have no
+other reference, so all nodes are compared with the first.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from harness.version import told_version
 
 _ROOMS = ("harness", "oracles", "validators", "worlds")
 _IN_WHEELS = ("tasks/", "docker/")
-"""What a wheel carries within `harness/`: tasks are compared one by one, and of recipes what is made from them."""
+"""Parts that a wheel carries in `harness/`. Tasks are compared one by one, and recipes by the images built from them."""
 
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """What a node is."""
+    """Facts about one node."""
 
     version: str
     code: str
     """Digest of our packages."""
 
     tasks: Mapping[str, str] = field(default_factory=dict)
-    """Digests by task; "" where the node has none of that name."""
+    """Digests by task; "" for a task that the node does not have."""
 
     images: Mapping[str, str] = field(default_factory=dict)
     trouble: str = ""
-    """What keeps it from playing."""
+    """Problem that keeps it from playing; "" if there is none."""
 
     def differing(self, other: NodeFacts) -> str:
-        """What another node has that this one should have and has not, in one clause; "" where all is equal."""
+        """Describe the first difference from another node in one clause; "" if there is none."""
         if self.code != other.code:
             return f"runs another harness: {self.version}, and not {other.version}, or with other files"
         for kind, mine, theirs in (("task", self.tasks, other.tasks), ("image", self.images, other.images)):
@@ -48,7 +48,7 @@ class NodeFacts:
 
 @cache
 def code_digest() -> str:
-    """SHA-256 over the paths and contents of our packages' files."""
+    """Return the SHA-256 over the paths and contents of our packages' files."""
     total = hashlib.sha256()
     for room in _ROOMS:
         for name in names_in(ROOT / room):
@@ -59,7 +59,7 @@ def code_digest() -> str:
 
 
 def facts_here(tasks: Mapping[str, str], images: Mapping[str, str], trouble: str = "") -> NodeFacts:
-    """What this machine is."""
+    """Return the facts about this machine."""
     return NodeFacts(told_version(), code_digest(), tasks, images, trouble)
 
 

@@ -1,7 +1,7 @@
-"""What an episode needs of a node, and which nodes have that: asked before anything starts, since Ray would wait for ever.
+"""Resource needs of episodes and the nodes that meet them, checked before the start, because Ray would wait forever.
 
-An episode takes one `parley_sandbox`, of which whoever starts a node says how many it has, and what its task.toml says of
-processors and memory. A node without `parley_sandbox` plays nothing.
+An episode takes one `parley_sandbox`, of which each node declares a number when it is started, and the processors and memory
+stated in its task.toml. A node without `parley_sandbox` plays nothing.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ _MB = 1 << 20
 
 @dataclass(frozen=True)
 class EpisodeNeed:
-    """What an episode takes of its node while it is played, in Ray's units."""
+    """Resources that an episode takes of its node, in Ray's units."""
 
     cpus: float = 1.0
     memory: int = 0
-    """Bytes."""
+    """Memory in bytes."""
 
     @property
     def amounts(self) -> Mapping[str, float]:
-        """By the names that Ray has for them."""
+        """Amounts by Ray's names of the resources."""
         return {SLOT: 1.0, "CPU": self.cpus, "memory": float(self.memory)}
 
 
 def need_of(task: Task) -> EpisodeNeed:
-    """What a task's task.toml asks for."""
+    """Return the needs stated in a task's task.toml."""
     asked = task.file.environment
     return EpisodeNeed(float(asked.cpus or 1), int((asked.memory_mb or 0) * _MB))
 
 
 @dataclass(frozen=True)
 class ClusterNode:
-    """A machine of the cluster, or what Ray takes for one."""
+    """Machine of the cluster, or a process that Ray treats as one."""
 
     node_id: str
     name: str
     resources: Mapping[str, float]
 
     def slots(self, need: EpisodeNeed) -> int:
-        """How many such episodes it can play at once."""
+        """Return the number of such episodes that the node can play at once."""
         return min(int(self.resources.get(name, 0) // amount) for name, amount in need.amounts.items() if amount)
 
     def lacks(self, need: EpisodeNeed) -> list[str]:
-        """Each resource that it has too little of, in words."""
+        """Describe each resource of which the node has too little."""
         return [
             f"{_told(name, self.resources.get(name, 0))} of {_told(name, amount)}"
             for name, amount in need.amounts.items()
@@ -60,7 +60,7 @@ class ClusterNode:
 
 
 def living(ray: Any) -> list[ClusterNode]:
-    """The nodes that are alive, by name."""
+    """Return the live nodes, sorted by name."""
     nodes = [
         ClusterNode(
             one["NodeID"], f"{one['NodeManagerHostname']} ({one['NodeManagerAddress']}, {one['NodeID'][:8]})", one["Resources"]
@@ -72,7 +72,7 @@ def living(ray: Any) -> list[ClusterNode]:
 
 
 def check_feasible(nodes: Sequence[ClusterNode], tasks: Sequence[Task]) -> None:
-    """Raise RuntimeFailure for the first task that no node can play, saying what each lacks."""
+    """Raise RuntimeFailure for the first task that no node can play, with the missing resources of each."""
     for task in tasks:
         need = need_of(task)
         if any(node.slots(need) for node in nodes):

@@ -1,8 +1,8 @@
-"""An episode's files on their way from a node to the driver: one archive in pieces, so small that none is left on the node.
+"""Transfer of an episode's files from a node to the driver: one archive, in pieces so small that none is stored on the node.
 
-Ray sends a result of less than 100 kB along with the news that a task is done; a larger one stays on the node where it was
-made, and is lost with it. So the archive is cut into pieces below that size, each a result of its own: what has been told has
-arrived. What is left over of a larger archive (1 MB, that is some 10 MB of logs) stays on the node until it is fetched.
+Ray sends a result of less than 100 kB together with the message that a task is done. A larger one is stored on the node where
+it was made, and is lost with it. So the archive is cut into pieces below that size, each a separate result, which have arrived
+once the task is done. The rest of an archive above 1 MB (about 10 MB of logs) is stored on the node until it is fetched.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ PIECE = 64 << 10
 PIECES = 16
 
 RESULTS = 1 + PIECES + 1
-"""What a task of Ray returns: the manifest, the pieces, what is left over."""
+"""Number of return values of a Ray task: the manifest, the pieces, and the rest."""
 
 MOST = 1 << 30
-"""Bytes of all files of an episode that are unpacked."""
+"""Maximum bytes of an episode's unpacked files."""
 
 
 @dataclass(frozen=True)
 class EpisodeManifest:
-    """What a task of Ray says of its episode."""
+    """Manifest that a Ray task returns for its episode."""
 
     node: str
-    """Where it was played."""
+    """Node that played it."""
 
     result: Result | None = None
     digests: Mapping[str, str] | None = None
     """SHA-256 of each file."""
 
     failure: HarnessError | None = None
-    """What ends the run, where there is no result."""
+    """Error that ends the run, if there is no result."""
 
 
 def packed(files: Mapping[str, bytes]) -> list[bytes]:
-    """Files as so many pieces as a task returns beside its manifest."""
+    """Pack files into the fixed number of pieces that a Ray task returns besides its manifest."""
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
@@ -52,7 +52,7 @@ def packed(files: Mapping[str, bytes]) -> list[bytes]:
 
 
 def unpacked(pieces: Sequence[bytes], digests: Mapping[str, str]) -> dict[str, bytes]:
-    """The files in these pieces; raises RuntimeFailure where they are not what the manifest says."""
+    """Unpack the files in these pieces; raises RuntimeFailure if they do not match the manifest."""
     files: dict[str, bytes] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(b"".join(pieces))) as archive:
@@ -68,5 +68,5 @@ def unpacked(pieces: Sequence[bytes], digests: Mapping[str, str]) -> dict[str, b
 
 
 def digest(data: bytes) -> str:
-    """SHA-256 of a file."""
+    """Return the SHA-256 of a file's bytes."""
     return hashlib.sha256(data).hexdigest()

@@ -1,7 +1,7 @@
-"""What a run may spend, counted for all of its nodes: the meter of a worker asks one actor, which stands beside the driver.
+"""Spending of a run, counted for all of its nodes by one actor beside the driver, which the meters of the workers call.
 
-The rule is that of a run on one machine (`harness.agents.llm.meter`): before each call the whole run's spending is asked for,
-after each it is told. The driver takes what was told into its own meter, which writes it down.
+The rules are those of a run on one machine (`harness.agents.llm.meter`): the spending of the whole run is checked before each
+call and updated after it. The driver adds the reported calls to its own meter, which writes them to disk.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from harness.agents.llm.meter import Meter, RunLimits, Spent
 
 
 class Purse:
-    """The actor: counts what all workers spend."""
+    """Actor that counts the spending of all workers."""
 
     def __init__(self, spent: Spent) -> None:
         self._meter = Meter(spent=spent)
@@ -27,29 +27,29 @@ class Purse:
         self._told.append(usage)
 
     def spent(self) -> Spent:
-        """All of it so far."""
+        """Return the total spending so far."""
         return self._meter.spent
 
     def news(self) -> list[Usage]:
-        """The calls since this was asked last."""
+        """Return the calls since the last request."""
         told, self._told = self._told, []
         return told
 
 
 @dataclass(frozen=True)
 class SharedPurse:
-    """The way to the actor, as it travels."""
+    """Serializable handle of the actor."""
 
     limits: RunLimits
     actor: Any
 
     def meter(self) -> PurseMeter:
-        """Of a worker."""
+        """Return the meter of a worker."""
         return PurseMeter(self.limits, self.actor)
 
 
 class PurseMeter(Meter):
-    """A worker's meter: what is spent is what the actor says."""
+    """Meter of a worker, whose spending is that reported by the actor."""
 
     def __init__(self, limits: RunLimits, purse: Any) -> None:
         super().__init__(limits)
@@ -57,12 +57,12 @@ class PurseMeter(Meter):
 
     @property
     def spent(self) -> Spent:
-        """Of all workers."""
+        """Total spending of all workers."""
         spent: Spent = _answer(self._purse.spent.remote())
         return spent
 
     def add(self, usage: Usage) -> None:
-        """Told before the next call is asked for."""
+        """Report a call. This returns before the next call is requested."""
         _answer(self._purse.add.remote(usage))
 
 

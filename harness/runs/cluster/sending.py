@@ -1,8 +1,8 @@
-"""What is sent to a node, and what it becomes there: a node plays its own files, and brings its own secrets.
+"""Tasks and orders as they are sent to a node. A node uses its own files and its own secrets.
 
-1. A task travels as its digest and its place. The node reads the folder that it has, and plays it only if the digest is equal.
-2. Variables that were granted to foreign tasks travel by name alone, and keys of models not at all: the node's environment has
-   them, or the node is refused.
+1. A task is sent as its digest and path. The node reads its own folder, and plays it only if the digest is equal.
+2. Variables granted to foreign tasks are sent by name only, and API keys of models not at all: they must be in the node's
+environment, or the node is refused.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ from harness.trust import own_roots
 
 @dataclass(frozen=True)
 class SentTask:
-    """A task as another machine can find it."""
+    """Task in a form that another machine can find."""
 
     task_id: str
     digest: str
     path: str
-    """Where it lies on the machine of the run."""
+    """Path on the machine of the run."""
 
     own: str
-    """Its place below our own tasks, wherever those lie; "" for one from elsewhere."""
+    """Path below our own tasks, wherever those are; "" for a task from elsewhere."""
 
     admitted: bool
     granted: tuple[str, ...]
 
     @property
     def folder(self) -> Path:
-        """Where it lies on this machine."""
+        """Folder of the task on this machine."""
         inner = [root / self.own for root in own_roots() if self.own]
         return next((folder for folder in inner if (folder / "task.toml").is_file()), Path(self.path))
 
     def digest_here(self) -> str:
-        """Of the folder that this machine has; "" where it has none, or one that is broken."""
+        """Return the digest of this machine's folder; "" if it is missing or invalid."""
         try:
             return read_task(self.folder).digest
         except TaskInvalid:
             return ""
 
     def here(self) -> Task:
-        """The task as this machine has it; raises RuntimeFailure for another one, TaskInvalid and UsageError."""
+        """Return this machine's task; raises RuntimeFailure if it differs from the run's, TaskInvalid and UsageError."""
         task = replace(read_task(self.folder), admitted=self.admitted)
         if task.digest != self.digest:
             raise RuntimeFailure(f"{task.path} is another {self.task_id} than the run's")
@@ -58,7 +58,7 @@ class SentTask:
 
 
 def sent_task(task: Task) -> SentTask:
-    """A task as it travels."""
+    """Return a task in the form in which it is sent."""
     real = task.path.resolve()
     own = next((str(real.relative_to(root)) for root in own_roots() if root in real.parents), "")
     return SentTask(task.task_id, task.digest, str(real), own, task.admitted, tuple(task.granted))
@@ -66,7 +66,7 @@ def sent_task(task: Task) -> SentTask:
 
 @dataclass(frozen=True)
 class SentNeeds:
-    """What a node must have for a run."""
+    """Requirements of a run for its nodes."""
 
     runtime: str
     tasks: tuple[SentTask, ...]
@@ -74,7 +74,7 @@ class SentNeeds:
 
 
 def sent_needs(needed: Needed) -> SentNeeds:
-    """What a run needs, as it travels; raises UsageError for what cannot be played on another machine."""
+    """Return the requirements of a run as they are sent; raises UsageError if it cannot be played on another machine."""
     for spec, _ in needed.players:
         if spec.has_people:
             raise UsageError("people play at this terminal, and a cluster has none", hint="harness run ... --executor here")
@@ -86,21 +86,21 @@ def sent_needs(needed: Needed) -> SentNeeds:
 
 @dataclass(frozen=True)
 class SentOrder:
-    """An episode to play, as it travels."""
+    """Episode to play, in the form in which it is sent."""
 
     order: Order
-    """Its task without what was granted to it."""
+    """Order whose task lacks the granted variables."""
 
     task: SentTask
     runtime: str
 
     def here(self, task: Task) -> Order:
-        """The order with the task of this machine."""
+        """Return the order with this machine's task."""
         return replace(self.order, spec=replace(self.order.spec, task=task))
 
 
 def sent_order(order: Order, runtime: str) -> SentOrder:
-    """An order as it travels."""
+    """Return an order in the form in which it is sent."""
     spec = order.spec
     bare = replace(order, spec=replace(spec, task=replace(spec.task, granted={})))
     return SentOrder(bare, sent_task(spec.task), runtime)

@@ -1,4 +1,4 @@
-"""A Ray cluster as a site: the machine of the run's folder needs nothing that an episode needs, no Docker, sandbox or key."""
+"""Ray cluster as a site: the machine of the run's folder needs no Docker, sandbox or key."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from harness.runs.executors.base import Executor, Finished, News, Order, Started
 from harness.runs.executors.sites import Needed
 
 LOOK_S = 1.0
-"""How often it is looked whether there are still nodes, while nothing comes back."""
+"""Seconds between two checks that the nodes are alive while no episode finishes."""
 
 
 @dataclass(frozen=True)
 class Flight:
-    """An episode that is under way."""
+    """Episode in progress."""
 
     order: Order
     refs: Sequence[Any]
-    """Its manifest and the pieces of its files, to be."""
+    """References to its manifest and the pieces of its files."""
 
 
 class RayExecutor:
-    """Plays orders on the nodes of a cluster and records them in one run's folder."""
+    """Executor that plays orders on the nodes of a cluster and records them in one run's folder."""
 
     def __init__(self, cluster: Cluster, runtime: str, folder: RunFolder, cast: Cast) -> None:
         self._cluster, self._runtime, self._folder, self._cast = cluster, runtime, folder, cast
@@ -49,7 +49,7 @@ class RayExecutor:
 
     @contextmanager
     def playing(self, orders: Sequence[Order], workers: int) -> Iterator[Iterator[News]]:
-        """The news of these orders; what an interrupt left half played is not recorded."""
+        """Yield the news of these orders. Episodes that an interrupt left incomplete are not recorded."""
         try:
             yield self._news(deque(orders), self._most(orders, workers))
         except KeyboardInterrupt:
@@ -73,7 +73,7 @@ class RayExecutor:
             yield from self._landed()
 
     def _landed(self) -> Iterator[News]:
-        """The news of the next episode that is back, if there is one soon."""
+        """Yield the news of the next finished episode, if there is one soon."""
         back, _ = self._cluster.ray.wait(list(self._under_way), num_returns=1, timeout=LOOK_S)
         self._cluster.count_spent()
         if not back:
@@ -90,7 +90,7 @@ class RayExecutor:
         return self._cast.meter is not None and self._cast.meter.reached is not None
 
     def _outcome(self, flight: Flight) -> Outcome:
-        """Return what came back of an episode; raises what its node says ends the run."""
+        """Return the outcome of an episode; raises the error of its node if that ends the run."""
         ray = self._cluster.ray
         try:
             manifest: EpisodeManifest = ray.get(flight.refs[0])
@@ -111,7 +111,7 @@ class RayExecutor:
         return outcome
 
     def _cancel(self) -> None:
-        """End what is under way, on whatever node; the session's keepers see to what that leaves."""
+        """Cancel the episodes in progress on all nodes; the session's keepers remove their resources."""
         for ref in self._under_way:
             self._cluster.ray.cancel(ref, force=True)
         self._under_way.clear()
@@ -122,7 +122,7 @@ def _last_line(error: Exception) -> str:
 
 
 class RayCluster:
-    """The nodes of a Ray cluster that have sandboxes to offer."""
+    """Nodes of a Ray cluster that offer sandboxes."""
 
     asks_here = False
 
@@ -130,10 +130,10 @@ class RayCluster:
         self._address = address
         self.typed: tuple[str, ...] = ("--executor", "ray", "--address", address)
         self._clusters: list[Cluster] = []
-        """The one that is open."""
+        """Open cluster; empty if there is none."""
 
     def runtime(self, name: str, tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
-        """One that fits; whether it works is tried on the nodes."""
+        """Return a suitable runtime, which is probed on the nodes."""
         if name == "auto":
             why = "--runtime auto would choose by what this machine has, and each node of a cluster plays in the same one"
             raise UsageError(why, hint=f"harness run ... --runtime {', or '.join(RUNTIMES)}")
@@ -141,7 +141,7 @@ class RayCluster:
 
     @contextmanager
     def opened(self, needed: Needed, meter: Meter, say: Say) -> Iterator[None]:
-        """Connect, and let each node introduce itself; in the end everything that the run left on them is removed."""
+        """Connect and check each node. At the end, remove everything that the run left on the nodes."""
         needs = sent_needs(needed)
         asks = any(isinstance(make_agent(spec, options), AsksModels) for spec, options in needed.players)
         with (
@@ -157,9 +157,9 @@ class RayCluster:
     def ready(
         self, runtime: Runtime, tasks: Sequence[Task], agent: Agent, episodes: int, workers: int, say: Say
     ) -> Mapping[str, str]:
-        """The images that all nodes have."""
+        """Return the images that all nodes have."""
         return self._clusters[0].images
 
     def executor(self, orders: Sequence[Order], runtime: Runtime, folder: RunFolder, cast: Cast) -> Executor:
-        """One that sends them to the nodes."""
+        """Return the executor that sends the orders to the nodes."""
         return RayExecutor(self._clusters[0], runtime.name, folder, cast)

@@ -1,3 +1,3 @@
-"""Ways to play the episodes of a run: threads of this process, and processes of this machine."""
+"""Executors of a run's episodes: threads of this process, and processes of this machine."""
 
 __all__ = ["base", "sites"]

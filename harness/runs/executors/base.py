@@ -1,10 +1,10 @@
-"""One protocol for whatever plays the episodes of a run, and what passes between it and the run.
+"""Protocol of executors, which play the episodes of a run, and the messages between executor and run.
 
-1. An `Order` is one episode to play, as data: it can be pickled, and whoever takes it makes the agent from its spec.
-2. Whoever plays an episode writes its folder, once and whole (decision 0018). What an executor tells the run is news of it, not
-   something that still has to be written.
-3. News come in the order in which they happen, an episode's `Started` before its `Finished`. Leaving the context early cancels:
-   nothing more is started, what runs is killed, and an episode without its record is as if it had never begun.
+1. An `Order` is one episode to play, as data: it can be pickled, and the executor creates the agent from its spec.
+2. The process that plays an episode writes its folder, once and completely (decision 0018). The news that an executor sends to
+the run are notifications; nothing remains to be written.
+3. News come in the order of the events, and an episode's `Started` comes before its `Finished`. Leaving the context early
+cancels: nothing more is started, running episodes are killed, and episodes without a record count as not started.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harness.records import Hint, Key, Result
 
 @dataclass(frozen=True)
 class Order:
-    """One episode to play."""
+    """Episode to play."""
 
     spec: EpisodeSpec
     key: Key
@@ -30,19 +30,19 @@ class Order:
     budget: Budget = field(default_factory=Budget)
     hint: Hint | None = None
     images: Mapping[str, str] = field(default_factory=dict)
-    """What it is played in, for its record."""
+    """Images that it is played in, for its record."""
 
 
 @dataclass(frozen=True)
 class Started:
-    """An episode began."""
+    """Start of an episode."""
 
     key: Key
 
 
 @dataclass(frozen=True)
 class Finished:
-    """An episode has its record."""
+    """End of an episode, with its record."""
 
     key: Key
     result: Result
@@ -50,7 +50,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Again:
-    """Episodes without a grade are played again after some real seconds."""
+    """Retry of episodes without a grade after a pause in real seconds."""
 
     keys: tuple[Key, ...]
     seconds: float
@@ -58,28 +58,28 @@ class Again:
 
 @dataclass(frozen=True)
 class Scored:
-    """Where it stands which of two players is better: said before the first task and after each that is scored."""
+    """State of the comparison of two players, sent before the first task and after each scored task."""
 
     first: str
     second: str
-    """Names of parts."""
+    """Names of the two parts; the other field is the first."""
 
     ahead: str | None
-    """The one of them that bets were won on so far."""
+    """Player whose bets have won more so far."""
 
     e_value: float
     needed: float
-    """The e-value that decides."""
+    """E-value required for a decision."""
 
     scored: int
-    """Tasks, of `tasks`."""
+    """Number of scored tasks, out of `tasks`."""
 
     tasks: int
     task: str | None = None
-    """The one that was scored last; None before the first."""
+    """Task that was scored last; None before the first."""
 
     difference: float | None = None
-    """On that task, first minus second."""
+    """Difference on that task, first player minus second."""
 
 
 News = Started | Phase | Finished | Again | Scored
@@ -87,8 +87,11 @@ Progress = Callable[[News], object]
 
 
 class Executor(Protocol):
-    """A way to play orders."""
+    """Executor that plays orders."""
 
     def playing(self, orders: Sequence[Order], workers: int) -> AbstractContextManager[Iterator[News]]:
-        """The news of these orders, played by so many workers, until each has its record; raises Cancelled on an interrupt."""
+        """Yield the news of these orders, played by `workers` workers, until each has a record.
+
+        Raises Cancelled on an interrupt.
+        """
         ...

@@ -1,6 +1,7 @@
-"""Threads that take orders from one queue and put their news into another, which the main thread reads.
+"""Worker threads that take orders from one queue and put their news into another, which the main thread reads.
 
-Threads are daemons, so a model call that hangs cannot hold the process. A crash of one ends the run: the main thread raises it.
+Threads are daemons, so a hanging model call cannot block the exit of the process. An exception in a worker ends the run: the
+main thread raises it.
 """
 
 from __future__ import annotations
@@ -19,26 +20,29 @@ _POLL_S = 0.1
 _GRACE_S = 1.0
 
 Play = Callable[[Sequence[Order], Progress], Iterator[Result]]
-"""Plays orders, tells what happens meanwhile, and gives each result once its record stands."""
+"""Function that plays orders, reports progress, and yields each result once its record is written."""
 
 
 class Crew:
-    """The workers of one run; `kill` ends whatever they are doing, from any thread."""
+    """Workers of one run; `kill` ends what they are doing, and may be called from any thread."""
 
     def __init__(
         self, play: Play, kill: Callable[[], object], *, at_once: int = 1, may_start: Callable[[], bool] = lambda: True
     ) -> None:
-        """`may_start` is asked before each order is taken; once it says no, what is left stays unplayed."""
+        """Create the workers.
+
+        `may_start` is called before each order; once it returns False, the remaining orders are not played.
+        """
         self._play, self._kill, self._at_once, self._may_start = play, kill, at_once, may_start
         self.cancelled = threading.Event()
         self.threads: list[threading.Thread] = []
         self._todo: queue.SimpleQueue[Order] = queue.SimpleQueue()
         self._news: queue.SimpleQueue[News | BaseException | None] = queue.SimpleQueue()
-        """None where a worker has left."""
+        """News of the workers; None means that a worker has ended."""
 
     @contextmanager
     def working(self, orders: Sequence[Order], count: int) -> Iterator[Iterator[News]]:
-        """Workers for the time of the context, and their news; leaving it by an exception cancels them."""
+        """Run workers during the context and yield their news. Leaving the context by an exception cancels them."""
         for order in orders:
             self._todo.put(order)
         self.threads = [threading.Thread(target=self._work, name=f"episode-{n}", daemon=True) for n in range(count)]
@@ -54,7 +58,7 @@ class Crew:
             raise
 
     def cancel(self) -> None:
-        """Stop the queue and kill what is running, twice: once now, once for what was just being started."""
+        """Stop the queue and kill running work twice: once now, and once for work that was just being started."""
         self.cancelled.set()
         self._kill()
         deadline = time.monotonic() + _GRACE_S
@@ -93,7 +97,7 @@ class Crew:
         self._news.put(None)
 
     def _next(self) -> list[Order]:
-        """What a worker plays next: one episode, or a chunk of them; nothing when all are taken."""
+        """Return the orders that a worker plays next: one episode or a chunk; empty if all are taken."""
         orders: list[Order] = []
         with suppress(queue.Empty):
             while len(orders) < self._at_once and self._may_start():

@@ -1,9 +1,9 @@
-"""Episodes that only compute are played by processes, in chunks: scripted players, in process, hundreds at a time.
+"""Processes for episodes that only compute, played in chunks: scripted players, in process, hundreds at a time.
 
-Threads are enough where the work is in containers or model calls; a typed protocol in process is Python from end to end, and
-half its cost alone is judging episodes one by one. A chunk is played, judged and recorded in one go by a process of its own.
-A process that dies (out of memory, say) costs its chunk a second try in a new one, and if that dies too what of the chunk is
-not done, never the run. Its phases are told when the chunk comes back; with `-v` the process itself says them as they happen.
+Threads suffice if the work is in containers or model calls. A typed protocol in process is pure Python, and judging episodes
+one by one is half of its cost. A process plays, judges and records a whole chunk. If a process dies (for example out of
+memory), its chunk is retried once in a new one. If that dies too, the unfinished part of the chunk is lost, but never the run.
+Phases are reported when the chunk returns; with `-v` the process reports them live.
 """
 
 from __future__ import annotations
@@ -29,43 +29,43 @@ from harness.runs.executors.base import News, Order, Progress
 from harness.runs.executors.crew import Crew
 
 CHUNK = 30
-"""Episodes that a process takes at once, at most; a kill loses no more than these."""
+"""Maximum episodes per chunk; a kill loses no more than these."""
 
 LEAST = 30
-"""Below this, starting processes costs more than it saves."""
+"""Minimum number of episodes for which starting processes saves time."""
 
 
 def serves(runtime: Runtime, agent: Agent, episodes: int) -> bool:
-    """Whether these episodes are worth processes, and can be played by them."""
+    """Return True if processes can play these episodes, and are worth starting for them."""
     return runtime.plays_in_process and agent.only_computes and episodes >= LEAST
 
 
 def useful(workers: int) -> int:
-    """How many processes are of use: no more than there are processors."""
+    """Return the useful number of processes, which is at most the number of processors."""
     return min(workers, os.cpu_count() or 1)
 
 
 def chunk_size(episodes: int, players: int) -> int:
-    """How many a process takes at once, so that all have the same to do: whole chunks for each of the players."""
+    """Return the number of episodes per chunk, such that every process gets the same number of full chunks."""
     turns = ceil(episodes / (players * CHUNK))
     return ceil(episodes / (players * turns))
 
 
 def get_ready(runtime: Runtime, agent: Agent, episodes: int, workers: int) -> None:
-    """Start the processes that such episodes will want: from now on this process may have threads, and cannot be copied."""
+    """Start the processes for such episodes, because this process may have threads afterwards, and cannot be forked then."""
     if serves(runtime, agent, episodes) and can_copy():
         while len(_idle) < useful(workers):
             _idle.append(Worker(copied=True))
 
 
 _idle: list[Worker] = []
-"""Started once, they serve every run of this process."""
+"""Idle processes, which serve every run of this process."""
 
 _lock = threading.Lock()
 
 
 class Processes:
-    """A process for each thread that plays; all record in one run's folder."""
+    """Executor with a process for each thread that plays; all record in one run's folder."""
 
     def __init__(self, folder: RunFolder, make: Make) -> None:
         self._folder, self._make = folder, make
@@ -74,7 +74,7 @@ class Processes:
 
     @contextmanager
     def playing(self, orders: Sequence[Order], workers: int) -> Iterator[Iterator[News]]:
-        """The news of these orders, all of one agent and budget."""
+        """Yield the news of these orders, which must share one agent and budget."""
 
         def play(chunk: Sequence[Order], tell: Progress) -> Iterator[Result]:
             for result in self.play(chunk):
@@ -88,7 +88,7 @@ class Processes:
             yield news
 
     def play(self, chunk: Sequence[Order]) -> list[Result]:
-        """Play a chunk in one of the processes, ungraded where that dies twice; raises Cancelled after `kill`."""
+        """Play a chunk in one of the processes, ungraded if the process dies twice; raises Cancelled after `kill`."""
         try:
             return self._played(_ready, chunk)
         except WorkerEnded:
@@ -122,14 +122,14 @@ class Processes:
                     _idle.append(worker)
 
     def _lost(self, chunk: Sequence[Order], failure: BoundaryError) -> list[Result]:
-        """The episodes of a chunk whose process died, recorded as what they are; there was nobody else to write them."""
+        """Record the episodes of a chunk whose process died."""
         agent, images = _agent(chunk, self._make), chunk[0].images
         episodes = [(one.spec, one.key) for one in chunk]
         outcomes = lost_episodes(episodes, agent, failure, IN_PROCESS, images)
         return [record(outcome, self._folder, one.hint) for outcome, one in zip(outcomes, chunk, strict=True)]
 
     def kill(self) -> None:
-        """End the processes, whatever they are doing, and start no more."""
+        """Kill the processes, whatever they are doing, and start no more."""
         with _lock:
             self._killed.set()
             for worker in self._busy:
@@ -137,7 +137,7 @@ class Processes:
 
 
 def recorded(chunk: Sequence[Order], make: Make, folder: RunFolder, verbose: bool) -> list[Result]:
-    """Play a chunk, judge it and write its folders, here: what a process does."""
+    """Play a chunk, judge it and write its folders in this process."""
     if verbose:
         log_to_stderr()
     episodes = [(one.spec, one.key) for one in chunk]
@@ -155,7 +155,7 @@ def _agent(chunk: Sequence[Order], make: Make) -> Agent:
 
 
 def _ready() -> Worker:
-    """An idle process that still lives, else a new one."""
+    """Return an idle process that is alive, or else a new one."""
     while _idle:
         worker = _idle.pop()
         if worker.alive:

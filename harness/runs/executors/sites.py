@@ -1,7 +1,7 @@
-"""Where the episodes of a run are played: a site brings what is needed there, and gives the executor that plays them.
+"""Sites where the episodes of a run are played. A site prepares its machines and returns the executor for them.
 
-A run knows its plan and its folder, a site knows machines. `ThisMachine` is the usual one; `harness.runs.cluster` has another.
-A runtime is chosen for the whole run, and what is on the machine of the run's folder need not be where episodes are played.
+A run manages its plan and its folder, and a site manages machines. `ThisMachine` is the default; `harness.runs.cluster` has
+another. A runtime is chosen for the whole run. Episodes may be played on other machines than the one with the run's folder.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from harness.runs.executors.crew import Crew
 from harness.runs.executors.processes import Processes, get_ready, serves
 
 Opened = tuple[ExitStack, Pod]
-"""An open pod, and what closes it."""
+"""Open pod, and the stack that closes it."""
 
 
 class Ahead:
-    """The pods of a list of episodes in one runtime; a context that closes those which were never taken."""
+    """Pods for a list of episodes in one runtime, opened ahead; leaving the context closes those that were not used."""
 
     def __init__(self, runtime: Runtime, specs: Sequence[EpisodeSpec], most: int) -> None:
-        """`most` are opened ahead of their time, in the order of `specs`."""
+        """Prepare to open up to `most` pods ahead, in the order of `specs`."""
         self._runtime, self._most = runtime, most
         self._lock = threading.Lock()
         self._to_come = {spec.episode_id: spec for spec in specs}
@@ -60,7 +60,7 @@ class Ahead:
 
     @contextmanager
     def open(self, spec: EpisodeSpec) -> Iterator[Pod]:
-        """The pod of an episode, as `Runtime.open` gives it; meanwhile others are opened."""
+        """Open the pod of an episode, as `Runtime.open` does, and open others ahead."""
         with self._lock:
             self._to_come.pop(spec.episode_id, None)
             mine = self._opening.pop(spec.episode_id, None)
@@ -85,14 +85,14 @@ class Ahead:
 
 
 class Threads:
-    """Plays orders in one runtime and records them in one run's folder."""
+    """Executor that plays orders in one runtime and records them in one run's folder."""
 
     def __init__(self, runtime: Runtime, folder: RunFolder, cast: Cast, run_id: str) -> None:
         self._runtime, self._folder, self._cast, self._run_id = runtime, folder, cast, run_id
 
     @contextmanager
     def playing(self, orders: Sequence[Order], workers: int) -> Iterator[Iterator[News]]:
-        """The news of these orders; what an interrupt left half played is not recorded."""
+        """Yield the news of these orders. Episodes that an interrupt left incomplete are not recorded."""
         count = min(workers, len(orders)) or 1
         ahead = Ahead(self._runtime, self._quick(orders), count)
 
@@ -109,7 +109,7 @@ class Threads:
             yield news
 
     def _quick(self, orders: Sequence[Order]) -> list[EpisodeSpec]:
-        """The episodes whose pods are worth opening ahead."""
+        """Return the episodes whose pods are worth opening ahead."""
         if self._runtime.plays_in_process:
             return []
         return [order.spec for order in orders if self._cast.agent(order.agent, order.spec.overrides).only_computes]
@@ -117,61 +117,61 @@ class Threads:
 
 @dataclass(frozen=True)
 class Needed:
-    """What a run needs wherever it is played."""
+    """Requirements of a run, wherever it is played."""
 
     runtime: str
     tasks: tuple[Task, ...]
     players: tuple[tuple[AgentSpec, Options], ...]
-    """Who plays, each under the options of a part."""
+    """Agents of the run, each with the options of its part."""
 
 
 class RunSite(Protocol):
-    """Where the episodes of a run are played."""
+    """Place where the episodes of a run are played."""
 
     typed: tuple[str, ...]
-    """What has to be typed again by whoever goes on with the run there."""
+    """Options that must be typed again to resume the run there."""
 
     asks_here: bool
-    """Whether models are asked by this process, so that it needs their keys."""
+    """True if models are called by this process, so that it needs their keys."""
 
     def runtime(self, name: str, tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
-        """The runtime of that name, or for `auto` the best one; raises UsageError and the failures of a runtime."""
+        """Return the runtime of that name, or for `auto` the best one; raises UsageError and the failures of a runtime."""
         ...
 
     def opened(self, needed: Needed, meter: Meter, say: Say) -> AbstractContextManager[None]:
-        """The site for the time of a session; raises what keeps it from being played there, before anything is."""
+        """Open the site for one session; raises the error that prevents playing there before anything is played."""
         ...
 
     def ready(
         self, runtime: Runtime, tasks: Sequence[Task], agent: Agent, episodes: int, workers: int, say: Say
     ) -> Mapping[str, str]:
-        """Have all there but the episodes: what dead runs left is gone, images are there. Gives the images."""
+        """Prepare everything but the episodes: remove resources of dead runs, provide the images, and return these."""
         ...
 
     def executor(self, orders: Sequence[Order], runtime: Runtime, folder: RunFolder, cast: Cast) -> Executor:
-        """Return who plays these orders, at least one, all of one agent."""
+        """Return the executor for these orders, which must not be empty and must share one agent."""
         ...
 
 
 class ThisMachine:
-    """Episodes are played by threads of this process, or by processes where agent and runtime only compute."""
+    """Site with threads of this process, or with processes if agent and runtime only compute."""
 
     typed: tuple[str, ...] = ()
     asks_here = True
 
     def runtime(self, name: str, tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
-        """One that works here."""
+        """Return a runtime that works on this machine."""
         return choose_runtime(name, tasks, agents, say)
 
     @contextmanager
     def opened(self, needed: Needed, meter: Meter, say: Say) -> Iterator[None]:
-        """It always is."""
+        """Do nothing, because this machine is always available."""
         yield
 
     def ready(
         self, runtime: Runtime, tasks: Sequence[Task], agent: Agent, episodes: int, workers: int, say: Say
     ) -> Mapping[str, str]:
-        """Sweep and prepare; processes start here, before any thread does."""
+        """Sweep and prepare the runtime. Worker processes are started here, before any thread."""
         for name in runtime.sweep():
             say(f"removed {name}, left by a dead run")
         images = runtime.prepare(tasks)
@@ -179,7 +179,7 @@ class ThisMachine:
         return images
 
     def executor(self, orders: Sequence[Order], runtime: Runtime, folder: RunFolder, cast: Cast) -> Executor:
-        """Processes where they are worth it, else threads."""
+        """Return an executor with processes if they are worth starting, otherwise with threads."""
         spec = orders[0].spec
         if serves(runtime, cast.agent(orders[0].agent, spec.overrides), len(orders)):
             return Processes(folder, cast.make)

@@ -1,3 +1,3 @@
-"""The runtime `bubblewrap`: pods of sandboxes for hosts without a container engine."""
+"""Runtime `bubblewrap`: pods of sandboxes for hosts without a container engine."""
 
 __all__ = ["runtime"]

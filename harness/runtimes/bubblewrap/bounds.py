@@ -1,7 +1,7 @@
-"""What bounds the memory of an agent's machine: a control group where this host lets us make one, else the watcher.
+"""Memory limit of an agent's machine: a control group if this host lets us make one, otherwise the watcher.
 
-Either way it is the agent that pays: a process of its own ends, or its whole machine, and its commands say so. The episode
-goes on and is graded.
+In both cases the agent bears the consequence: one of its processes ends, or its whole machine, and its commands report that.
+The episode continues and is graded.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ KILLED_INSIDE = b"this machine ran out of memory: a process of it was ended\n"
 
 
 def has_groups() -> bool:
-    """Whether rooms are bounded by control groups here."""
+    """Return True if sandboxes are limited by control groups here."""
     return hierarchies() is not None
 
 
 def new_group(memory_mb: int) -> Cgroup | None:
-    """A control group for one room; None where this host has none for us. Raises RuntimeFailure where it is refused."""
+    """Create a control group for one sandbox; return None if this host offers none. Raises RuntimeFailure if it is refused."""
     places = hierarchies()
     with boundary(RuntimeFailure, "making a control group", OSError):
         return None if places is None else places.make(memory_mb, PROCESSES + KEEPERS)
@@ -34,7 +34,7 @@ def new_group(memory_mb: int) -> Cgroup | None:
 
 @contextmanager
 def entrances(group: Cgroup | None) -> Iterator[list[int]]:
-    """The open files through which a room joins its group; none where it has none."""
+    """Yield the open files through which a sandbox joins its group; empty if it has no group."""
     files: list[int] = []
     try:
         with boundary(RuntimeFailure, "opening a control group", OSError):
@@ -47,10 +47,10 @@ def entrances(group: Cgroup | None) -> Iterator[list[int]]:
 
 
 class Machine:
-    """The memory of one `main`."""
+    """Memory limit of one `main`."""
 
     def __init__(self, memory_mb: int, watcher: Watcher, process: Callable[[], int | None], end: Callable[[], object]) -> None:
-        """`process` is its PID 1 as this host numbers it, `end` ends it."""
+        """Create the limit; `process` returns its PID 1 as numbered on this host, and `end` ends it."""
         self.group = new_group(memory_mb)
         self._watcher, self._end = watcher, end
         self._ended = False
@@ -59,12 +59,12 @@ class Machine:
         self._watched = Watched(process, memory_mb * MEGABYTE, tuple(places), self._end_it)
 
     def watch(self) -> None:
-        """Count its memory from now on, where no group does."""
+        """Start watching its memory, if it has no group."""
         if self.group is None:
             self._watcher.watch(self._watched)
 
     def notice(self, ended: Callable[[], bool]) -> bytes:
-        """What to tell the agent after a command; `ended` says whether its machine is gone, and is asked if that matters."""
+        """Return the message for the agent after a command; `ended`, called if needed, returns True if its machine is gone."""
         kills = self.group.kills() if self.group is not None else 0
         before, self._kills = self._kills, kills
         if self._ended or (kills and ended()):
@@ -72,7 +72,7 @@ class Machine:
         return KILLED_INSIDE if kills > before else b""
 
     def close(self) -> None:
-        """Let go of the group, or of the watcher, once the machine is gone; safe to call twice."""
+        """Release the group or the watcher once the machine is gone; safe to call twice."""
         self._watcher.leave(self._watched)
         if self.group is not None:
             self.group.remove()

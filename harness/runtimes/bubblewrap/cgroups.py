@@ -1,16 +1,16 @@
-"""Control groups: what bounds the memory and the processes of a whole room, where this host lets us make them.
+"""Control groups that limit the memory and the processes of a whole room, if this host lets us create them.
 
-1. Version 1 (cgroups(7)): a group in the memory and the pids hierarchy, each below the group that this process is in, so
-   that whatever bounds us bounds our rooms too. Root may make them.
-2. Version 2: one group, in the nearest group from our own upwards that hands memory and pids down to its children and may be
-   written to by us. Root finds one, and so does a user below systemd's user manager. A group of our own that was delegated
-   to us and holds nobody else hands them down once we have moved into a child of it.
+1. Version 1 (cgroups(7)): a group in the memory and the pids hierarchy, each below the group of this process, so that our own
+limits apply to our rooms too. Root may create them.
+2. Version 2: one group, in the nearest ancestor group that delegates memory and pids to its children and is writable by us.
+Root has one, and so does a user below systemd's user manager. A group that was delegated to us alone delegates them once we
+have moved into a child of it.
 3. A room's PID 1 joins by writing to files that the host opened for it, before it starts anything. It has one thread, so in
-   version 1 it may join as a thread, which takes a tenth of a millisecond where a process takes ten: the kernel lets all
-   others of the machine finish what they fork before it moves a process.
-4. A group is called after its owner, so a sweep can tell what a dead process left. One that is not empty cannot be removed.
-   Who is in it can read its name, so this host is in there as a hash.
-Version 1 runs in our tests; version 2 was tested against a copy of its files only.
+version 1 it may join as a thread, which takes 0.1 ms instead of 10 ms: to move a process, the kernel waits until all other
+processes of the machine have finished their forks.
+4. A group is named after its owner, so that a sweep can identify orphans. A group with processes cannot be removed. Its
+processes can read its name, so it contains the host as a hash.
+Version 1 runs in our tests; version 2 was tested only against a copy of its files.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ PREFIX = "parley."
 SELF = Path("/proc/self")
 CONTROLLERS = frozenset({"memory", "pids"})
 ENTRANCES = {1: "tasks", 2: "cgroup.procs"}
-"""The file by which one joins, by version."""
+"""File for joining a group, by version."""
 
 REMOVAL_PAUSES_S = (0.0, 0.01, 0.05, 0.2, 0.5)
-"""Before each try to remove a group: its last process may be ending."""
+"""Pauses before attempts to remove a group, whose last process may still be ending."""
 
 MEGABYTE = 1 << 20
 
 
 @dataclass(frozen=True)
 class Cgroup:
-    """One room's group: a folder in each hierarchy that it is limited in."""
+    """Control group of one sandbox: a folder in each hierarchy that limits it."""
 
     folders: tuple[Path, ...]
     entrance: str
-    """The file to write to."""
+    """Name of the file to write to."""
 
     @property
     def entrances(self) -> list[Path]:
-        """Files; whoever writes 0 to each of them is in the group from then on."""
+        """Files for joining: a process that writes 0 to each of them joins the group."""
         return [folder / self.entrance for folder in self.folders]
 
     def kills(self) -> int:
-        """How many processes the kernel has ended because the group was out of memory; 0 where it does not count them."""
+        """Return the number of processes that the kernel killed because the group ran out of memory; 0 if it is not counted."""
         for name in ("memory.oom_control", "memory.events"):
             with suppress(OSError):
                 lines = [line.split() for line in (self.folders[0] / name).read_text(encoding="ascii").splitlines()]
@@ -63,20 +63,20 @@ class Cgroup:
         return 0
 
     def remove(self) -> None:
-        """Remove it, once it is empty; safe to call twice."""
+        """Remove the group once it is empty; safe to call twice."""
         for folder in self.folders:
             _remove(folder)
 
 
 @dataclass(frozen=True)
 class Hierarchies:
-    """Where this process may make groups: the folders to make them in, memory first, and the version."""
+    """Hierarchies in which this process may create groups: the parent folders, memory first, and the version."""
 
     parents: tuple[Path, ...]
     version: int
 
     def make(self, memory_mb: int, processes: int) -> Cgroup:
-        """A new group with these limits on all that is in it; raises OSError where the kernel refuses."""
+        """Create a group with these limits on all its processes; raises OSError if the kernel refuses."""
         name = f"{PREFIX}{_hashed_owner()}.{secrets.token_hex(4)}"
         group = Cgroup(tuple(parent / name for parent in self.parents), ENTRANCES[self.version])
         made: list[Path] = []
@@ -92,7 +92,7 @@ class Hierarchies:
         return group
 
     def _limit(self, folders: tuple[Path, ...], memory: int, processes: int) -> None:
-        """Write the limits; where this host counts what is swapped out, nothing may be."""
+        """Write the limits; swap is forbidden if this host counts it."""
         if self.version == 1:
             _write(folders[0] / "memory.limit_in_bytes", memory)
             with suppress(OSError):
@@ -106,7 +106,7 @@ class Hierarchies:
 
 @cache
 def hierarchies(process: Path = SELF) -> Hierarchies | None:
-    """Where groups can be made, decided by making one; None where nothing lets us. `process` is its folder in /proc."""
+    """Find hierarchies by creating a group; return None if that is not allowed. `process` is our folder in /proc."""
     for find in (_version_1, _version_2):
         try:
             places = find(process)
@@ -119,12 +119,12 @@ def hierarchies(process: Path = SELF) -> Hierarchies | None:
 
 
 def groups_left() -> list[Leftover]:
-    """The groups that dead processes of this host left behind, and whose they were; nothing is changed."""
+    """Return the groups that dead processes of this host left behind, with their owners, without removing them."""
     return [Leftover("cgroup", str(group), group.name.split(":")[1], made=changed_at(group)) for group in sorted(_left())]
 
 
 def sweep() -> list[str]:
-    """Remove the groups that dead processes of this host left behind, and name them."""
+    """Remove the groups that dead processes of this host left behind, and return their names."""
     left = _left()
     for folder in left:
         _remove(folder)
@@ -163,7 +163,7 @@ def _version_2(process: Path) -> Hierarchies | None:
 
 
 def _hand_down(group: Path) -> bool:
-    """Make a group that was delegated to us hand down memory and pids, which it may where no process is left in it."""
+    """Make a group that was delegated to us delegate memory and pids, which requires that no process is left in it."""
     if not _words(group / "cgroup.controllers") >= CONTROLLERS or _words(group / "cgroup.procs") != {str(os.getpid())}:
         return False
     leaf = group / f"{PREFIX}{_hashed_owner()}.self"
@@ -177,13 +177,13 @@ def _hand_down(group: Path) -> bool:
 
 
 def _own_groups(process: Path) -> Mapping[str, str]:
-    """The path of a process's group by controller; that of version 2 has no name (cgroups(7), /proc/[pid]/cgroup)."""
+    """Return the path of a process's group by controller; that of version 2 has no name (cgroups(7), /proc/[pid]/cgroup)."""
     lines = (process / "cgroup").read_text(encoding="utf-8").splitlines()
     return {name: path for _, names, path in (line.split(":", 2) for line in lines) for name in names.split(",")}
 
 
 def _mounts(process: Path) -> Iterator[tuple[str, Path, str, frozenset[str]]]:
-    """Each mount's kind, place, root and options (proc(5), /proc/[pid]/mountinfo)."""
+    """Yield the type, mount point, root and options of each mount (proc(5), /proc/[pid]/mountinfo)."""
     for line in (process / "mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
         before, _, after = line.partition(" - ")
         kind, *_, options = after.split()
@@ -192,7 +192,7 @@ def _mounts(process: Path) -> Iterator[tuple[str, Path, str, frozenset[str]]]:
 
 
 def _below(point: Path, root: str, path: str) -> Path:
-    """Where a group lies that a process names by its path, on a mount that shows the tree from `root` on."""
+    """Return the folder of a group, given by its path, on a mount that shows the tree from `root` on."""
     return point / path.removeprefix(root.rstrip("/")).lstrip("/")
 
 

@@ -1,12 +1,12 @@
-"""What sandboxes run on: one copy of a Python interpreter and a folder of packages for each room, built once, in a cache.
+"""Environments of sandboxes: one copy of a Python interpreter, and a folder of packages for each room, built once in a cache.
 
-Nothing of this project's own environment is visible in a sandbox, so each room gets what its image gets under Docker:
-1. The interpreter is copied (it may live where only root can look), without its packages, with our sitecustomize in its
-   standard library. A sandbox sees it as /usr/local, where the images have theirs.
-2. The packages are docker/<room>/requirements.txt, installed with hashes. What a room has of this project is copied into
-   one folder, seen as /opt/parley: shims for the agent, `worlds` and `validators` as plain packages for the others.
-3. Each part is named by a hash of all that went into it, built beside and renamed, under a lock: any number of processes
-   may want it at once, and a half-built one is never seen.
+Nothing of this project's own environment is visible in a sandbox, so each room gets the contents of its Docker image:
+1. The interpreter is copied (only root may be able to read the original), without its packages, and with our sitecustomize in
+its standard library. A sandbox sees it as /usr/local, as in the images.
+2. The packages are docker/<room>/requirements.txt, installed with hashes. The parts of this project in a room are copied into
+one folder, seen as /opt/parley: shims for the agent, `worlds` and `validators` as plain packages for the others.
+3. Each part is named by a hash of all its inputs, built under a temporary name and renamed, under a lock. Any number of
+processes may use it concurrently, and an incomplete one is never visible.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ _TRY = "import ctypes, hashlib, json, resource, select, socket, ssl, sqlite3, su
 
 @dataclass(frozen=True)
 class Interpreter:
-    """One interpreter of this host."""
+    """Python interpreter of this host."""
 
     binary: Path
     version: str
     full_version: str
     prefix: Path
     libraries: tuple[Path, ...]
-    """The standard library's folders, below the prefix."""
+    """Folders of the standard library, below the prefix."""
 
     @property
     def identity(self) -> bytes:
-        """What changes when another interpreter stands in the same place, or it is copied in another way."""
+        """Bytes that change if the interpreter is replaced, or if the way of copying it changes."""
         return f"{self.binary} {self.full_version} {self.binary.stat().st_mtime_ns} ".encode() + Path(__file__).read_bytes()
 
     def copy(self, target: Path, sitecustomize: Path) -> None:
-        """Fill `target` with what a sandbox sees as /usr/local; raises RuntimeFailure when the copy does not run there."""
+        """Fill `target` with the files of /usr/local in a sandbox; raises RuntimeFailure if the copy does not run there."""
         (target / "bin").mkdir()
         shutil.copy(self.binary, target / "bin" / self.binary.name)
         for name in {"python", "python3", f"python{self.version}"} - {self.binary.name}:
@@ -87,7 +87,7 @@ class Interpreter:
                 shutil.copy(shared, target / shared.relative_to(self.prefix))
 
     def _try(self, target: Path) -> None:
-        """Make the linker cache, then import what episodes need, both in a sandbox that sees nothing else of this Python."""
+        """Create the linker cache, then import what episodes need, both in a sandbox that sees nothing else of this Python."""
         out = target / "etc"
         out.mkdir()
         (out / "ld.so.conf").write_text("/usr/local/lib\n/usr/local/lib64\n", encoding="ascii")
@@ -98,13 +98,13 @@ class Interpreter:
 
 
 def compile_all(python: Path, folder: Path) -> None:
-    """Compile now, since a sandbox cannot write here. What does not compile is test data of a package."""
+    """Compile all modules now, because a sandbox cannot write here. Files that do not compile are test data of a package."""
     compiler = [str(python / "bin" / "python3"), "-I", "-m", "compileall", "-q", "-j", "0", str(folder)]
     subprocess.run(compiler, capture_output=True, check=False, timeout=COMPILE_LIMIT_S)
 
 
 def find_interpreters() -> Iterator[Interpreter]:
-    """The interpreters that can serve, best first: the one that runs this, then the system's."""
+    """Yield the usable interpreters, best first: the one running this process, then the system's."""
     seen = set()
     for path in (Path(getattr(sys, "_base_executable", sys.executable)), Path("/usr/bin/python3")):
         binary = path.resolve()
@@ -118,7 +118,7 @@ def find_interpreters() -> Iterator[Interpreter]:
 
 
 def _make_places(target: Path, packages: str) -> None:
-    """Where packages are mounted must be there, since the rest is read-only."""
+    """Create the mount points of packages, because the rest is read-only."""
     place = Path(packages.strip()).relative_to(target.resolve())
     (target / place).mkdir(parents=True, exist_ok=True)
     (target / "packages-place").write_text(str(place), encoding="utf-8")
@@ -138,7 +138,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
     "verifier": {"worlds": "site/worlds", "validators": "site/validators"},
     "prover": {name: f"site/{name}" for name in ("worlds", "oracles", "validators", "harness")},
 }
-"""Which files and folders of this project a room has, and where below /opt/parley."""
+"""Files and folders of this project in each room, with their paths below /opt/parley."""
 
 SITE = "/opt/parley/site"
 
@@ -147,24 +147,24 @@ BUILD_LIMIT_S = 900
 
 @dataclass(frozen=True)
 class Room:
-    """The parts of one room's environment, as folders of this host."""
+    """Parts of one room's environment, as folders of this host."""
 
     python: Path
     packages: Path
     ours: Path
     packages_place: str
-    """Where, below /usr/local, the interpreter looks for packages."""
+    """Folder below /usr/local where the interpreter looks for packages."""
 
 
 def cache_root() -> Path:
-    """PARLEY_CACHE, else ~/.cache/parley."""
+    """Return the cache folder: PARLEY_CACHE, else ~/.cache/parley."""
     chosen = os.environ.get("PARLEY_CACHE")
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return Path(chosen).resolve() if chosen else base / "parley"
 
 
 class Environments:
-    """The rooms' environments in one cache."""
+    """Environments of all rooms in one cache."""
 
     def __init__(self, root: Path = ROOT, cache: Path | None = None, say: Say = lambda line: None) -> None:
         self._docker, self._root, self._say = recipes(root), root, say
@@ -173,7 +173,7 @@ class Environments:
 
     @cached_property
     def python(self) -> Path:
-        """The interpreter's copy; raises RuntimeFailure where no Python here can be copied."""
+        """Copy of the interpreter; raises RuntimeFailure if no Python here can be copied."""
         problems = []
         shim = self._source("agent/sitecustomize.py")
         for interpreter in find_interpreters():
@@ -185,18 +185,18 @@ class Environments:
         raise RuntimeFailure("; ".join(problems) or "no Python of at least 3.11 can be copied", hint="harness doctor")
 
     def room(self, name: str) -> Room:
-        """One room's environment, built where something changed."""
+        """Return one room's environment, built if something changed."""
         if name not in self._rooms:
             self._rooms[name] = self.bare(name, self._packages(name))
         return self._rooms[name]
 
     def bare(self, name: str, packages: Path) -> Room:
-        """A room with whatever packages are in a folder: for a probe, which installs nothing, none."""
+        """Return a room with the packages of a given folder; a probe, which installs nothing, passes an empty one."""
         place = (self.python / "packages-place").read_text(encoding="utf-8")
         return Room(self.python, packages, self._ours(name), place)
 
     def digests(self) -> dict[str, str]:
-        """Return what identifies each room's environment, for the record."""
+        """Return the ids of the rooms' environments, for the record."""
         rooms = {name: self.room(name) for name in ROOMS}
         return {n: "+".join(p.name for p in (room.python, room.packages, room.ours)) for n, room in rooms.items()}
 
@@ -247,7 +247,7 @@ class Environments:
         return path
 
     def _build(self, name: str, fill: Callable[[Path], None]) -> Path:
-        """The part called `name`, filled by the first who comes while the others wait."""
+        """Return the part called `name`. The first process fills it while the others wait."""
         ready = self.folder / name
         if ready.is_dir():
             return ready
@@ -281,7 +281,7 @@ def _digest(parts: Iterable[bytes]) -> str:
 
 
 def _installer(python: Path) -> list[str]:
-    """An installer that works for another interpreter than its own; raises RuntimeFailure where there is none."""
+    """Return the command of an installer that works for another interpreter; raises RuntimeFailure if there is none."""
     target = str(python / "bin" / "python3")
     if importlib.util.find_spec("pip"):
         quiet = ["-q", "--root-user-action=ignore", "--no-compile", "--disable-pip-version-check"]
@@ -299,7 +299,7 @@ def _run(command: list[str], doing: str) -> None:
 
 
 def _let_all_read(folder: Path) -> None:
-    """Whoever a sandbox runs as must be able to read this, whatever umask it was built under."""
+    """Make the folder readable for every user that a sandbox may run as, whatever umask it was built under."""
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             mode = path.stat().st_mode

@@ -1,9 +1,10 @@
-"""One episode's own folder on this host: what its sandboxes write, which only its owner can enter, and who that owner is.
+"""Folder of one episode on this host, written by its sandboxes, accessible to its owner only, and labelled with the owner.
 
-1. A folder has its owner's name from the moment it has its own, so a sweep can tell what a dead process left behind.
-2. One that is being removed is called so first: its owner's name may go before the rest, and whoever removes it may be killed.
-3. What a sandbox wrote is read as a plain file of bounded size, never through a link.
-4. What a sandbox sees of a task is a copy: it is readable whoever may read the original, and nothing in it leads elsewhere.
+1. A folder contains its owner's name before it gets its final name, so that a sweep can identify orphaned folders.
+2. A folder is renamed before it is removed, because its owner's name may be deleted before the rest, and the process that
+removes it may be killed.
+3. Output of a sandbox is read as a plain file of limited size, without following links.
+4. A sandbox sees copies of a task's files, which are readable whatever the permissions of the original, and contain no links.
 """
 
 from __future__ import annotations
@@ -27,30 +28,30 @@ OWNER_FILE = "owner"
 UNNAMED = ".new-"
 UNNAMED_LIMIT_S = 600
 GONE = ".gone"
-"""How the name of a folder ends that is being removed."""
+"""Suffix of the name of a folder that is being removed."""
 
 REMOVAL_PAUSES_S = (0.0, 0.05, 0.2, 0.5)
-"""Before each try to remove one: a process that was killed may be writing into it for a moment."""
+"""Pauses before attempts to remove a folder, because a killed process may write to it for a moment."""
 
 TAIL = 600
 
 
 @dataclass(frozen=True)
 class Folder:
-    """The folder of one episode, or of one verdict."""
+    """Folder of one episode, or of one verdict."""
 
     path: Path
 
     @classmethod
     def make(cls) -> Folder:
-        """A new one."""
+        """Create a new folder."""
         root = folders_root()
         beside = Path(tempfile.mkdtemp(prefix=UNNAMED, dir=root))
         (beside / OWNER_FILE).write_text(this_owner(), encoding="utf-8")
         return cls(beside.rename(root / beside.name.replace(UNNAMED, "pod-")))
 
     def part(self, name: str, user: int | None = None, mode: int = 0o755) -> Path:
-        """A folder in it, which belongs to `user`."""
+        """Create a subfolder that belongs to `user`."""
         made = self.path / name
         if not made.is_dir():
             made.mkdir()
@@ -62,7 +63,7 @@ class Folder:
         return made
 
     def copy(self, task: Task, part: str) -> Path:
-        """A copy of a part of a task's folder, for every user to read; raises TaskInvalid where that is not plain."""
+        """Copy a part of a task's folder, readable for every user; raises TaskInvalid if it is not plain."""
         copied = self.part(part.replace("/", "-"))
         for name, file in contents_of(task.path, part).items():
             for folder in reversed(Path(name).parents[:-1]):
@@ -74,7 +75,7 @@ class Folder:
 
     @contextmanager
     def log(self, name: str) -> Iterator[int]:
-        """A descriptor that appends to a file of it."""
+        """Open a file in it for appending, and yield the descriptor."""
         file = os.open(self.path / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             yield file
@@ -82,7 +83,7 @@ class Folder:
             os.close(file)
 
     def read(self, name: str, most: int) -> bytes:
-        """A file that a sandbox wrote; raises OSError where there is none, or it is no plain file, or too long."""
+        """Read a file that a sandbox wrote; raises OSError if it is missing, not a plain file, or too long."""
         file = os.open(self.path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(file, "rb") as opened:
             if not stat.S_ISREG(os.fstat(file).st_mode):
@@ -93,7 +94,7 @@ class Folder:
         return data
 
     def tail(self, name: str, most: int = TAIL) -> str:
-        """The end of a log, as text; nothing where there is none."""
+        """Return the end of a log as text; "" if there is none."""
         try:
             with (self.path / name).open("rb") as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - most))
@@ -102,7 +103,7 @@ class Folder:
             return ""
 
     def remove(self) -> None:
-        """Remove it with all that is in it."""
+        """Remove the folder with its contents."""
         gone = self.path if self.path.name.endswith(GONE) else self.path.with_name(self.path.name + GONE)
         with suppress(FileNotFoundError):
             self.path.rename(gone)
@@ -114,7 +115,7 @@ class Folder:
 
 
 def folders_root() -> Path:
-    """Where they are: below the system's temporary folder, closed to everybody else; raises RuntimeFailure if it is not."""
+    """Return the parent of all of them, in the system's temporary folder; raises RuntimeFailure unless it is ours alone."""
     root = Path(tempfile.gettempdir()) / f"parley-{os.geteuid()}"
     root.mkdir(mode=0o700, exist_ok=True)
     status = root.lstat()
@@ -124,13 +125,13 @@ def folders_root() -> Path:
 
 
 def folders_left() -> list[Leftover]:
-    """Return what dead processes of this host left behind, and whose it was; nothing is changed."""
+    """Return the folders that dead processes of this host left behind, with their owners, without removing them."""
     owners = {folder: ["", "", *Folder(folder).tail(OWNER_FILE).rsplit(":", 2)][-2] for folder in _left()}
     return [Leftover("sandbox folder", str(folder), pid, made=changed_at(folder)) for folder, pid in sorted(owners.items())]
 
 
 def sweep_folders() -> list[str]:
-    """Remove what dead processes of this host left behind, and name it."""
+    """Remove the folders that dead processes of this host left behind, and return their names."""
     left = _left()
     for folder in left:
         Folder(folder).remove()
@@ -142,7 +143,7 @@ def _left() -> list[Path]:
 
 
 def _is_left(folder: Path) -> bool:
-    """Return whether its owner is dead, or died before it could say who it was, or after it had removed its name."""
+    """Return True if its owner is dead, including one that died before writing its name, or after removing it."""
     owner = Folder(folder).tail(OWNER_FILE)
     if owner:
         return is_dead(owner)

@@ -1,11 +1,11 @@
-"""One episode's pod: an outer sandbox that owns the network, the world and `main` inside it.
+"""Pod of one episode: an outer sandbox with its own network that contains the world and `main`.
 
-1. The outer sandbox is forked from a template that has imported what worlds import. It has a loopback interface and nothing
-   else; whoever is started in it joins that network, so `api` is 127.0.0.1 there and port 8080 is the pod's own. Its PID 1
-   starts the two rooms, the world's by a fork, `main` by bwrap, and everything dies with it.
-2. Each room has a PID 1 of its own, which starts the world and its bridge, or the agent's commands. Secrets travel over
-   its socket into the world's environment, never on a command line and never through the template.
-3. Everything is asked for at once; the messages wait in their sockets until somebody is there to obey.
+1. The outer sandbox is forked from a template that has imported what worlds import. It has only a loopback interface. Programs
+started in it join that network, so `api` is 127.0.0.1 there and port 8080 belongs to the pod. Its PID 1 starts the two rooms,
+the world's by a fork and `main` by bwrap, and everything dies with it.
+2. Each room has a PID 1 of its own, which starts the world and its bridge, or the agent's commands. Secrets are sent over its
+socket into the world's environment, never on a command line and never through the template.
+3. All requests are sent at once; the messages wait in their sockets until their receivers are ready.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ from harness.runtimes.bubblewrap.watcher import Watcher
 from worlds.core.wire import HOST_HEADER, WireRequest, WireResponse, request
 
 KILL_LIMIT_S = 120.0
-"""Millions of files in memory, which an agent may leave, take the kernel many seconds to let go of."""
+"""Real seconds for a kill: the kernel needs a long time to free millions of files in memory, which an agent may leave."""
 
 NOTICE_LIMIT_S = 0.2
-"""How long after its last word a world, or a sandbox, may take to be dead."""
+"""Seconds after its last message within which a world or a sandbox should have ended."""
 
 CHUNK = 65_536
 COMPLAINT = 2048
-"""Bytes of what the runner says of itself that are kept."""
+"""Bytes of the runner's own error output that are kept."""
 
 T = TypeVar("T")
 
 
 class BubblewrapPod:
-    """One open episode of a task of ours."""
+    """Open episode of a task of ours."""
 
     def __init__(self, spec: EpisodeSpec, environments: Environments, watcher: Watcher) -> None:
         self._spec, self._environments = spec, environments
@@ -76,7 +76,7 @@ class BubblewrapPod:
         self.has_main = spec.needs_main
 
     def start(self) -> None:
-        """Start everything; return when the world has answered."""
+        """Start everything, and return when the world has answered."""
         self._template = template(self._environments, "world")
         with self._folder.log("sandbox.log") as said, null() as nothing:
             self._outer.configure()
@@ -93,7 +93,7 @@ class BubblewrapPod:
         return self.call(made.with_header(HOST_HEADER, self._token))
 
     def stop(self, cause: str) -> None:
-        """Tell the world that a budget only the harness counts ran out."""
+        """Send the world a stop: a budget that only the harness counts ran out."""
         self.call_as_host(request("POST", "/stop", body=json.dumps({"cause": cause})))
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
@@ -111,7 +111,7 @@ class BubblewrapPod:
         return replace(done, output=said + done.output + self._machine.notice(self._main_is_gone))
 
     def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent: before its next command."""
+        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent, before its next command."""
         self._pending.append(commands.packed(files))
 
     def finish(self) -> bytes:
@@ -174,7 +174,7 @@ class BubblewrapPod:
         self._main.far.close()
 
     def _ask_runner(self, asked: bytes, limit_s: float) -> tuple[bytes, bytes]:
-        """One start of the runner in `main`: its answer, and what it complained of; raises TimeoutError without one in time."""
+        """Start the runner in `main` once, and return its answer and its stderr; raises TimeoutError on a timeout."""
         until = time.monotonic() + limit_s
         (near, far), (complaints, complain) = socket.socketpair(), socket.socketpair()
         with closing(near), closing(complaints):
@@ -196,7 +196,7 @@ class BubblewrapPod:
         return self._outer.ended("main", NOTICE_LIMIT_S) is not None
 
     def _kill(self, name: str) -> None:
-        """Kill a room and wait until nothing of it is left; raises RuntimeFailure when that cannot be told."""
+        """Kill a room and wait until it is gone; raises RuntimeFailure if that cannot be confirmed."""
         try:
             self._outer.kill(name)
         except OSError:
@@ -205,7 +205,7 @@ class BubblewrapPod:
             raise RuntimeFailure(f"{name} still runs {KILL_LIMIT_S:g} s after it was killed")
 
     def _last_words(self) -> str:
-        """What its sandboxes complained of last, or what its template did, which may never have started."""
+        """Return the last error output of its sandboxes, or of its template, which may never have started."""
         return self._folder.tail("sandbox.log") or (self._template.last_words() if self._template else "")
 
     def _instruction(self) -> str:
@@ -215,7 +215,7 @@ class BubblewrapPod:
         return answer.body.decode()
 
     def _asking(self, ask: Callable[[], T]) -> T:
-        """Ask the world; where that fails, say who was to blame and what it said last."""
+        """Call the world; on failure, attribute the failure and add the last error output."""
         try:
             return ask()
         except (WorldFailure, OSError) as failure:
@@ -238,7 +238,7 @@ def _receive(link: socket.socket, until: float) -> bytes:
 
 
 def _at_hand(link: socket.socket) -> bytes:
-    """What has been said so far, if it is not too long."""
+    """Return the output received so far, up to a limit."""
     try:
         return link.recv(COMPLAINT, socket.MSG_DONTWAIT)
     except OSError:

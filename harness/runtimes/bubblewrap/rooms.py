@@ -1,11 +1,12 @@
-"""The sandboxes of an episode and of a proof: what each one sees, who it runs as, and what it may use.
+"""Sandboxes of an episode and of a proof: visible files, user, and limits of each.
 
-    template   a room without an episode, one for worlds and one for verifiers, which has imported; others are forked from it
-    pod        what the rooms of an episode have in common: a network, and processes that end together
+    template   a room without an episode, with all imports done; one for worlds and one for verifiers
+    pod        common parts of the rooms of an episode: a network, and processes that end together
     world      its packages, the task's environment/api, its log, its clock; forked in the pod, on its network
     main       the agent's packages and shims, the world's clock read-only, sized tmpfs; by bwrap, on the pod's network
     verifier   its packages, the task's hidden tests, a copy of the log; forked, without network
-    prover     its packages, this project's code; by bwrap, no network, and the task comes as data on stdin
+    prover     its packages, this project's code; by bwrap, no network, and the task is sent as data on stdin
+
 No room sees another's files or processes, and none sees this project, its environment or a home directory.
 """
 
@@ -45,14 +46,14 @@ from harness.runtimes.bubblewrap.view import (
 
 WORLD_MB, MAIN_MB, VERIFIER_MB, PROVER_MB = 1024, 2048, 1024, 2048
 LEAST_MB = 32
-"""With less, not even the interpreter starts that runs an agent's commands."""
+"""Memory in MB below which the interpreter that runs an agent's commands does not start."""
 
 PROCESSES = 256
 KEEPERS = 8
-"""Processes of a room that are ours: its PID 1 most of all."""
+"""Number of our own processes in a room, mainly its PID 1."""
 
 WORLD_FILES = 4096
-"""Open files of a world: it lets go of connections at a number below this."""
+"""Maximum open files of a world, which closes connections at a number below this."""
 
 PLACE_MB = 256
 """Size of /workspace and of /tmp."""
@@ -66,13 +67,13 @@ PROVER_SCRATCH = (Scratch("/tmp", PLACE_MB), SHM)
 LOG_MB = 64
 PATH = "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin"
 BASE_ENV = {"PATH": PATH, "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
-"""What every program's environment starts with."""
+"""Variables of every program's environment."""
 
 MOST_LIKELY_KILLED = 1000
-"""The kernel's oom_score_adj of an agent's processes: where memory runs out, they go first."""
+"""Value of oom_score_adj for an agent's processes: the kernel kills them first when memory runs out."""
 
 PLACES = ("/state", "/run/parley", "/srv/world", "/workspace", "/tests", "/logs/verifier", "/tmp")
-"""Where a room forked from a template has what is its episode's."""
+"""Mount points for the files of an episode in a room forked from a template."""
 
 _PYTHON = "/usr/local/bin/python3"
 _READ_ONLY = ("--remount-ro", "/dev", "--remount-ro", "/", "--")
@@ -80,7 +81,7 @@ _READ_ONLY = ("--remount-ro", "/dev", "--remount-ro", "/", "--")
 
 @dataclass(frozen=True)
 class Start:
-    """How a sandbox is started: command, configuration, and tmpfs that the outer one mounts before (folder, options)."""
+    """Sandbox to start: command, configuration, and tmpfs that the outer one mounts before (folder, options)."""
 
     argv: Sequence[str]
     config: Mapping[str, object]
@@ -89,14 +90,14 @@ class Start:
 
 @dataclass(frozen=True)
 class ForkedRoom:
-    """How a sandbox is forked from a template: the fields of `inside.forks.Fork`, and its configuration."""
+    """Description of a sandbox to fork from a template: the fields of `inside.forks.Fork`, and its configuration."""
 
     fields: Mapping[str, object]
     config: Mapping[str, object]
 
 
 def memory_of(task: Task | None) -> int:
-    """The megabytes of a task's `main`; raises RuntimeFailure where they are too few to start anything."""
+    """Return the memory of a task's `main` in MB; raises RuntimeFailure if it is too small to start anything."""
     memory = (task.file.environment.memory_mb if task else None) or MAIN_MB
     if memory < LEAST_MB:
         raise RuntimeFailure(f"memory_mb = {memory} is too little to start a command: a sandbox needs {LEAST_MB} MB")
@@ -106,15 +107,15 @@ def memory_of(task: Task | None) -> int:
 POD: Mapping[str, object] = {
     "hostname": "", "network": True, "binds": [], "scratch": [], "masks": [], "user": None, "lifeline": None,
 }  # fmt: skip
-"""What is forked from a template to be a pod."""
+"""Fields of a fork that becomes a pod."""
 
 
 def template_room(
     room: Room, modules: Sequence[str], folders: Path, environments: Path | None, control: int, etc: Mapping[str, int]
 ) -> list[str]:
-    """The command line of a template, which this host starts; `control` and `etc` are the numbers of open files.
+    """Return the command line of a template started by this host; `control` and `etc` are the numbers of open files.
 
-    Below `folders` are those of episodes; `environments` is the folder that all rooms' environments are in, for a template
+    `folders` is the parent of the episodes' folders; `environments` is the folder of all rooms' environments, for a template
     whose children start `main` by bwrap.
     """
     programs = environments is not None
@@ -125,7 +126,7 @@ def template_room(
 
 
 def world_room(folder: Folder, task: Task, groups: int) -> ForkedRoom:
-    """The world's sandbox, which joins so many control groups."""
+    """Return the world's sandbox, which joins `groups` control groups."""
     user = fresh_user()
     state, clock = folder.part("state", user, 0o700), folder.part("clock", user)
     binds = [(state, "/state", True), (clock, "/run/parley", True), (folder.copy(task, "environment/api"), "/srv/world", False)]
@@ -134,7 +135,7 @@ def world_room(folder: Folder, task: Task, groups: int) -> ForkedRoom:
 
 
 def main_room(folder: Folder, room: Room, task: Task | None, groups: int) -> Start:
-    """The agent's sandbox, which joins so many control groups; raises RuntimeFailure where its memory is too little."""
+    """Return the agent's sandbox, which joins `groups` control groups; raises RuntimeFailure if its memory is too small."""
     user = fresh_user()
     scratch = [(one, folder.part(f"main{one.place.replace('/', '-')}")) for one in MAIN_SCRATCH]
     view = [*_base(folder, "main", room, user), *read_only((folder.part("clock"), "/run/parley")), *mounted(scratch)]
@@ -145,7 +146,7 @@ def main_room(folder: Folder, room: Room, task: Task | None, groups: int) -> Sta
 
 
 def verifier_room(folder: Folder, task: Task, groups: int) -> ForkedRoom:
-    """The verifier's sandbox, which joins so many control groups, and has a network without anybody in it."""
+    """Return the verifier's sandbox, which joins `groups` control groups and has a network without other members."""
     user = fresh_user()
     verdict = folder.part("verdict", user, 0o700)
     read = [(folder.part("state"), "/state", False), (folder.copy(task, "tests"), "/tests", False)]
@@ -155,7 +156,7 @@ def verifier_room(folder: Folder, task: Task, groups: int) -> ForkedRoom:
 
 
 def prover_room(folder: Folder, room: Room, control: int, groups: Sequence[int]) -> Start:
-    """The prover's sandbox; this host starts it directly, with open files of these numbers."""
+    """Return the prover's sandbox, which this host starts directly, with open files of these numbers."""
     user = fresh_user()
     view = [*_base(folder, "prover", room, user), *unmounted(PROVER_SCRATCH)]
     most = limits(memory_mb=PROVER_MB, processes=PROCESSES, file_mb=LOG_MB)
@@ -164,22 +165,22 @@ def prover_room(folder: Folder, room: Room, control: int, groups: Sequence[int])
 
 
 def world_env(spec: EpisodeSpec, token: str) -> dict[str, str]:
-    """The environment that says which episode a world is."""
+    """Return the environment that tells a world its episode."""
     return {**BASE_ENV, **world_variables(spec, token)}
 
 
 def agent_env(more: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a command in `main`."""
+    """Return the environment of a command in `main`."""
     return {**BASE_ENV, "HOME": "/workspace", "USER": "agent", "LOGNAME": "agent", **more}
 
 
 def verifier_env(more: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the hidden tests."""
+    """Return the environment of the hidden tests."""
     return {**BASE_ENV, "HOME": "/tmp", **more}
 
 
 def _base(folder: Folder, name: str, room: Room, user: int | None) -> list[str]:
-    """What every sandbox sees: the system, a small /etc, its Python as /usr/local, its packages."""
+    """Return the mounts common to all sandboxes: the system, a small /etc, its Python as /usr/local, its packages."""
     own_etc = folder.path / f"etc-{name}"
     write_etc(own_etc, room.python, user)
     return [*system(), *etc(own_etc), *devices(), *_packages(room)]
@@ -219,5 +220,5 @@ def _mounts(scratch: Sequence[tuple[Scratch, Path]], user: int | None) -> list[t
 
 
 def _numbers(groups: int) -> list[int]:
-    """What the files are numbered by which a room joins its groups: they come after the control socket."""
+    """Return the file descriptors through which a room joins its groups; they follow the control socket."""
     return list(range(CONTROL + 1, CONTROL + 1 + groups))

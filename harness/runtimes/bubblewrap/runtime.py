@@ -1,9 +1,9 @@
-"""Episodes in bubblewrap sandboxes: no daemon, no images, a tenth of a second a pod; `auto` falls back to it from Docker.
+"""Episodes in bubblewrap sandboxes: no daemon, no images, 0.1 s per pod; `auto` falls back to it from Docker.
 
 A pod is a tree of sandboxes that this process starts (`harness.runtimes.bubblewrap.pod`). A verdict, or a program of the
-prover, runs in one more sandbox, without network. All of them die with this process, however it ends. What can be left are
-folders of files and control groups, which name their owner; `sweep` removes them when the next run starts. `limits` says what
-this runtime cannot do on this host.
+prover, runs in one more sandbox, without network. All of them die with this process for any reason. Only folders of files and
+control groups can be left, which name their owner; `sweep` removes them when the next run starts. `limits` reports what this
+runtime cannot do on this host.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ print(json.dumps([os.getuid(), resource.getrlimit(resource.RLIMIT_NPROC)[0]]))
 
 
 def try_out(environments: Environments) -> None:
-    """Run one program as an agent's are run; raises RuntimeFailure with the first thing that did not work."""
+    """Run one program like an agent's command; raises RuntimeFailure with the first thing that did not work."""
     bwrap()
     folder, outer, main = Folder.make(), Control(), Control()
     origin: Template | None = None
@@ -103,23 +103,23 @@ def _check(answer: str, complaint: str) -> None:
 VERDICT_LIMIT = 1 << 20
 _SCRIPT = ("bash", "/tests/test.sh")
 WARM_TESTS = "validators.warm:main"
-"""What the test.sh of our tasks does, for a process that has imported pytest."""
+"""Function that does what test.sh of our tasks does, for a process that has imported pytest."""
 
 
 class _OneSandbox:
-    """One sandbox beside those of a pod, with its folder, its control group and the socket that it is told by."""
+    """Single sandbox outside a pod, with its folder, its control group and its control socket."""
 
     def __init__(self, memory_mb: int) -> None:
         self._folder, self._control, self._group = Folder.make(), Control(), new_group(memory_mb)
         self._sandbox: Branch | Sandbox | None = None
 
     def kill(self) -> None:
-        """Kill it, from any thread."""
+        """Kill the sandbox, from any thread."""
         if self._sandbox is not None:
             self._sandbox.kill()
 
     def close(self) -> None:
-        """Kill and remove everything of it; safe to call twice."""
+        """Kill the sandbox and remove its resources; safe to call twice."""
         if self._sandbox is not None:
             self._sandbox.close()
         self._control.close()
@@ -129,7 +129,7 @@ class _OneSandbox:
 
 
 class Judging(_OneSandbox):
-    """One verdict."""
+    """Sandbox of one verdict."""
 
     def __init__(self, task: Task, environments: Environments, log: bytes) -> None:
         super().__init__(VERIFIER_MB)
@@ -138,7 +138,7 @@ class Judging(_OneSandbox):
         (self._folder.part("state") / "events.jsonl").chmod(0o644)
 
     def run(self) -> Judgement:
-        """Run the hidden tests; raises VerifierFailure when they leave no verdict."""
+        """Run the hidden tests; raises VerifierFailure if they leave no verdict."""
         limit = self._task.file.verifier.timeout_sec
         warm = template(self._environments, "verifier")
         with self._folder.log("verifier.log") as said, null() as nothing, entrances(self._group) as groups:
@@ -172,14 +172,14 @@ class Judging(_OneSandbox):
 
 
 class Confined(_OneSandbox):
-    """One program of the prover; its streams are files of the folder, so nobody waits for anybody."""
+    """Sandbox of one program of the prover. Its streams are files in the folder, so that no process blocks on another."""
 
     def __init__(self, room: Room) -> None:
         super().__init__(PROVER_MB)
         self._room = room
 
     def run(self, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
-        """Return what it says on stdout; raises RuntimeFailure where it fails, says too much, or does not end in time."""
+        """Return the program's stdout; raises RuntimeFailure if it fails, prints too much, or times out."""
         (self._folder.path / "stdin").write_bytes(stdin)
         asked = os.open(self._folder.path / "stdin", os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -208,7 +208,7 @@ TEMPLATES: Mapping[str, tuple[str, str, str]] = {
     "world": ("environment/api/Dockerfile", r"FROM parley/world:1", r"COPY (--\S+ )*.+ /srv/world/?"),
     "verifier": ("tests/Dockerfile", r"FROM parley/verifier:1", r"COPY (--\S+ )*.+ /tests/?|RUN mkdir -p [/\w ]+"),
 }
-"""Each room's Dockerfile, its first line, and what its other lines may be: what sandboxes do without building anything."""
+"""Dockerfile, first line, and allowed other lines of each room, which sandboxes can reproduce without building anything."""
 
 
 class _Killable(Protocol):
@@ -216,7 +216,7 @@ class _Killable(Protocol):
 
 
 class BubblewrapRuntime:
-    """The runtime `bubblewrap`."""
+    """Runtime `bubblewrap`."""
 
     name = "bubblewrap"
     plays_in_process = False
@@ -229,7 +229,7 @@ class BubblewrapRuntime:
         self._watcher = Watcher()
 
     def probe(self) -> Probe:
-        """Return whether a pod's worth of sandboxes works here; never raises."""
+        """Probe whether the sandboxes of a pod work here; never raises."""
         began = time.monotonic()
         try:
             try_out(self.environments)
@@ -243,7 +243,7 @@ class BubblewrapRuntime:
         return policy_digest()
 
     def limits(self) -> str:
-        """Return what this runtime cannot do here, in one line."""
+        """Return the limitations of this runtime here, in one line."""
         missing = ["the CPU of a pod is not limited"]
         if not bounds.has_groups():
             counted = "a pod above its memory is ended within a tenth of a second or so, not at the byte"
@@ -259,7 +259,7 @@ class BubblewrapRuntime:
         self.environments.digests()
 
     def refuses(self, task: Task) -> str | None:
-        """Return why sandboxes cannot run a task: it is foreign, or its Dockerfiles build something."""
+        """Return the reason why sandboxes cannot run a task: it is foreign, or its Dockerfiles build something."""
         if task.parley is None:
             return f"{task.path}/task.toml:1: a foreign Harbor task needs Docker"
         try:
@@ -269,12 +269,12 @@ class BubblewrapRuntime:
         return next((why for room in TEMPLATES if (why := _differs(task, room))), None)
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
-        """Build the rooms' environments; their digests by room."""
+        """Build the rooms' environments, and return their digests by room."""
         return self.environments.digests()
 
     @contextmanager
     def open(self, spec: EpisodeSpec) -> Iterator[Pod]:
-        """A pod, ready to answer."""
+        """Open a pod that is ready to answer."""
         pod = BubblewrapPod(spec, self.environments, self._watcher)
         try:
             with self._killable(spec.run_id, pod):
@@ -286,7 +286,7 @@ class BubblewrapRuntime:
             pod.close()
 
     def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
-        """Run the task's hidden tests over a log, in a sandbox without network."""
+        """Run the task's hidden tests on a log, in a sandbox without network."""
         judging = Judging(spec.task, self.environments, log)
         try:
             with self._killable(spec.run_id, judging):
@@ -295,7 +295,7 @@ class BubblewrapRuntime:
             judging.close()
 
     def confined(self, run_id: str, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
-        """Return what a program says on stdout in the prover's room, built when it is first needed."""
+        """Return the stdout of a program in the prover's room, which is built on first use."""
         prover = Confined(self.environments.room("prover"))
         try:
             with self._killable(run_id, prover):
@@ -304,15 +304,15 @@ class BubblewrapRuntime:
             prover.close()
 
     def leftovers(self) -> list[Leftover]:
-        """The folders and control groups that dead runs of this host left behind."""
+        """Return the folders and control groups that dead runs of this host left behind."""
         return [*folders_left(), *cgroups.groups_left()]
 
     def sweep(self) -> list[str]:
-        """Remove the folders and control groups that dead runs of this host left behind; their processes died with them."""
+        """Remove what dead runs left on this host (folders, control groups), and return the names; their processes are gone."""
         return [*sweep_folders(), *cgroups.sweep()]
 
     def abort(self, run_id: str) -> None:
-        """Kill everything of a run, from any thread; nothing of it starts any more."""
+        """Kill everything of a run, from any thread, and prevent further starts."""
         with self._lock:
             self._aborted.add(run_id)
             live = list(self._live[run_id])
@@ -321,7 +321,7 @@ class BubblewrapRuntime:
 
     @contextmanager
     def _killable(self, run_id: str, one: _Killable) -> Iterator[None]:
-        """Let `abort` reach something while the context is open; raises RuntimeFailure for a run that was aborted."""
+        """Register an object for `abort` while the context is open; raises RuntimeFailure for a run that was aborted."""
         with self._lock:
             if run_id in self._aborted:
                 raise RuntimeFailure(f"run {run_id} was aborted")
@@ -334,7 +334,7 @@ class BubblewrapRuntime:
 
 
 def _differs(task: Task, room: str) -> str | None:
-    """Return where a room's Dockerfile is not the template, as `path:line: what`; a room may do without one."""
+    """Return the place where a room's Dockerfile differs from the template, as `path:line: what`; it may be missing."""
     name, first, others = TEMPLATES[room]
     dockerfile = task.path / name
     if not dockerfile.exists() and plain_recipe(task, room) is not None:

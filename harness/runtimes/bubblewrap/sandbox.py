@@ -1,10 +1,10 @@
-"""The host's end of a sandbox: a bwrap process, or one forked from a template, and the socket that its PID 1 obeys.
+"""Host side of a sandbox: a bwrap process, or one forked from a template, and the control socket of its PID 1.
 
-1. A message may be sent before anybody listens: starting a whole pod is a few sends and no round trip.
+1. A message may be sent before its receiver is ready, so starting a whole pod takes a few sends and no round trip.
 2. bwrap dies with the thread that started it (PR_SET_PDEATHSIG follows the thread, not the process), and episodes run in
-   threads that come and go. One thread, as old as the first sandbox and as long-lived as this process, starts them all.
-3. Closing the socket is what kills: PID 1 ends, the kernel kills its pid namespace, bwrap ends last. This also happens
-   when this process is killed.
+short-lived threads. Therefore one thread, created with the first sandbox and living as long as this process, starts them all.
+3. Closing the socket kills the sandbox: PID 1 ends, the kernel kills its pid namespace, and bwrap ends last. This also happens
+when this process is killed.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from harness.errors import RuntimeFailure
 from harness.runtimes.bubblewrap.inside import forks, init, template
 
 INSIDE = Path(init.__file__).parent
-"""The folder of what runs as PID 1."""
+"""Folder with the code of PID 1."""
 
 ROOMS_INSIDE = "/opt/parley"
-"""Where a room has that folder, below the packages that it is in."""
+"""Path of that folder in a room, below its packages."""
 
 FILTER, COUNTING_FILTER = f"{ROOMS_INSIDE}/calls.bpf", f"{ROOMS_INSIDE}/calls-counted.bpf"
-"""Where a room has its filter of system calls, and the one for a pod whose memory is counted, not limited by a group."""
+"""Path of the system call filter in a room, and of the one for a pod whose memory is counted instead of limited by a group."""
 
 START = f"import sys; sys.path.append(sys.argv[1]); from {init.__name__} import main; main()"
 START_TEMPLATE = f"import sys; sys.path.append(sys.argv[1]); from {template.__name__} import main; main()"
 CONTROL = forks.CONTROL
-"""The number of the control socket in a sandbox that another one started."""
+"""File descriptor of the control socket in a sandbox that was started by another one."""
 
 MESSAGE_LIMIT = 4096
 CREDENTIALS = struct.Struct("iII")
@@ -49,7 +49,7 @@ CLOSE_LIMIT_S = 10.0
 
 
 class Control:
-    """This end of one sandbox's control socket; its other end is `far` until it has been handed over."""
+    """Host side of one sandbox's control socket; the other end is `far` until it has been handed over."""
 
     def __init__(self) -> None:
         self._near, self.far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -59,10 +59,10 @@ class Control:
         self._listening = threading.Lock()
 
     def configure(self, **config: Any) -> None:
-        """Say first of all what PID 1 is to be, of which it has no default.
+        """Send the configuration of PID 1, which has no default and must come first.
 
-        `user` whom what it starts runs as (None: as itself), `limits`, `oom` score, `groups` to join (numbers of open files),
-        `calls`, the file of a filter of system calls (none: it stays open, and may mount).
+        `user` is the user of its programs (None: its own), `limits` and `oom` apply to them, `groups` are open files for
+        joining control groups, and `calls` is the file of a system call filter (none: calls are unfiltered, and it may mount).
         """
         defaults: dict[str, Any] = {"user": None, "limits": {}, "oom": 0, "groups": [], "calls": None}
         self._near.send(_written({**defaults, **config}))
@@ -72,11 +72,11 @@ class Control:
         vital: bool = False, mounts: Sequence[tuple[str, str]] = (), call: str = "", sandbox: Mapping[str, Any] | None = None,
         on_host: bool = False,
     ) -> None:  # fmt: skip
-        """Start a process with `files` as its descriptors from 0; raises OSError when the sandbox is gone.
+        """Start a process with `files` as its descriptors from 0; raises OSError if the sandbox is gone.
 
-        `mounts` are folders and options of tmpfs that it mounts before, which an outer sandbox may do. A template, and what
-        was forked from one, may `call` a function that it has imported, fork a `sandbox` (the fields of `forks.Fork`), and
-        start a program that sees what the template shows of the host (`on_host`).
+        `mounts` are tmpfs folders with options to mount before, which only an outer sandbox may do. A template, and what was
+        forked from one, may `call` a function that it has imported, fork a `sandbox` (the fields of `forks.Fork`), and start a
+        program that sees the template's view of the host (`on_host`).
         """
         message = {
             "start": name, "argv": list(argv), "env": dict(env), "cwd": cwd, "vital": vital, "call": call,
@@ -85,26 +85,26 @@ class Control:
         socket.send_fds(self._near, [_written(message)], list(files))
 
     def kill(self, name: str) -> None:
-        """Kill a sandbox that was started in this one; raises OSError when this one is gone."""
+        """Kill a sandbox that was started in this one; raises OSError if this one is gone."""
         self._near.send(_written({"kill": name}))
 
     def ended(self, name: str, timeout_s: float = 0.0) -> int | None:
-        """The exit code of a process; None while it runs, or when its sandbox is gone."""
+        """Return the exit code of a process; None while it runs, or if its sandbox is gone."""
         self._listen(lambda: name in self._ended, timeout_s)
         return self._ended.get(name)
 
     def process(self) -> int | None:
-        """The sandbox's PID 1 by the number that it has on this host; None before it was there."""
+        """Return the sandbox's PID 1 as numbered on this host; None before it has started."""
         self._listen(lambda: self._process is not None, 0.0)
         return self._process
 
     def cut(self) -> None:
-        """Hang up, which ends the sandbox, whoever else holds a copy of this socket; from any thread."""
+        """Shut down the socket, which ends the sandbox even if other processes hold a copy of it; safe from any thread."""
         with suppress(OSError):
             self._near.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Hang up and let go."""
+        """Shut down the socket and release it."""
         self.cut()
         self.far.close()
         self._near.close()
@@ -133,23 +133,23 @@ class Control:
 
 
 class Sandbox:
-    """One bwrap process of this host."""
+    """Process of bwrap on this host."""
 
     def __init__(self, argv: Sequence[str], control: Control, stderr: int, files: Sequence[int] = ()) -> None:
-        """Start `argv`, which ends in the arguments of PID 1 and may name `files`; raises RuntimeFailure without bwrap."""
+        """Start `argv`, which ends in the arguments of PID 1 and may refer to `files`; raises RuntimeFailure without bwrap."""
         self.control = control
         kept = [control.far.fileno(), *files]
         self._process = _spawner_of(os.getpid()).submit(_popen, [*argv], kept, stderr).result()
         control.far.close()
 
     def has_ended(self, timeout_s: float = 0.0) -> bool:
-        """Whether it is gone, or is within so many seconds."""
+        """Return True if it has ended, or ends within `timeout_s` seconds."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout_s)
         return self._process.returncode is not None
 
     def close(self) -> None:
-        """Kill everything in it, and let go when all of it is gone; safe to call twice."""
+        """Kill everything in it, and release it once all of it is gone; safe to call twice."""
         self.kill()
         self.control.close()
 
@@ -164,10 +164,13 @@ class Sandbox:
 
 
 class Branch:
-    """A sandbox that was forked from a template of this host."""
+    """Sandbox that was forked from a template of this host."""
 
     def __init__(self, origin: Control, name: str, fork: Mapping[str, Any], control: Control, files: Sequence[int]) -> None:
-        """`name` is its own among those of `origin`, `files` are its first ones; raises OSError when the template is gone."""
+        """Fork from `origin` under a unique `name`; `files` are its first descriptors.
+
+        Raises OSError if the template is gone.
+        """
         self.control, self._origin, self._name = control, origin, name
         self._lifeline, far = socket.socketpair()
         with far:
@@ -176,7 +179,7 @@ class Branch:
         control.far.close()
 
     def has_ended(self, timeout_s: float = 0.0) -> bool:
-        """Whether everything in it is gone, or is within so many seconds."""
+        """Return True if everything in it has ended, or ends within `timeout_s` seconds."""
         try:
             self._lifeline.settimeout(timeout_s)
             return not self._lifeline.recv(1)
@@ -195,30 +198,30 @@ class Branch:
             self.has_ended(CLOSE_LIMIT_S)
 
     def close(self) -> None:
-        """Kill everything in it, and let go when all of it is gone; safe to call twice."""
+        """Kill everything in it, and release it once all of it is gone; safe to call twice."""
         self.kill()
         self.control.close()
         self._lifeline.close()
 
 
 def pid1(python: str, place: str | Path, control: int) -> list[str]:
-    """The command line of a sandbox's PID 1; `place` is where our packages lie, `control` the number of its socket."""
+    """Return the command line of a sandbox's PID 1; `place` is the folder of our packages, `control` the socket's number."""
     return [python, "-I", "-S", "-c", START, str(place), str(control)]
 
 
 def template_pid1(python: str, place: str | Path, modules: Sequence[str], control: int) -> list[str]:
-    """The command line of a template's PID 1, which imports `modules`."""
+    """Return the command line of a template's PID 1, which imports `modules`."""
     return [python, "-I", "-B", "-c", START_TEMPLATE, str(place), *modules, str(control)]
 
 
 def _written(message: Mapping[str, Any]) -> bytes:
-    """A message as any Python 3 can read it without an import."""
+    """Return a message in a format that any Python 3 can read without an import."""
     return marshal.dumps(dict(message), 2)
 
 
 @contextmanager
 def null() -> Iterator[int]:
-    """/dev/null as a descriptor."""
+    """Open /dev/null and yield the descriptor."""
     file = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     try:
         yield file
@@ -228,7 +231,7 @@ def null() -> Iterator[int]:
 
 @cache
 def _spawner_of(process: int) -> ThreadPoolExecutor:
-    """The one thread that starts sandboxes in a process; a fork of that process needs its own."""
+    """Return the thread that starts sandboxes in a process; a fork of that process needs its own."""
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"parley-spawner-{process}")
 
 

@@ -1,9 +1,9 @@
-"""The warm processes that worlds and verdicts are forked from: one of each for this process, started when first needed.
+"""Template processes that worlds and verdicts are forked from: one of each for this process, started on demand.
 
-1. A template is a sandbox that bwrap made, whose PID 1 has imported what an episode's programs import. A pod and a verdict are
-   forked from it into namespaces of their own (`inside.forks`): a fortieth of a start.
-2. It is told nothing of an episode but the name of a folder, and nothing that ran in an episode is used again.
-3. It dies with this process, however that ends, and everything forked from it with it; a dead one is replaced.
+1. A template is a sandbox made by bwrap, whose PID 1 has imported what an episode's programs import. A pod and a verdict are
+forked from it into namespaces of their own (`inside.forks`), which takes 1/40 of the time of a start.
+2. It receives nothing about an episode except the name of a folder, and nothing that ran in an episode is reused.
+3. It dies with this process for any reason, together with everything forked from it; a dead one is replaced.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ MODULES: Mapping[str, Sequence[str]] = {
     ),
     "verifier": ("validators.warm", "validators", "_pytest", "pytest"),
 }  # fmt: skip
-"""What a template imports, packages with all that is in them."""
+"""Modules that a template imports; packages are imported with all their modules."""
 
 STARTS_MAIN = "world"
-"""The template whose children start `main` by bwrap."""
+"""Name of the template whose children start `main` by bwrap."""
 
 TAIL = 600
 
 
 class Template:
-    """One warm process."""
+    """Template process."""
 
     def __init__(self, room: Room, modules: Sequence[str], folders: Path, environments: Path | None) -> None:
-        """Start it, without waiting; raises RuntimeFailure where bwrap is missing. See `rooms.template_room`."""
+        """Start it without waiting; raises RuntimeFailure if bwrap is missing. See `rooms.template_room`."""
         self.control, self._said = Control(), os.memfd_create("parley-template")
         self.control.configure()
         with _files(etc_files(room.python, None)) as etc:
@@ -47,15 +47,15 @@ class Template:
             self._sandbox = Sandbox(argv, self.control, self._said, tuple(etc.values()))
 
     def fork(self, fork: Mapping[str, object], folder: Folder, control: Control, files: Sequence[int]) -> Branch:
-        """A sandbox of an episode, by its folder; `files` are its first ones, its control socket among them."""
+        """Fork the sandbox of an episode, given by its folder; `files` are its descriptors, with its control socket."""
         return Branch(self.control, folder.path.name, fork, control, files)
 
     def has_ended(self) -> bool:
-        """Whether it is gone."""
+        """Return True if it has ended."""
         return self._sandbox.has_ended()
 
     def last_words(self) -> str:
-        """The end of what it complained of."""
+        """Return the end of its error output."""
         try:
             size = os.fstat(self._said).st_size
             return os.pread(self._said, TAIL, max(0, size - TAIL)).decode("utf-8", "replace").strip()
@@ -64,7 +64,7 @@ class Template:
             return ""
 
     def close(self) -> None:
-        """End it, and everything that was forked from it."""
+        """Kill it, and everything that was forked from it."""
         self._sandbox.close()
         os.close(self._said)
 
@@ -74,7 +74,7 @@ _templates: dict[tuple[object, ...], Template] = {}
 
 
 def template(environments: Environments, name: str) -> Template:
-    """The warm process of a room in this process, started where there is none; raises RuntimeFailure without bwrap."""
+    """Return the template of a room in this process, started if there is none; raises RuntimeFailure without bwrap."""
     room, folders = environments.room(name), folders_root()
     # a fork of this process must not share its template: that dies with the thread which started it
     key = (os.getpid(), room, folders)
@@ -90,7 +90,7 @@ def template(environments: Environments, name: str) -> Template:
 
 @contextmanager
 def _files(contents: Mapping[str, bytes]) -> Iterator[dict[str, int]]:
-    """Contents as open files in memory, by name."""
+    """Yield open files in memory with these contents, by name."""
     files: dict[str, int] = {}
     try:
         for name, data in contents.items():

@@ -1,13 +1,13 @@
-"""Watches the memory of pods that no control group bounds: one thread for a whole process, ten looks a second.
+"""Watcher for the memory of pods without a control group: one thread per process, ten checks a second.
 
-A pod's memory is counted twice, roughly and then exactly where the rough figure is above the limit:
-1. The rough one adds up what each process has in memory of its own, and the pages of the pod's tmpfs. A page that several
-   processes share after a fork counts once for each, so it is never too small.
-2. The exact one gives each such page to those who share it in parts (proc(5), Pss). A process that does not let itself be
-   looked at counts in full.
-Files mapped from a pod's own tmpfs are counted there only. Not counted is what no process has mapped: buffers of sockets and
-pipes, page tables, inodes, pages of a shared mapping that its owner let go of. The filter of such a pod has no memfd and no
-System V segments, which would be of that kind.
+A pod's memory is counted roughly, and then exactly if the rough figure is above the limit:
+1. The rough figure adds up the private memory of each process, and the pages of the pod's tmpfs. A page shared by several
+processes after a fork counts once for each, so the figure is never too small.
+2. The exact figure divides each such page among the processes that share it (proc(5), Pss). A process that cannot be inspected
+counts in full.
+Files mapped from a pod's own tmpfs are counted only once, there. Memory that no process has mapped is not counted: buffers of
+sockets and pipes, page tables, inodes, pages of a shared mapping that its owner released. The filter of such a pod forbids
+memfd and System V segments, which would be of that kind.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from pathlib import Path
 PAUSE_S = 0.1
 KILOBYTE = 1024
 UNNAMED = ("/dev/zero", "/memfd:", "/SYSV")
-"""How shared memory is called in /proc/[pid]/smaps that lies in no folder."""
+"""Names in /proc/[pid]/smaps of shared memory that belongs to no folder."""
 
 
 @dataclass(frozen=True)
 class Watched:
-    """One room: its PID 1 as this host numbers it, most bytes, places in memory, and how to end it."""
+    """Watched room: its PID 1 as numbered on this host, its limit in bytes, its folders in memory, and how to end it."""
 
     process: Callable[[], int | None]
     most: int
@@ -36,7 +36,7 @@ class Watched:
 
 
 class Watcher:
-    """The thread, which lives while there is something to watch."""
+    """Thread that runs while there is something to watch."""
 
     def __init__(self) -> None:
         self._lock = threading.Condition()
@@ -44,7 +44,7 @@ class Watcher:
         self._running = False
 
     def watch(self, room: Watched) -> None:
-        """Watch a room until it is above its limit, which ends it, or `leave` is called."""
+        """Watch a room until it exceeds its limit, which ends it, or `leave` is called."""
         with self._lock:
             self._watched.add(room)
             if not self._running:
@@ -52,7 +52,7 @@ class Watcher:
                 threading.Thread(target=self._look, name="parley-watcher", daemon=True).start()
 
     def leave(self, room: Watched) -> None:
-        """Watch a room no longer; safe to call twice."""
+        """Stop watching a room; safe to call twice."""
         with self._lock:
             self._watched.discard(room)
             self._lock.notify_all()
@@ -73,7 +73,7 @@ class Watcher:
 
 
 def is_above(process: int, places: Sequence[str], most: int) -> bool:
-    """Whether a room takes more than so many bytes; False for one that is gone."""
+    """Return True if a room uses more than `most` bytes; False if it is gone."""
     root = f"/proc/{process}/root"
     files = sum(_pages(root + place) for place in places)
     rough = files + sum(_own(f"{root}/proc/{pid}/status") for pid in _processes(root))
@@ -81,7 +81,7 @@ def is_above(process: int, places: Sequence[str], most: int) -> bool:
 
 
 def _processes(root: str) -> list[str]:
-    """The processes of a room, as its own /proc lists them."""
+    """Return the processes of a room, as listed in its own /proc."""
     with suppress(OSError), os.scandir(f"{root}/proc") as entries:
         return [entry.name for entry in entries if entry.name.isdecimal()]
     return []
@@ -95,12 +95,12 @@ def _pages(place: str) -> int:
 
 
 def _own(status: str) -> int:
-    """Bytes of a process that are no file's."""
+    """Return the bytes of a process that belong to no file."""
     return sum(size for name, size in _sizes(status) if name in ("RssAnon:", "RssShmem:"))
 
 
 def _share(folder: str) -> int:
-    """Bytes of a process, shared pages in parts."""
+    """Return the bytes of a process, with shared pages counted in proportion."""
     sizes = dict(_sizes(f"{folder}/smaps_rollup"))
     if "Pss_Anon:" not in sizes:
         return _own(f"{folder}/status")
@@ -108,7 +108,7 @@ def _share(folder: str) -> int:
 
 
 def _unnamed(smaps: str) -> int:
-    """Bytes of shared memory that lies in no folder, in parts."""
+    """Return the bytes of shared memory outside of folders, counted in proportion."""
     total, counts = 0, False
     for line in _lines(smaps):
         words = line.split(None, 5)
@@ -127,7 +127,7 @@ def _sizes(path: str) -> Iterator[tuple[str, int]]:
 
 
 def _lines(path: str) -> list[str]:
-    """The lines of a file of /proc; none where its process has ended."""
+    """Return the lines of a file of /proc; empty if its process has ended."""
     with suppress(OSError):
         return Path(path).read_text(encoding="ascii", errors="replace").splitlines()
     return []

@@ -1,3 +1,3 @@
-"""The runtime `docker`: pods of hardened containers, their images, and foreign Harbor tasks."""
+"""Runtime `docker`: pods of hardened containers, their images, and foreign Harbor tasks."""
 
 __all__ = ["engine", "runtime"]

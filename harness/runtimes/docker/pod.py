@@ -1,14 +1,14 @@
-"""One episode's pod in Docker: the world with its bridge, and `main` in the same network namespace, loopback only.
+"""Pod of one episode in Docker: the world with its bridge, and `main` in the same network namespace, loopback only.
 
-What costs a processor a tenth of a second each is avoided: the bridge is the world's own first child, spoken to over the
-container's streams, and hands out the log; files for `main` travel with the next command.
+Two operations that take 0.1 s of CPU each are avoided: the bridge is the world's own first child, uses the container's streams
+and returns the log; files for `main` are sent with the next command.
 
 1. `api` is 127.0.0.1 in a namespace without any other interface: no bridge network, no egress.
-2. Everyone drops all capabilities, may gain none, and has limits on memory, processes and CPU. Roots are read-only but for
-   sized tmpfs, of which the world has two and `main` two.
+2. All containers drop all capabilities, may gain none, and have limits on memory, processes and CPU. Roots are read-only except
+for sized tmpfs, of which the world has two and `main` two.
 3. The world writes its clock into a small volume that `main` sees read-only.
-4. The first process of `main` belongs to nobody, so an agent that kills all it can does not end its own container.
-5. Each container has a deadline of its own, for the day when nobody is left to remove it.
+4. The first process of `main` belongs to a separate user, so an agent that kills all its processes does not end its container.
+5. Each container has a deadline of its own, in case no process is left to remove it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ CLOCK = "/run/parley"
 LOG = "/state/events.jsonl"
 LOG_LIMIT = 64 << 20
 WORLD_PLACES = {"/tmp": "size=16m", "/state": "nosuid,nodev,noexec,size=96m,uid=1001,gid=1001,mode=0700"}
-"""What the world may write: its log in memory, which ends with it."""
+"""Folders that the world may write: its log is in memory, and ends with it."""
 
 WORLD_MB, VERIFIER_MB, MAIN_MB = 1024, 1024, 2048
 _UNLOGGED = {"Type": "none", "Config": {}}
 _TMPFS = "exec,nosuid,nodev,size=256m,nr_inodes=65536"
-"""As many files as there are pages: empty ones take memory that the size does not count."""
+"""Options of a tmpfs with one inode per page, because empty files take memory that the size does not count."""
 
 # A container at its limit of processes refuses an exec now and then; that is Docker's word, not the command's.
 _EXEC_TRIES, _EXEC_PAUSE_S = 3, 0.3
@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 
 class DockerPod:
-    """One open episode of a task of ours."""
+    """Open episode of a task of ours."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class DockerPod:
         cpus: float,
         wall_s: float,
     ) -> None:
-        """`check` is called after each creation and raises when the run was aborted meanwhile."""
+        """Prepare the pod; `check` is called after each creation, and raises if the run was aborted meanwhile."""
         self._engine, self._spec, self._images, self._pool, self._cpus = engine, spec, images, pool, cpus
         self._check = check
         self._deadline = str(deadline_s(spec.task, wall_s))
@@ -76,7 +76,7 @@ class DockerPod:
         self.has_main = spec.needs_main
 
     def start(self) -> None:
-        """Create and start everything; return when the world has answered."""
+        """Create and start everything, and return when the world has answered."""
         if self._spec.needs_main:
             self._clock = f"parley-clock-{secrets.token_hex(6)}"
             with self._engine.doing("creating the clock volume") as api:
@@ -104,7 +104,7 @@ class DockerPod:
         return self.call(made.with_header(HOST_HEADER, self._token))
 
     def stop(self, cause: str) -> None:
-        """Tell the world that a budget only the harness counts ran out."""
+        """Send the world a stop: a budget that only the harness counts ran out."""
         self.call_as_host(request("POST", "/stop", body=json.dumps({"cause": cause})))
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
@@ -120,7 +120,7 @@ class DockerPod:
         return self._tried(command, asked(), timeout_s)
 
     def _tried(self, command: Sequence[str], asked: bytes, timeout_s: float) -> CommandResult:
-        """The result of a command, tried again where `main` is so full that it cannot be started."""
+        """Return the result of a command, retried if `main` is too full to start it."""
         for _ in range(_EXEC_TRIES):
             try:
                 result = self._run(asked, timeout_s)
@@ -135,11 +135,11 @@ class DockerPod:
         return CommandResult(commands.KILLED, f"{command[0]} cannot be started, {_EXEC_TRIES} times\n".encode())
 
     def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent: before its next command."""
+        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent, before its next command."""
         self._pending.append(commands.packed(files))
 
     def finish(self) -> bytes:
-        """Kill `main`, take the event log, to which nobody is left who could add, and kill the world."""
+        """Kill `main`, take the event log, which no process can extend any more, and kill the world."""
         if self._main:
             self._engine.remove(self._main)
         self._main = ""
@@ -152,7 +152,7 @@ class DockerPod:
         return log
 
     def close(self) -> bool:
-        """Kill and remove everything of this pod; safe to call twice; False where something is still held."""
+        """Kill and remove everything of this pod; safe to call twice; return False if something is still in use."""
         if self._streams is not None:
             self._streams.close()
             self._streams = None
@@ -193,7 +193,7 @@ class DockerPod:
         return answer.body.decode()
 
     def _run(self, asked: bytes, timeout_s: float) -> CommandResult | None:
-        """One start of the runner; None where Docker could not start it."""
+        """Start the runner once; return None if Docker could not start it."""
         runner = self._engine.execute(self._main, commands.RUNNER, user=AGENT, workdir="/workspace")
         try:
             runner.limit(timeout_s + commands.GRACE_S)
@@ -210,7 +210,7 @@ class DockerPod:
         return CommandResult(commands.KILLED, runner.frames.stderr) if runner.started() else None
 
     def _starved(self) -> bool:
-        """Whether `main` is gone because its memory was used up, which nobody but the agent can do."""
+        """Return True if `main` is gone because its memory was used up, which only the agent can cause."""
         state = self._engine.state(self._main)
         return bool(not state["Running"] and state.get("OOMKilled"))
 
@@ -220,7 +220,7 @@ class DockerPod:
         return self._bridge
 
     def _asking(self, ask: Callable[[], T]) -> T:
-        """Ask the world; where that fails, say what became of its container."""
+        """Call the world; on failure, report the state of its container."""
         try:
             return ask()
         except WorldFailure as failure:
@@ -232,7 +232,7 @@ class DockerPod:
             raise WorldFailure(f"{failure}; its container ended with {ended}: {said or 'no output'}") from None
 
     def _final_state(self) -> dict[str, Any]:
-        """The world's state once it has settled: its bridge ends a moment before Docker notes that the container has."""
+        """Return the world's final state. Its bridge ends shortly before Docker notices that the container has."""
         for _ in range(_SETTLE_TRIES):
             state = self._engine.state(self._world)
             if not state["Running"]:

@@ -1,7 +1,7 @@
-"""Episodes in Docker: a pod per episode, and a verifier that no agent code ever shared a container with.
+"""Episodes in Docker: a pod per episode, and a verifier that never shares a container with agent code.
 
-The engine is found and the SDK imported when first needed. Everything created carries the run, the episode and its owner,
-so that one run can be killed from any thread (`abort`) and what dead runs left can be told from what live ones use (`sweep`).
+The engine is connected and the SDK imported on first use. All resources carry labels for the run, the episode and its owner, so
+that one run can be killed from any thread (`abort`), and resources of dead runs can be told from live ones (`sweep`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def confined(
     engine: Engine, image: str, labels: Mapping[str, str], command: Sequence[str], stdin: bytes, *, cpus: float, limit_s: float,
     most: int,
 ) -> bytes:  # fmt: skip
-    """Return what it says on stdout; raises RuntimeFailure where it fails, says too much, or does not end in time."""
+    """Return the program's stdout; raises RuntimeFailure if it fails, prints too much, or times out."""
     alone = {"network_mode": "none", "read_only": True, "tmpfs": {"/tmp": "nosuid,nodev,size=256m,mode=1777"}}
     container = engine.create(
         image, ["sleep", str(math.ceil(limit_s) + 60)], user=PROVER, host=hardened(PROVER_MB, cpus, **alone),
@@ -80,7 +80,7 @@ def _said(running: Exec, stdin: bytes, limit_s: float, most: int) -> bytes:
 
 
 def _code(running: Exec) -> int | None:
-    """Its exit code, which the engine knows a moment after its last word; None where it closed its output and runs on."""
+    """Return its exit code, which the engine knows shortly after the last output; None if it still runs, with closed output."""
     for _ in range(_SETTLE_TRIES):
         if (code := running.exit_code()) is not None:
             return code
@@ -100,17 +100,17 @@ tar -cf - -C /logs/verifier . -C /tmp verifier.log
 exit $code
 """
 _BUILDERS = 4
-"""Images built at once."""
+"""Number of concurrent image builds."""
 
 
 class DockerRuntime:
-    """The runtime `docker`."""
+    """Runtime `docker`."""
 
     name = "docker"
     plays_in_process = False
 
     def __init__(self, *, wall_s: float = 3600.0, root: Path = ROOT, say: Callable[[str], object] = lambda line: None) -> None:
-        """`wall_s` is the longest an agent may play; it only sets how late an abandoned container ends by itself."""
+        """Create the runtime; `wall_s`, the time limit of an agent, determines when an abandoned container ends."""
         self.wall_s, self._root, self._say = wall_s, root, say
         self._pool = ThreadPoolExecutor(max_workers=32, thread_name_prefix="parley-docker")
         self._lock = threading.Lock()
@@ -122,22 +122,22 @@ class DockerRuntime:
 
     @cached_property
     def engine(self) -> Engine:
-        """The engine; raises RuntimeFailure when none answers."""
+        """Docker engine; raises RuntimeFailure if none answers."""
         return Engine()
 
     @cached_property
     def images(self) -> Images:
-        """The images of this engine."""
+        """Images of this engine."""
         return Images(self.engine, self._root)
 
     @cached_property
     def _cpus(self) -> float:
-        """No more CPUs than the engine has, which it would refuse."""
+        """Number of CPUs per container, limited to those of the engine, which would refuse more."""
         with self.engine.doing("asking Docker for its CPUs") as api:
             return float(min(2, api.info()["NCPU"]))
 
     def probe(self) -> Probe:
-        """Return whether a container of a world's image starts and answers here; never raises."""
+        """Probe whether a container of a world's image starts and answers here; never raises."""
         try:
             began = time.monotonic()
             if not self.images.have_bases():
@@ -152,23 +152,23 @@ class DockerRuntime:
         self.images.build_bases(say=self._say)
 
     def refuses(self, task: Task) -> str | None:
-        """Return why Docker cannot run a task, or None; raises TaskInvalid for a foreign compose file out of bounds."""
+        """Return the reason why Docker cannot run a task, or None; raises TaskInvalid for an invalid foreign compose file."""
         return unsupported(task) if task.parley is None else None
 
     def syscalls(self, task: Task) -> str:
-        """Return the digest of our policy for tasks of our format; a foreign task has what its engine has."""
+        """Return the digest of our policy for tasks of our format; a foreign task has its engine's policy."""
         if not self.engine.filters_calls:
             return NO_POLICY
         return policy_digest() if task.parley is not None else ENGINE_POLICY
 
     def limits(self) -> str:
-        """Return what this runtime cannot limit: nothing."""
+        """Return "", because this runtime has no limitations."""
         return ""
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
-        """Build what changed; image ids by room for the base images, by `task:room` for those of a task.
+        """Build what changed; return image ids by room for the base images, by `task:room` for those of a task.
 
-        Raises the first failure, unless only foreign tasks failed and others are left: each is told in a line.
+        Raises the first failure, unless only foreign tasks failed and others remain: then each failure is reported in a line.
         """
         tags = dict(self.images.build_bases(say=self._say))
         lost: dict[str, HarnessError] = {}
@@ -188,7 +188,7 @@ class DockerRuntime:
 
     @contextmanager
     def open(self, spec: EpisodeSpec) -> Iterator[Pod]:
-        """A pod, ready to answer."""
+        """Open a pod that is ready to answer."""
         settings: dict[str, Any] = {"cpus": self._cpus, "wall_s": self.wall_s, "check": lambda: self._check_aborted(spec)}
         images = self._images_of(spec.task)
         foreign = ForeignPod(self.engine, spec, images, **settings) if spec.task.parley is None else None
@@ -210,10 +210,10 @@ class DockerRuntime:
             self._close(pod, spec, whole)
 
     def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
-        """Run the task's hidden tests over a log, in a container without network; a foreign task was judged by `finish`.
+        """Run the task's hidden tests on a log, in a container without network; a foreign task was judged by `finish`.
 
-        One that stays, for tasks of ours. For others an open pod has one waiting, started while the agent played; afterwards
-        one is made for the occasion.
+        Tasks of ours use a reusable verifier if they may. Otherwise the open pod has one, started while the agent played;
+        afterwards one is started for this log.
         """
         self._check_aborted(spec)
         if spec.task.parley is None:
@@ -229,7 +229,7 @@ class DockerRuntime:
             self.engine.remove(container)
 
     def confined(self, run_id: str, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
-        """Return what a program says on stdout in the prover's room, whose image is built when it is first needed."""
+        """Return the stdout of a program in the prover's room, whose image is built on first use."""
         image = self.images.build_prover(say=self._say)
         marks = {RUN_LABEL: run_id, OWNER_LABEL: this_owner()}
         if run_id in self._aborted:
@@ -237,22 +237,22 @@ class DockerRuntime:
         return confined(self.engine, image, marks, command, stdin, cpus=self._cpus, limit_s=limit_s, most=most)
 
     def leftovers(self) -> list[Leftover]:
-        """Return what dead runs of this host left behind: containers, volumes, networks."""
+        """Return the resources that dead runs of this host left behind: containers, volumes, networks."""
         return left_behind(self.engine)
 
     def sweep(self) -> list[str]:
-        """Remove what dead runs of this host left behind, and name it."""
+        """Remove the resources that dead runs of this host left behind, and return their names."""
         return sweep(self.engine)
 
     def abort(self, run_id: str) -> None:
-        """Kill and remove everything of a run, from any thread; nothing of it starts any more."""
+        """Kill and remove everything of a run, from any thread, and prevent further starts."""
         self._aborted.add(run_id)
         if self._staying is not None:
             self._staying.abort(run_id)
         remove_run(self.engine, run_id)
 
     def _images_of(self, task: Task) -> dict[str, str]:
-        """The images of a task, built once; raises ImageFailure, in short where `prepare` has told why."""
+        """Return the images of a task, built once; raises ImageFailure, in short form if `prepare` has reported the reason."""
         built = self._built(task)
         if isinstance(built, HarnessError):
             raise ImageFailure(f"its image cannot be built ({str(built).partition(': ')[0]})", hint=built.hint)
@@ -272,7 +272,7 @@ class DockerRuntime:
         return known
 
     def _stayers(self) -> StayingVerifiers:
-        """The verifiers that stay, of which there is one set, with as many as judge at once."""
+        """Return the reusable verifiers, of which there is one set, with as many as there are concurrent verdicts."""
         image = self.images.build_bases()["verifier"]
         with self._lock:
             if self._staying is None:
@@ -280,7 +280,7 @@ class DockerRuntime:
             return self._staying
 
     def _start_verifier(self, spec: EpisodeSpec) -> str:
-        """A verifier that waits: no agent code ever shares a namespace, a volume or a network with it."""
+        """Start a waiting verifier, which never shares a namespace, a volume or a network with agent code."""
         container = self.engine.create(
             self._images_of(spec.task)["verifier"], ["sleep", str(deadline_s(spec.task, self.wall_s))], user=NOBODY,
             host=hardened(VERIFIER_MB, self._cpus, network_mode="none"), environment=dict(spec.task.file.verifier.env),
@@ -295,10 +295,10 @@ class DockerRuntime:
         return container
 
     def _tested(self, container: str, limit_s: int, log: bytes) -> Tested:
-        """The exit code of the tests and the files they left: one program takes the log in and hands the outcome out.
+        """Return the exit code of the tests and the files they left; one program reads the log and returns the outcome.
 
-        It ends whatever the tests left, its own container's first process aside, which is another user's, before it reads.
-        Copying by archive costs the engine 70 ms of a processor each time, more than a verdict takes to reach.
+        Before it reads the files, it kills all processes that the tests left, except its container's first one, which belongs
+        to another user. Copying by archive would cost the engine 70 ms of CPU each time, more than a verdict takes.
         """
         running = self.engine.execute(container, ["bash", "-c", _TESTS, "tests", LOG, str(limit_s)], user=VERIFIER)
         try:
@@ -341,7 +341,7 @@ class DockerRuntime:
             raise RuntimeFailure(f"run {spec.run_id} was aborted")
 
     def _try_out(self) -> None:
-        """Start the world's base image, isolated as an episode is, and run a program in it."""
+        """Start the world's base image, isolated as in an episode, and run a program in it."""
         marks = {OWNER_LABEL: this_owner()}
         container = self.engine.create(
             "parley/world:1", ["sleep", "60"], host=hardened(64, 1, network_mode="none", read_only=True), labels=marks

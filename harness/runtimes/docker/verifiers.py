@@ -1,12 +1,12 @@
-"""Verifiers that stay: containers without network that judge one log after the other, each in a process of its own.
+"""Reusable verifiers: containers without network that judge one log after the other, each in its own process.
 
-1. Inside is `validators.forking`: it has imported pytest, and holds the hidden tests of one task at a time, in a process and
-   under a user that end with the verdict. A container judges one log at a time; as many are made as judge at once.
-2. They take hidden tests that may run in this process (`harness.trust`) and are nothing but files for the base image
-   (`runtimes.recipes`). Any other task has a verifier of its own, used once.
-3. Each ends when the connection to it does, whatever became of this process, and Docker removes it then. One that leaves a
-   question without an answer is thrown away, and the question put to a new one, once.
-4. One in which a verdict left anything (a file, an IPC object, a process, a mount) is thrown away after its answer.
+1. Inside runs `validators.forking`: it has imported pytest, and loads the hidden tests of one task at a time, in a process and
+under a user that end with the verdict. A container judges one log at a time; there are as many as concurrent verdicts.
+2. They accept hidden tests that may run in this process (`harness.trust`) and consist only of files for the base image
+(`runtimes.recipes`). Any other task has a verifier of its own, used once.
+3. Each ends with its connection, however this process ends, and Docker removes it then. One that does not answer a question is
+discarded, and the question is retried once with a new one.
+4. One in which a verdict left anything (a file, an IPC object, a process, a mount) is discarded after its answer.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ from harness.trust import runs_here
 MEMORY_MB = 1024
 SCRATCH = "nosuid,nodev,size=256m,nr_inodes=65536,mode=1777"
 LIFE_S = 6 * 3600
-"""Real seconds after which one ends by itself, for the day when its connection hangs and nobody is left to remove it."""
+"""Real seconds after which one ends by itself, in case its connection hangs and no process is left to remove it."""
 
 MARGIN_S = 60.0
-"""How long after the limit of its tests an answer may take."""
+"""Seconds after the time limit of its tests within which an answer must arrive."""
 
 ANSWER_LIMIT = 1 << 20
 ASKED, SAID = struct.Struct(">QI"), struct.Struct(">iQ")
-"""The heads of a question and of an answer, as `validators.forking` has them: bytes and seconds; exit code and bytes."""
+"""Headers of a question and of an answer, as in `validators.forking`: bytes and seconds; exit code and bytes."""
 
 CLEAN = b"\1"
-"""What follows an answer where the verdict left nothing."""
+"""Marker after an answer if the verdict left nothing behind."""
 
 Tested = tuple[int, dict[str, bytes]]
-"""The exit code of hidden tests, and the files that they left."""
+"""Exit code of hidden tests, and the files that they left."""
 
 
 def may_stay(task: Task) -> bool:
-    """Whether a task's logs may be judged by a verifier that judges others' too."""
+    """Return True if a task's logs may be graded by a verifier that is reused for others."""
     return task.parley is not None and runs_here(task) and has_plain_verifier(task)
 
 
 class StayingVerifier:
-    """One container."""
+    """Container of a verifier."""
 
     def __init__(self, engine: Engine, image: str, cpus: float) -> None:
-        """Create and start it; it may still be importing."""
+        """Create and start it, without waiting for its imports."""
         self._engine = engine
         host = hardened(
             MEMORY_MB, cpus, security_opt=security_options(is_used_again=True), network_mode="none", read_only=True,
@@ -77,7 +77,7 @@ class StayingVerifier:
             raise
 
     def ask(self, archive: bytes, limit_s: int) -> Tested | None:
-        """What became of the tests in an archive; None where it gave no answer, and is of no use any more."""
+        """Run the tests in an archive and return their outcome; None if it gave no answer and is no longer usable."""
         streams = self._streams
         if streams is None:
             return None
@@ -98,7 +98,7 @@ class StayingVerifier:
         return SAID.unpack_from(answer)[0], regular_files(bytes(answer[SAID.size : end]))
 
     def hang_up(self) -> None:
-        """Let it end by itself."""
+        """Close the connection, so that it ends by itself."""
         if self._streams is not None:
             self._streams.close()
 
@@ -110,7 +110,7 @@ class StayingVerifier:
 
 
 class StayingVerifiers:
-    """Those of one engine and one image."""
+    """Reusable verifiers of one engine and one image."""
 
     def __init__(self, engine: Engine, image: str, cpus: float) -> None:
         self._engine, self._image, self._cpus = engine, image, cpus
@@ -122,7 +122,7 @@ class StayingVerifiers:
         self._coming = 0
 
     def expect(self) -> None:
-        """Start one unless one is at hand, while there is time."""
+        """Start one ahead of time unless one is idle."""
         with self._lock:
             if self._idle or self._coming:
                 return
@@ -136,7 +136,7 @@ class StayingVerifiers:
                 self._coming -= 1
 
     def judge(self, spec: EpisodeSpec, log: bytes, check: Callable[[], None]) -> Tested:
-        """Run a task's hidden tests over a log; `check` raises when the run was aborted. Raises VerifierFailure."""
+        """Run a task's hidden tests on a log; `check` raises if the run was aborted. Raises VerifierFailure."""
         tests = {f"tests/{name}": file.data for name, file in contents_of(spec.task.path, "tests").items()}
         archive = pack({**tests, "events.jsonl": log})
         for _ in range(2):
@@ -154,7 +154,7 @@ class StayingVerifiers:
         raise VerifierFailure("the verifier gave no answer, twice")
 
     def abort(self, run_id: str) -> None:
-        """Kill those that judge a log of a run, from any thread."""
+        """Kill those that are judging a log of a run, from any thread."""
         with self._lock:
             concerned = [verifier for verifier, run in self._busy.items() if run == run_id]
         for verifier in concerned:

@@ -1,3 +1,3 @@
-"""What runs as PID 1 of a sandbox: plain Python without packages, seen there below /opt/parley by the same name."""
+"""Code of PID 1 in a sandbox: plain Python without packages, available there below /opt/parley under the same name."""
 
 __all__ = ["forks", "init", "template"]

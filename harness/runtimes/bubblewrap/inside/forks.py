@@ -1,12 +1,12 @@
-"""What a child of a template becomes: the PID 1 of a pod, of a room, or a program whose code is in memory already.
+"""Children of a template process: the PID 1 of a pod, of a room, or a program whose code is already in memory.
 
-A template is one sandbox a process of this host, made by bwrap, whose PID 1 has imported what each episode needs
+A template is one sandbox per process of this host, made by bwrap, whose PID 1 has imported what each episode needs
 (`inside.template`). It shows a room as its programs see it, and below /host what else is needed to make one. A child
 1. leaves the template's namespaces for new ones of its own, and forks: the second child is PID 1 of the new sandbox, the first
-   waits for it, and holds the `lifeline`, by which the host knows when everything in there is gone;
-2. mounts what is one episode's, takes /host away, and gives up what it needed to do so;
-3. then serves the host as any PID 1 does (`inside.init`), and drops user, limits and capabilities for what it starts.
-A template never hears a secret nor reads a task: these come over the socket of its grandchild.
+waits for it, and holds the `lifeline`, by which the host detects that everything in the sandbox has ended;
+2. mounts the files of the episode, removes /host, and gives up the rights that it needed to do so;
+3. serves the host as any PID 1 does (`inside.init`), and drops user, limits and capabilities for the programs that it starts.
+A template never receives a secret or a task's files: these are sent over the socket of its grandchild.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from contextlib import suppress
 from harness.runtimes.bubblewrap.inside import kernel
 
 HOST = "/host"
-"""Where a template shows what rooms are made of; nothing of it is left in a room."""
+"""Mount point in a template of what rooms are made of; it is removed from each room."""
 
 CONTROL = 3
-"""The number of the control socket in a sandbox that another one started."""
+"""File descriptor of the control socket in a sandbox that was started by another one."""
 
 KEPT = (kernel.KILL, kernel.SETGID, kernel.SETUID, kernel.SETPCAP)
-"""What PID 1 of a room needs as root: to start others as another user, without rights, and to make room."""
+"""Capabilities of a room's PID 1 as root: to start programs as another user, without rights, and to kill them."""
 
 
 class Fork:
-    """A sandbox to be forked."""
+    """Sandbox to be forked."""
 
     def __init__(
         self, hostname: str, network: bool, binds: list[tuple[str, str, bool]], scratch: list[tuple[str, str]],
         masks: list[str], user: tuple[int, int] | None, lifeline: int | None,
     ) -> None:  # fmt: skip
-        """A room by its hostname, or, without one, a pod. `network` gives it a new one; `lifeline` is an open file.
+        """Describe a room with a hostname, or a pod without one. `network` creates a new one; `lifeline` is an open file.
 
-        `binds` are folders of the host, where they are to be seen, and whether they may be written; `scratch` folders in
-        memory and their options; `masks` files of /proc to hide; `user` whom a new user namespace has: inside, outside.
+        `binds` are folders of the host with their mount points, and whether they are writable; `scratch` are folders in memory
+        with their options; `masks` are files of /proc to hide; `user` is the mapping of a new user namespace: inside, outside.
         """
         self.hostname, self.network, self.binds, self.scratch = hostname, network, binds, scratch
         self.masks, self.user, self.lifeline = masks, user, lifeline
@@ -71,7 +71,7 @@ def become(fork: Fork, serve: Callable[[int], object]) -> None:
 
 
 def see_host_only() -> None:
-    """Have what the template shows of the host as root: a program to come builds a view of its own from it."""
+    """Change the root to the template's view of the host, from which the next program builds its own view."""
     kernel.unshare(kernel.NEW_MOUNTS)
     kernel.change_root(HOST)
 
@@ -106,7 +106,7 @@ def call(name: str, env: dict[str, str]) -> None:
 
 
 def _wait(inner: int, lifeline: int | None) -> None:
-    """Hold the lifeline until the sandbox is gone, and end as it ended."""
+    """Hold the lifeline until the sandbox is gone, and exit with its exit status."""
     for file in range(CONTROL):
         os.close(file)
     os.closerange(CONTROL, CONTROL + 64) if lifeline is None else _close_all_but(lifeline)
@@ -120,13 +120,13 @@ def _close_all_but(file: int) -> None:
 
 
 def _forget_harness() -> None:
-    """What runs as PID 1 is nothing that a program can import."""
+    """Remove the harness from the imported modules, so that a program cannot import the code of PID 1."""
     for name in [name for name in sys.modules if name.partition(".")[0] == __name__.partition(".")[0]]:
         del sys.modules[name]
 
 
 def _furnish(fork: Fork) -> None:
-    """Mount what is this episode's, then take away what is not."""
+    """Mount the files of this episode, then remove everything that does not belong to it."""
     for source, place, writable in fork.binds:
         kernel.bind(HOST + source, place, writable=writable)
     for place, options in fork.scratch:

@@ -1,17 +1,17 @@
-"""PID 1 of every sandbox: starts what the host asks for, as the user and within the limits that the sandbox was given.
+"""PID 1 of every sandbox: starts programs for the host, with the user and the limits of the sandbox.
 
-The host holds the other end of a socket. Its first message is the configuration, then comes one a process, with its open
-files attached: {"start": name, ...} with the fields of a Program, or {"kill": name}, as marshal writes them, which needs no
-import. Back comes `here`, then `NAME CODE` for each that ended. What is started is another program, a function of this
-process's own Python (`call`), or a sandbox that is forked from it (`sandbox`).
-1. When the host's end closes, for whatever reason, PID 1 ends, and the kernel kills everything in its pid namespace.
+The host holds the other end of a socket. Its first message is the configuration, followed by one message per process, with its
+open files attached: {"start": name, ...} with the fields of a Program, or {"kill": name}, encoded with marshal, which needs no
+import. The replies are `here`, then `NAME CODE` for each process that ended. A program is another executable, a function of
+this process's own Python (`call`), or a sandbox that is forked from it (`sandbox`).
+1. When the host's end closes for any reason, PID 1 ends, and the kernel kills everything in its pid namespace.
 2. When a vital process ends, all others here are killed.
-3. A room's PID 1 shuts itself in before it starts anything: its control groups, a keyring of its own, no capability for
-   whoever it starts, nothing that others of its user can look into, no file of the host, filtered system calls.
-4. Limits do not bind root, so a process drops to its own user id first and its limits are set just before. Where it is to
-   run, it goes as that user: an agent may close its own folders, and then runs in /.
-5. Nobody inside can kill PID 1. A sandbox that is full of processes is emptied before the next one starts.
-It imports nothing but what is in this folder: it runs with -I -S, in places where nothing else of ours is.
+3. A room's PID 1 restricts itself before it starts anything: its control groups, a keyring of its own, no capabilities for the
+programs that it starts, no inspection by processes of its user, no file of the host, filtered system calls.
+4. Limits do not apply to root, so a process changes to its own user id first, and its limits are set just before. It enters its
+folder as that user; if an agent has closed its own folders, it runs in /.
+5. Processes inside cannot kill PID 1. A sandbox that is full of processes is emptied before the next one starts.
+It imports only modules of this folder: it runs with -I -S, in places without other code of ours.
 """
 
 from __future__ import annotations
@@ -30,44 +30,47 @@ from harness.runtimes.bubblewrap.inside import forks, kernel
 MESSAGE_LIMIT = 1 << 20
 FILES_LIMIT = 8
 FILTER_LIMIT = 1 << 15
-"""The kernel takes 4,096 instructions of 8 bytes."""
+"""Maximum size of a filter: the kernel accepts 4,096 instructions of 8 bytes."""
 
 MOST_FILES = 4096
-"""A template has no file with a higher number; it has a few dozen."""
+"""Upper bound of a template's file descriptors; it has a few dozen."""
 
 ASIDE = 64
-"""From here on a child keeps its files for a moment, out of the way of the numbers that they get."""
+"""First descriptor number for temporary copies in a child, above the numbers that its files will get."""
 
 HEADROOM = 16
 """Processes and threads that must still fit before another command starts."""
 
 
 class Config:
-    """What the host says of a sandbox, first of all. A plain class: whatever else is imported costs each episode four times."""
+    """Configuration of a sandbox, sent first. A plain class, because an import would cost each episode four times its time."""
 
     def __init__(self, user: int | None, limits: dict[str, int], oom: int, groups: list[int], calls: str | None) -> None:
-        """`calls` is the file of a filter, or None where they stay open; `groups` are open files; no `user` stays root."""
+        """Store the configuration. `calls` is the file of a filter, or None without one.
+
+        `groups` are open files. Without a `user`, programs stay root.
+        """
         self.user, self.limits, self.oom, self.groups, self.calls = user, limits, oom, groups, calls
 
 
 class Program:
-    """One program to start."""
+    """Program to start."""
 
     def __init__(
         self, start: str, argv: list[str], env: dict[str, str], cwd: str, vital: bool, mounts: list[tuple[str, str]],
         call: str, sandbox: dict[str, object] | None, on_host: bool,
     ) -> None:  # fmt: skip
-        """Its name here, its command line, environment and folder, and what to mount before.
+        """Describe a program: its name here, command line, environment and folder, and mounts to make before.
 
-        `call` is `module:function`, in place of another program; `sandbox` the fields of a `forks.Fork`; `on_host` says
-        that it sees what the template of this process shows of the host, and nothing else.
+        `call` is `module:function`, instead of another program; `sandbox` are the fields of a `forks.Fork`; `on_host` means
+        that it sees only what the template of this process shows of the host.
         """
         self.name, self.argv, self.env, self.cwd, self.vital, self.mounts = start, argv, env, cwd, vital, mounts
         self.call, self.sandbox, self.on_host = call, sandbox, on_host
 
 
 class Init:
-    """The children of this sandbox by name, and the socket to the host."""
+    """Children of this sandbox by name, and the socket to the host."""
 
     def __init__(self, control: socket.socket, config: Config) -> None:
         self._control, self._config = control, config
@@ -75,7 +78,7 @@ class Init:
         self._vital: set[str] = set()
 
     def serve(self) -> None:
-        """Obey and reap until the host is gone."""
+        """Execute the host's messages and reap children until the host is gone."""
         self._say("here")
         wake, wake_end = os.pipe()
         os.set_blocking(wake_end, False)
@@ -120,7 +123,7 @@ class Init:
             self._vital.add(program.name)
 
     def _become(self, program: Program, files: list[int]) -> None:
-        """In the child: take the files, the limits and the user, then the program. Never returns."""
+        """Set up file descriptors, limits and user in the child process, then exec the program. Never returns."""
         argv = program.argv
         try:
             os.setsid()
@@ -163,7 +166,7 @@ class Init:
             kernel.drop_capabilities()
 
     def _kill(self, name: str) -> None:
-        """Kill a sandbox that was started from here: its own PID 1, with which the kernel kills all the rest."""
+        """Kill a sandbox that was started here, by its PID 1, with which the kernel kills the rest."""
         for pid in [pid for pid, known in self._names.items() if known == name]:
             for target in _children(pid) or [pid]:
                 os.kill(target, signal.SIGKILL)
@@ -191,7 +194,7 @@ class Init:
 
 
 def _take(files: list[int]) -> None:
-    """Give files the numbers from 0 on, and close everything else: sockets of PID 1 are nobody else's."""
+    """Give files the numbers from 0 on, and close all others, because the sockets of PID 1 must not be inherited."""
     for number, file in enumerate(files):
         os.dup2(file, ASIDE + number, inheritable=False)
     for number in range(len(files)):
@@ -208,7 +211,7 @@ def _enter(folder: str) -> None:
 
 
 def _tasks() -> int:
-    """Processes and threads in this pid namespace."""
+    """Return the number of processes and threads in this pid namespace."""
     return sum(len(_names(f"/proc/{pid}/task")) for pid in _names("/proc") if pid.isdecimal())
 
 
@@ -217,7 +220,7 @@ def _children(parent: int) -> list[int]:
 
 
 def _names(folder: str) -> list[str]:
-    """What is in a folder of /proc; nothing where its process has ended."""
+    """Return the names in a folder of /proc; empty if its process has ended."""
     with suppress(OSError), os.scandir(folder) as entries:
         return [entry.name for entry in entries]
     return []
@@ -234,13 +237,13 @@ def _parent(pid: str) -> int:
 
 
 def _kill_all() -> None:
-    """Everything in this pid namespace but PID 1."""
+    """Kill everything in this pid namespace except PID 1."""
     with suppress(ProcessLookupError):
         os.kill(-1, signal.SIGKILL)
 
 
 def shut_in(config: Config, program: str) -> None:
-    """Make this process what PID 1 of a room is; raises OSError where the kernel refuses a part of it."""
+    """Restrict this process as PID 1 of a room; raises OSError if the kernel refuses a step."""
     for group in config.groups:
         os.write(group, b"0")
         os.close(group)

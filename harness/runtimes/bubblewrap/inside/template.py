@@ -1,7 +1,7 @@
-"""PID 1 of a template: imports whole packages, once, then forks whatever the host asks for (`inside.forks`).
+"""PID 1 of a template: imports whole packages once, then forks the sandboxes that the host requests (`inside.forks`).
 
-It runs in a sandbox that bwrap made: no network, no file of any task, one end of a socket. What it imports is this project's
-own and its libraries'. Nothing that an episode does comes back into it.
+It runs in a sandbox made by bwrap: no network, no file of any task, one end of a socket. It imports only this project's code
+and its libraries. Nothing that an episode does can affect it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from harness.runtimes.bubblewrap.inside.init import main as serve
 
 
 def import_all(name: str) -> None:
-    """Import a module, and of a package everything in it whose own needs are met here."""
+    """Import a module; for a package, import also every module in it whose dependencies are available here."""
     module = importlib.import_module(name)
     # a module that is no package has no others in it
     within = () if module.__spec__ is None else module.__spec__.submodule_search_locations or ()

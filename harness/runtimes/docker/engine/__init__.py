@@ -1,3 +1,3 @@
-"""What everything that uses Docker shares: the engine, images, labels and limits of a container, sweeping."""
+"""Common code for Docker: the engine, images, labels and limits of containers, and sweeping."""
 
 __all__ = ["client", "dockerfile", "images", "limits", "pushing", "services", "sweep"]

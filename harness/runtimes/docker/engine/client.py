@@ -1,10 +1,10 @@
-"""The few calls to a Docker engine that this project makes, typed, thread-safe, each failure attributed.
+"""Docker client: the few calls that this project makes, typed and thread-safe, with attributed failures.
 
-The docker SDK is imported when an engine is first made: it costs 100 ms that most commands never need.
+The docker SDK is imported when an engine is first created, because the import takes 100 ms that most commands do not need.
 1. Connection settings are the SDK's own (DOCKER_HOST, TLS); no bind mounts and no local paths, so a remote engine works.
-2. Programs started by `execute` are spoken to over a hijacked connection; they say nothing before they have read
-   something, or are read through the response's own buffer, so that no early byte is lost.
-3. What the SDK raises becomes RuntimeFailure, with what was being done.
+2. Programs started by `execute` use a hijacked connection. They send nothing before they have read something, or are read
+through the response's own buffer, so that no early byte is lost.
+3. Exceptions of the SDK become RuntimeFailure, with the action that failed.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ CONNECTIONS = 64
 _CALL_LIMIT_S = 120
 _CHUNK = 65_536
 SECCOMP = "seccomp="
-"""How the option of a container begins that has its profile of system calls."""
+"""Prefix of the security option of a container that contains its system call profile."""
 
 _GONE_TRIES, _GONE_PAUSE_S = 100, 0.05
 _REMOVE_TRIES = 4
-"""The engine itself waits some ten seconds in each for a killed container to end."""
+"""Number of attempts; in each, the engine itself waits about 10 seconds for a killed container to end."""
 _THAW_S, _THAW_PAUSE_S = 5, 0.05
-"""A thawed container may be called paused for a moment more: the engine reads its own events up to 2 s late."""
+"""Retry time: a thawed container may be reported as paused, because the engine reads its events up to 2 s late."""
 
 
 class Engine:
-    """One Docker engine; raises RuntimeFailure when none answers."""
+    """Docker engine; raises RuntimeFailure if none answers."""
 
     def __init__(self) -> None:
         sdk: Any = import_module("docker")
@@ -53,12 +53,12 @@ class Engine:
 
     @contextmanager
     def doing(self, what: str) -> Iterator[Any]:
-        """The raw client, with whatever it raises turned into RuntimeFailure."""
+        """Yield the raw client, and convert its exceptions to RuntimeFailure."""
         with boundary(RuntimeFailure, what, *self.errors):
             yield self.api
 
     def pull(self, name: str) -> str:
-        """Pull an image; returns why that failed, or nothing."""
+        """Pull an image; return the reason if that failed, otherwise ""."""
         try:
             self.api.pull(name, tag=None if re.search("[:@]", name.rpartition("/")[2]) else "latest")
         except self._refused as error:
@@ -68,13 +68,13 @@ class Engine:
         return ""
 
     def version(self) -> str:
-        """The engine's version."""
+        """Return the engine's version."""
         with self.doing("asking Docker for its version") as api:
             return str(api.version(api_version=False)["Version"])
 
     @cached_property
     def filters_calls(self) -> bool:
-        """Whether containers can have a profile of system calls here."""
+        """True if containers can have a system call profile here."""
         with self.doing("asking Docker for its security options") as api:
             return any("name=seccomp" in option for option in api.info()["SecurityOptions"] or ())
 
@@ -95,7 +95,7 @@ class Engine:
             api.start(container)
 
     def kill(self, container: str) -> None:
-        """SIGKILL, and return once the container has stopped; fine if it has already."""
+        """Send SIGKILL, and return once the container has stopped, or if it has already."""
         with self.doing("killing a container") as api:
             try:
                 api.kill(container)
@@ -104,7 +104,7 @@ class Engine:
                     raise
 
     def remove(self, container: str) -> bool:
-        """Kill and remove a container with its anonymous volumes, and return once it is gone; fine if it is gone."""
+        """Kill and remove a container with its anonymous volumes, and return once it is gone, or if it does not exist."""
         with self.doing("removing a container") as api:
             for tries_left in reversed(range(_REMOVE_TRIES)):
                 try:
@@ -127,7 +127,7 @@ class Engine:
                 time.sleep(_GONE_PAUSE_S)
 
     def remove_volume(self, name: str) -> bool:
-        """Remove a volume; fine if it is gone, False where a container still holds it."""
+        """Remove a volume if it exists; return False if a container still uses it."""
         with self.doing(f"removing volume {name}") as api:
             try:
                 api.remove_volume(name, force=True)
@@ -138,7 +138,7 @@ class Engine:
         return True
 
     def remove_network(self, name: str) -> bool:
-        """Remove a network; fine if it is gone, False where a container is still on it."""
+        """Remove a network if it exists; return False if a container is still connected."""
         with self.doing(f"removing network {name}") as api:
             try:
                 api.remove_network(name)
@@ -150,17 +150,17 @@ class Engine:
         return True
 
     def wait(self, container: str, timeout_s: float) -> int:
-        """The exit code of a container, once it has stopped."""
+        """Wait for a container to stop and return its exit code."""
         with self.doing("waiting for a container") as api:
             return int(api.wait(container, timeout=timeout_s)["StatusCode"])
 
     def state(self, container: str) -> dict[str, Any]:
-        """What Docker says of a container's state: Running, ExitCode, OOMKilled."""
+        """Return a container's state as Docker reports it: Running, ExitCode, OOMKilled."""
         with self.doing("inspecting a container") as api:
             return dict(api.inspect_container(container)["State"])
 
     def log_tail(self, container: str, lines: int | str = 20) -> bytes:
-        """The last lines of a container's own output, at most 1 MiB."""
+        """Return the last lines of a container's output, at most 1 MiB."""
         with self.doing("reading a container's output") as api:
             return bytes(api.logs(container, tail=lines))[-(1 << 20) :]
 
@@ -170,12 +170,12 @@ class Engine:
             api.put_archive(container, folder, archive)
 
     def fetch(self, container: str, path: str, limit: int) -> dict[str, bytes] | None:
-        """The regular files at or directly under `path` by name, links left out; None where there is nothing."""
+        """Return the regular files at or directly under `path` by name, without links; None if nothing exists there."""
         data = self.archive(container, path, limit)
         return None if data is None else regular_files(data)
 
     def archive(self, container: str, path: str, limit: int) -> bytes | None:
-        """What is at `path` as a tar archive, None where no file is; raises RuntimeFailure above `limit` bytes."""
+        """Return a tar archive of `path`, None if it does not exist; raises RuntimeFailure above `limit` bytes."""
         with self.doing(f"copying {path} out") as api:
             try:
                 chunks, _ = api.get_archive(container, path, chunk_size=_CHUNK)
@@ -194,7 +194,7 @@ class Engine:
         return bytes(data)
 
     def execute(self, container: str, command: Sequence[str], **config: Any) -> Exec:
-        """Start a program in a running container, its three streams connected; `config` goes to exec_create."""
+        """Start a program in a running container, with its three streams connected; `config` is passed to exec_create."""
         with self.doing(f"starting {command[0]} in a container") as api:
             number = self._once_thawed(lambda: api.exec_create(container, list(command), stdin=True, **config)["Id"])
             return Exec(self, number, self._once_thawed(lambda: api.exec_start(number, socket=True)))
@@ -210,13 +210,13 @@ class Engine:
                 time.sleep(_THAW_PAUSE_S)
 
     def attach(self, container: str) -> Streams:
-        """The streams of a container's first process, before it starts; its stdin ends with the connection."""
+        """Attach to a container's first process before it starts; its stdin ends with the connection."""
         streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
         with self.doing("attaching to a container") as api:
             return Streams(api.attach_socket(container, params=streams))
 
     def labelled(self, label: str) -> dict[str, list[dict[str, Any]]]:
-        """All containers (in any state), volumes and networks that carry a label."""
+        """Return all containers (in any state), volumes and networks that carry a label."""
         chosen = {"label": label}
         with self.doing("listing containers, volumes and networks") as api:
             return {
@@ -227,7 +227,7 @@ class Engine:
 
 
 class Streams:
-    """The connected streams of a program in a container, as `frames`."""
+    """Connected streams of a program in a container, as `frames`."""
 
     def __init__(self, link: Any) -> None:
         self._until: float | None = None
@@ -249,17 +249,17 @@ class Streams:
         return bytes(buffered.read1(_CHUNK)) if buffered is not None else b""
 
     def limit(self, seconds: float | None) -> None:
-        """Let reads and writes raise TimeoutError once `seconds` from now have passed, however much was said in them."""
+        """Set a deadline after which reads and writes raise TimeoutError, however much data was transferred."""
         self._until = None if seconds is None else time.monotonic() + seconds
         self._link.settimeout(seconds)
 
     def end_input(self) -> None:
-        """Let the program's stdin end while its output is still read; needs a plain connection, not TLS."""
+        """Close the program's stdin while its output is still read; needs a plain connection, not TLS."""
         with suppress(OSError):
             self._link.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
-        """Drop the connection: the program's stdin ends."""
+        """Close the connection, which closes the program's stdin."""
         with suppress(OSError):
             self._link.shutdown(socket.SHUT_RDWR)
         self._link.close()
@@ -268,31 +268,31 @@ class Streams:
 
 
 class Exec(Streams):
-    """A program that was started in a running container."""
+    """Program that was started in a running container."""
 
     def __init__(self, engine: Engine, number: str, link: Any) -> None:
         super().__init__(link)
         self._engine, self._number = engine, number
 
     def exit_code(self) -> int | None:
-        """The program's exit code, or None while it runs."""
+        """Return the program's exit code, or None while it runs."""
         with self._engine.doing("asking for an exit code") as api:
             code = api.exec_inspect(self._number)["ExitCode"]
             return None if code is None else int(code)
 
     def started(self) -> bool:
-        """Whether the program ever ran: the engine's word, where all that its streams say may be somebody else's."""
+        """Return True if the program ever ran. The engine is asked, because the program's streams cannot be trusted."""
         with self._engine.doing("asking for a process") as api:
             return bool(api.exec_inspect(self._number)["Pid"])
 
     def code(self) -> int:
-        """The exit code of a program that has ended."""
+        """Return the exit code of a program that has ended."""
         with self._engine.doing("asking for an exit code") as api:
             return int(api.exec_inspect(self._number)["ExitCode"])
 
 
 def regular_files(data: bytes) -> dict[str, bytes]:
-    """The regular files at the top of an archive or one folder below, by name; links and all else left out."""
+    """Return the regular files at the top of an archive or one folder below, by name, without links."""
     contents: dict[str, bytes] = {}
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         for entry in archive:
@@ -303,12 +303,12 @@ def regular_files(data: bytes) -> dict[str, bytes]:
 
 
 def _reason(error: BaseException) -> str:
-    """Why a connection failed: what the operating system said, which the SDK buries in nested messages."""
+    """Return the reason of a failed connection: the operating system's message, which the SDK nests in its own."""
     said = re.findall(r"'([^']+)'", str(error))
     return said[-1] if said else _clause(error)
 
 
 def _clause(error: BaseException) -> str:
-    """The last part of the SDK's nested messages, which says what really happened."""
+    """Return the last part of the SDK's nested messages, which contains the actual error."""
     text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     return text.rpartition(": ")[2].strip("()'\" ") or text

@@ -1,7 +1,7 @@
-"""A Dockerfile's instructions with their lines: what it builds on, and what the classic builder cannot do.
+"""Parser of Dockerfiles: instructions with their lines, base images, and features that the classic builder lacks.
 
-Read as the classic builder reads it: comments and continued lines are joined, names of stages and arguments with a default are
-known. Nothing is run, and what cannot be told from the text is left to the build.
+It parses like the classic builder: comments and continued lines are joined, and stage names and default arguments are resolved.
+Nothing is executed, and what cannot be determined from the text is left to the build.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::-([^}$]*))?\}|(\w+))")
 
 @dataclass(frozen=True)
 class RecipeStep:
-    """One instruction: the line that it begins on, its keyword in capitals, and the rest of it on one line."""
+    """Instruction of a Dockerfile: the line that it begins on, its keyword in capitals, and the rest of it on one line."""
 
     line: int
     keyword: str
@@ -30,7 +30,7 @@ class RecipeStep:
 
 
 def instructions(text: str) -> list[RecipeStep]:
-    """Every instruction of a Dockerfile, in order: the classic builder's steps."""
+    """Return every instruction of a Dockerfile in order, which are the classic builder's steps."""
     steps: list[RecipeStep] = []
     parts: list[str] = []
     began = 0
@@ -52,9 +52,9 @@ def _instruction(line: int, parts: Sequence[str]) -> RecipeStep:
 
 
 def bases(recipe: Sequence[RecipeStep], arguments: Mapping[str, str]) -> Iterator[tuple[int, str]]:
-    """The images that a Dockerfile is built on, with the line of each; `arguments` are those of the build.
+    """Yield the images that a Dockerfile is built on, with the line of each; `arguments` are those of the build.
 
-    Its own stages and `scratch` are none. One whose name no argument fills is left out.
+    The Dockerfile's own stages and `scratch` are not included, and neither are images whose names remain unresolved.
     """
     known, stages = dict[str, str](), {"scratch"}
     for one in recipe:
@@ -70,7 +70,7 @@ def bases(recipe: Sequence[RecipeStep], arguments: Mapping[str, str]) -> Iterato
 
 
 def beyond_classic(recipe: Sequence[RecipeStep]) -> tuple[int, str] | None:
-    """The line of the first instruction that needs BuildKit, and what in it does; None where the classic builder will do."""
+    """Return the line of the first instruction that needs BuildKit, and the feature; None if the classic builder suffices."""
     for one in recipe:
         flags = [flag for flag in _ONLY_BUILDKIT.get(one.keyword, ()) if re.match(rf"(?:--\S+\s+)*{flag}\b", one.rest)]
         if flags:
@@ -81,7 +81,7 @@ def beyond_classic(recipe: Sequence[RecipeStep]) -> tuple[int, str] | None:
 
 
 def _words(text: str) -> list[str]:
-    """A line's words, quotes kept; none where a quote does not close."""
+    """Return the words of a line with their quotes; empty if a quote is not closed."""
     try:
         return shlex.split(text, posix=False)
     except ValueError:

@@ -1,11 +1,11 @@
-"""Images are named by what is in them, so an unchanged folder is never built twice and a changed one never reused.
+"""Docker images, named by a hash of their inputs, so an unchanged folder is never rebuilt and a changed one never reused.
 
-A tag is the hash of the build context, its Dockerfile, the arguments and the id of the base image below it.
-1. Base images: parley/agent, parley/world, parley/verifier, each under its hash and as `:1`, the name that task Dockerfiles
-   (and so Harbor) build on. Their own base is PARLEY_BASE, else python:3.12-slim, else what docker/bootstrap.sh made.
-2. Task images: the world from environment/api, the verifier from tests, `main` from environment. A Dockerfile that is only
-   `FROM parley/<room>:1` needs no build of its own.
-3. Contexts are archives made in memory, so the engine may be on another machine. Two threads never build one tag at once.
+A tag is the hash of the build context, its Dockerfile, the arguments and the id of its base image.
+1. Base images: parley/agent, parley/world, parley/verifier, each tagged with its hash and `:1`, the name on which task
+Dockerfiles (and so Harbor) build. Their own base is PARLEY_BASE, else python:3.12-slim, else the image of docker/bootstrap.sh.
+2. Task images: the world from environment/api, the verifier from tests, `main` from environment. A Dockerfile that consists of
+`FROM parley/<room>:1` needs no build.
+3. Contexts are in-memory archives, so the engine may be on another machine. A tag is built by one thread at a time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _OURS = re.compile(r"^([ \t]*FROM[ \t]+)parley/(\w+):1(?=\s|$)", re.IGNORECASE |
 
 @dataclass(frozen=True)
 class Context:
-    """A build context: file bytes and executable bit by path, links with their targets, and which file is the Dockerfile."""
+    """Build context: file bytes and executable bit by path, links with their targets, and the name of the Dockerfile."""
 
     files: Mapping[str, tuple[bytes, bool]]
     dockerfile: str = "Dockerfile"
@@ -51,12 +51,12 @@ class Context:
 
     @property
     def recipe(self) -> list[str]:
-        """The Dockerfile's lines, comments and blank ones left out."""
+        """Lines of the Dockerfile without comments and blank lines."""
         lines = self.files[self.dockerfile][0].decode("utf-8", "replace").splitlines()
         return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
     def digest(self, *more: str) -> str:
-        """SHA-256 over every path, bit and content, and whatever else shapes the image."""
+        """Return the SHA-256 over every path, mode and content, and all other inputs of the image."""
         total = hashlib.sha256("\0".join((self.dockerfile, *more)).encode())
         for name, (data, executable) in sorted(self.files.items()):
             total.update(b"\0%d:%s%d:%d:" % (len(name.encode()), name.encode(), executable, len(data)) + data)
@@ -65,25 +65,25 @@ class Context:
         return total.hexdigest()[:24]
 
     def archive(self) -> bytes:
-        """The context as a tar archive, the same bytes for the same files."""
+        """Return the context as a tar archive; the same files give the same bytes."""
         executable = {name for name, (_, may_run) in self.files.items() if may_run}
         return pack({name: data for name, (data, _) in self.files.items()}, executable=executable, links=self.links)
 
 
 def folder_context(folder: Path, prefix: str = "", dockerfile: str = "Dockerfile", part: str = "") -> Context:
-    """Every file of `folder/part`, caches left out, below `prefix`; raises TaskInvalid where one is not plain."""
+    """Return a context of every file of `folder/part` except caches, below `prefix`; raises TaskInvalid if one is not plain."""
     files = contents_of(folder, part).items()
     return Context({prefix + name: (file.data, file.executable) for name, file in files}, dockerfile)
 
 
 def linked_context(folder: Path, dockerfile: str = "Dockerfile") -> Context:
-    """Every file of a folder, and its links that stay inside as links; raises TaskInvalid where anything else is not plain."""
+    """Return a context of every file of a folder and its internal links; raises TaskInvalid if anything else is not plain."""
     files = contents_of(folder, links="").items()
     return Context({name: (file.data, file.executable) for name, file in files}, dockerfile, inner_links(folder))
 
 
 class Images:
-    """Builds and names images on one engine."""
+    """Images of one engine, built on demand."""
 
     def __init__(self, engine: Engine, root: Path = ROOT) -> None:
         self._engine, self._root = engine, root
@@ -91,7 +91,7 @@ class Images:
         self._bases: dict[str, str] = {}
 
     def build_bases(self, force: bool = False, say: Say = lambda line: None) -> dict[str, str]:
-        """Build the base images where they changed; their tags by room. `force` ignores what is there."""
+        """Build the base images that changed, and return their tags by room. `force` ignores existing images."""
         with self._locks["bases"]:
             if not recipes(self._root).is_dir():
                 self._bases = {room: self._existing_base(room) for room in ROOMS}
@@ -101,18 +101,18 @@ class Images:
             return dict(self._bases)
 
     def build_prover(self, say: Say = lambda line: None) -> str:
-        """The prover's image, built when it is first needed and where something changed."""
+        """Return the prover's image, built on first use and if something changed."""
         with self._locks["prover"]:
             if not recipes(self._root).is_dir():
                 return self._existing_base("prover")
             return self._build_base("prover", self._foundation(say), False, say)
 
     def have_bases(self) -> bool:
-        """Whether all base images are there, in whatever version."""
+        """Return True if all base images exist, in any version."""
         return all(self.image_id(f"parley/{room}:1") for room in ROOMS)
 
     def task_images(self, task: Task) -> dict[str, str]:
-        """The image of each room of one of our tasks, built where something changed."""
+        """Return the image of each room of one of our tasks, built if something changed."""
         folders = {"agent": "environment", "world": "environment/api", "verifier": "tests"}
         return {room: self._task_image(task, room, folder) for room, folder in folders.items()}
 
@@ -120,7 +120,7 @@ class Images:
         self, context: Context, tag: str, labels: Mapping[str, str], args: Mapping[str, str] | None = None, force: bool = False,
         folder: Path | None = None,
     ) -> str:  # fmt: skip
-        """Build one image unless its tag is there; returns the tag. `folder` is where a person finds the context."""
+        """Build one image unless its tag exists, and return the tag. `folder` is the path of the context for messages."""
         with self._locks[tag]:
             if not force and self.image_id(tag):
                 return tag
@@ -134,7 +134,7 @@ class Images:
         return tag
 
     def image_id(self, name: str) -> str | None:
-        """The id an image name stands for now, or None."""
+        """Return the id that an image name refers to now, or None."""
         with self._engine.doing(f"looking for image {name}") as api:
             try:
                 # a filtered listing would go through every image there is, and tasks are many
@@ -143,7 +143,10 @@ class Images:
                 return None
 
     def need(self, name: str, place: str = "") -> None:
-        """Pull an image that is not here; raises ImageFailure where it cannot be had. `place` (`path:line`) asks for it."""
+        """Pull an image if it is missing; raises ImageFailure if that fails.
+
+        `place` (`path:line`) is the place that requires it.
+        """
         with self._locks[name]:
             if self.image_id(name):
                 return
@@ -153,11 +156,11 @@ class Images:
                 raise ImageFailure(f"{where}image {name} is not here and cannot be pulled: {why}", hint=hint)
 
     def clean_images(self, task_id: str | None = None) -> list[str]:
-        """Remove all but the newest image of each room of each task, or of one task; returns the tags removed."""
+        """Remove all but the newest image of each room of each task, or of one task, and return the removed tags."""
         return [tag for tag in self.old_images(task_id) if self._remove(tag)]
 
     def old_images(self, task_id: str | None = None) -> list[str]:
-        """The tags of all but the newest image of each room of each task, or of one task."""
+        """Return the tags of all but the newest image of each room of each task, or of one task."""
         chosen = TASK_LABEL if task_id is None else f"{TASK_LABEL}={task_id}"
         groups: defaultdict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
         with self._engine.doing("listing images") as api:
@@ -194,7 +197,7 @@ class Images:
         return tag
 
     def _base_context(self, room: str) -> Context:
-        """What the Dockerfile of a room copies, and nothing else, so that only its own changes rebuild it."""
+        """Return only the files that the Dockerfile of a room copies, so that other changes do not rebuild it."""
         dockerfile = f"docker/{room}/Dockerfile"
         files = dict(folder_context(recipes(self._root) / room, f"docker/{room}/").files)
         for line in Context(files, dockerfile).recipe:
@@ -204,7 +207,7 @@ class Images:
         return Context(files, dockerfile)
 
     def _foundation(self, say: Say) -> str:
-        """The image that base images are built on; raises RuntimeFailure where none can be had."""
+        """Return the image that base images are built on; raises RuntimeFailure if it is not available."""
         chosen = os.environ.get("PARLEY_BASE")
         if chosen or self.image_id(BASE):
             return chosen or BASE
@@ -233,7 +236,7 @@ class Images:
 
 
 def image_name(task: Task, room: str) -> str:
-    """The repository of one room of a task, in the letters that Docker allows."""
+    """Return the repository name of one room of a task, in characters that Docker allows."""
     return f"parley-task/{_plain(task.task_id)}/{_plain(room)}"
 
 
@@ -242,12 +245,12 @@ def _plain(name: str) -> str:
 
 
 def _only_main(context: Context) -> Context:
-    """The context of `main`: the world's own folder lies inside it and must neither enter the image nor rebuild it."""
+    """Return the context of `main` without the world's folder, which must neither enter the image nor rebuild it."""
     return Context({name: file for name, file in context.files.items() if not name.startswith("api/")})
 
 
 def _pinned(context: Context, bases: Mapping[str, str]) -> Context:
-    """The context with our bases under their hashes: another checkout may make `:1` its own at any moment."""
+    """Return the context with our base images pinned to hashes, because another checkout may replace `:1` at any time."""
     written, executable = context.files[context.dockerfile]
     pinned = _OURS.sub(lambda line: line[1] + bases[line[2]], written.decode("utf-8", "surrogateescape"))
     recipe = pinned.encode("utf-8", "surrogateescape")
@@ -255,7 +258,7 @@ def _pinned(context: Context, bases: Mapping[str, str]) -> Context:
 
 
 def _follow(stream: Any, tag: str, context: Context, folder: Path | None) -> None:
-    """Read a build to its end; raises ImageFailure with the Dockerfile's line, the error and the last lines before it."""
+    """Read the output of a build; raises ImageFailure with the Dockerfile's line, the error and the last lines before it."""
     said: list[str] = []
     step = 1
     for message in stream:

@@ -1,4 +1,4 @@
-"""What every container has, ours or foreign: labels that say whose it is, limits, and a deadline of its own."""
+"""Settings of every container, ours or foreign: labels that identify the owner, limits, and a deadline."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from harness.runtimes.seccomp import docker_profile
 
 PIDS = 256
 Check = Callable[[], None]
-"""Raises Cancelled where the run was interrupted."""
+"""Function that raises Cancelled if the run was interrupted."""
 
 _LOGGED = {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}}
 
 
 def labels(spec: EpisodeSpec) -> dict[str, str]:
-    """What marks a container or volume as this episode's, and this process's."""
+    """Return the labels that mark a container or volume as belonging to this episode and this process."""
     return {RUN_LABEL: spec.run_id, EPISODE_LABEL: spec.episode_id, OWNER_LABEL: this_owner()}
 
 
 def security_options(*, is_used_again: bool = False) -> list[str]:
-    """Return what a container may do; one that `is_used_again` can make nothing that outlives a process."""
+    """Return the security options of a container; with `is_used_again`, it cannot create objects that outlive a process."""
     return ["no-new-privileges", f"{SECCOMP}{docker_profile(is_used_again=is_used_again)}"]
 
 
 def hardened(memory_mb: int, cpus: float, **more: Any) -> dict[str, Any]:
-    """The host settings that every container of ours has."""
+    """Return the host settings of every container of ours."""
     return {
         "cap_drop": ["ALL"], "security_opt": security_options(), "init": True, "pids_limit": PIDS,
         "mem_limit": f"{memory_mb}m", "memswap_limit": f"{memory_mb}m", "nano_cpus": int(cpus * 1e9), "log_config": _LOGGED,
@@ -38,10 +38,10 @@ def hardened(memory_mb: int, cpus: float, **more: Any) -> dict[str, Any]:
 
 
 GAME_S = 7 * 86_400.0
-"""Real seconds that a game may take: what bounds it are turns and the time-outs of calls."""
+"""Time limit of a game in real seconds: the actual limits are turns and the timeouts of calls."""
 
 
 def deadline_s(task: Task, wall_s: float) -> int:
-    """Real seconds after which a container ends by itself: the longest an episode may take, and a margin."""
+    """Return the real seconds after which a container ends by itself: the longest possible episode, plus a margin."""
     longest = max(task.file.agent.timeout_sec or 0, GAME_S if task.is_seated else wall_s)
     return int(longest + task.file.verifier.timeout_sec + 600)

@@ -1,8 +1,8 @@
-"""Brings our images to a registry and says by which digests they are found there.
+"""Pushing of our images to a registry, and the digests under which they can be pulled.
 
-1. The base images go as PREFIX/agent, PREFIX/world, PREFIX/verifier, tagged with the hash of what is in them.
+1. The base images become PREFIX/agent, PREFIX/world, PREFIX/verifier, tagged with the hash of their inputs.
 2. PREFIX/tests is the verifier with the hidden tests of many tasks, for runners that build no images. A task names its own
-   with their digest, so a task of another release gets an error, and no verdict.
+tests with their digest, so a task of another release gets an error instead of a verdict.
 3. Credentials are those of `docker login`.
 """
 
@@ -24,9 +24,9 @@ _RECIPE = f"docker/{TESTS_ROOM}/Dockerfile"
 
 
 def push(engine: Engine, images: Images, prefix: str, tasks: Mapping[str, Task], say: Say) -> Iterator[str]:
-    """Push the base images and the tests of these tasks, each under its name; yields each `PREFIX/ROOM@sha256:...`.
+    """Push the base images and the tests of these tasks under their names, and yield each `PREFIX/ROOM@sha256:...`.
 
-    Raises UsageError for what is no prefix, RuntimeFailure where the registry or the engine refuses.
+    Raises UsageError for an invalid prefix, and RuntimeFailure if the registry or the engine refuses.
     """
     if not _PREFIX.fullmatch(prefix):
         raise UsageError(f"{prefix!r} is no prefix of image names (HOST[:PORT]/NAME)", hint="make images PUSH=HOST/NAME")
@@ -49,7 +49,7 @@ def _build_tests(images: Images, verifier: str, tasks: Mapping[str, Task], say: 
 
 
 def _pushed(engine: Engine, tag: str, repository: str) -> str:
-    """The digest that the registry gave an image."""
+    """Push an image and return the digest that the registry gave it."""
     version = tag.rpartition(":")[2]
     with engine.doing(f"pushing {repository}") as api:
         api.tag(tag, repository, version, force=True)

@@ -1,4 +1,4 @@
-"""Which containers of a run are up, by the service each of them is: for those who must end one, as a crash would."""
+"""Running containers of a run by service, for callers that must kill one to simulate a crash."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from harness.runtimes.owner import RUN_LABEL
 
 
 def services_up(engine: Engine, run_id: str) -> dict[str, str]:
-    """The running containers of a run by service (`world` and `main` for a task of ours); the engine's ids.
+    """Return the engine ids of a run's running containers by service (`world` and `main` for a task of ours).
 
-    A container is called parley-<service>-<number>. Where several episodes of a run are open, one of each service is told.
+    Containers are named parley-<service>-<number>. If several episodes of a run are open, one container of each service is
+    returned.
     """
     containers = engine.labelled(f"{RUN_LABEL}={run_id}")["containers"]
     up = [container for container in containers if container["State"] == "running"]

@@ -1,8 +1,8 @@
-"""Removes what episodes left in Docker, by label: everything of one run, or whatever belonged to processes that are dead.
+"""Removal of Docker resources by label: all of one run, or all that belong to dead processes.
 
-Labels are on containers, named volumes and networks alike; anonymous volumes go with their container.
-A thing without our owner label is not ours, in whatever state it is; a thing of a live owner stays, also a stopped one.
-What a killed process had just asked for, the engine makes after its death: a sweep looks again until it finds nothing.
+Labels are on containers, named volumes and networks; anonymous volumes are removed with their container. A resource without our
+owner label is never touched; a resource of a live owner is kept, even if it is stopped. The engine may create what a process
+requested just before it was killed, so a sweep repeats until it finds nothing.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from harness.runtimes.docker.engine.client import Engine
 from harness.runtimes.owner import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, is_dead
 
 _PASSES, _SETTLE_S = 5, 0.3
-"""How often a sweep looks, and how long it lets the engine finish what it was told."""
+"""Number of passes of a sweep, and seconds in which the engine may finish its work between them."""
 
 
 def left_behind(engine: Engine) -> list[Leftover]:
-    """What dead processes of this host left behind, and whose it was; nothing is changed."""
+    """Return the resources that dead processes of this host left behind, with their owners, without removing them."""
     things = [
         Leftover(kind[:-1], _name(thing), labels[OWNER_LABEL].rsplit(":", 2)[1], labels.get(RUN_LABEL, ""), moment(made))
         for kind, all_of_it in engine.labelled(OWNER_LABEL).items()
@@ -33,7 +33,7 @@ def left_behind(engine: Engine) -> list[Leftover]:
 
 
 def sweep(engine: Engine) -> list[str]:
-    """Remove what dead processes of this host left behind; the names of what went."""
+    """Remove the resources that dead processes of this host left behind, and return their names."""
     gone: list[str] = []
     for _ in range(_PASSES):
         went = _remove(engine, OWNER_LABEL, lambda labels: is_dead(labels.get(OWNER_LABEL, "")))
@@ -64,13 +64,16 @@ def _remove(engine: Engine, label: str, wanted: Callable[[dict[str, str]], bool]
 
 
 def _each(remove: Callable[[str], bool], names: Iterable[str]) -> list[str]:
-    """Remove all at once; those that went. What is still in use is taken by whoever started it a moment ago."""
+    """Remove all of them concurrently, and return the removed ones.
+
+    One still in use belongs to a process that just started it.
+    """
     names = list(names)
     with ThreadPoolExecutor(max_workers=16) as pool:
         return [name for name, went in zip(names, pool.map(remove, names), strict=True) if went]
 
 
 def _name(container: dict[str, Any]) -> str:
-    """The name of a container, a volume or a network."""
+    """Return the name of a container, a volume or a network."""
     names = container.get("Names") or [container.get("Name") or container["Id"][:12]]
     return str(names[0]).lstrip("/")

@@ -1,3 +1,3 @@
-"""Foreign Harbor tasks (no [metadata.parley]) under Docker: what the folder asks, its networks, its pod, its verdict."""
+"""Foreign Harbor tasks (no [metadata.parley]) under Docker: requirements of the folder, networks, pod and verdict."""
 
 __all__ = ["asked", "pod"]

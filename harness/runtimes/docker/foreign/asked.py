@@ -1,6 +1,6 @@
-"""What a foreign folder asks of one container engine, read from task.toml and environment/: services, phases, images.
+"""Requirements of a foreign folder for a container engine, from task.toml and environment/: services, phases, images.
 
-Whatever Harbor 0.25 can be asked for is used here or refused by name (docs/harbor.md has the table, key by key).
+Every feature of Harbor 0.25 is either supported or refused by name (docs/harbor.md has a table of all keys).
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from harness.runtimes.docker.foreign.compose import Build, Service, read_compose
 from harness.taskfile import Artifact, EnvironmentSection, read_text
 
 VERIFIER, HELPER = "verifier", "helper"
-"""Images beside those of the services; a service of a task is called neither."""
+"""Names of images besides those of the services; no service of a task may have these names."""
 
 CONVENTION = "/logs/artifacts"
-"""What `main` leaves here reaches a separate verifier without being declared."""
+"""Folder in `main` whose content is sent to a separate verifier without being declared."""
 
 _GAINS = re.compile(r"\b(?:sudo|doas|setcap)\b|chmod\s+(?:-\S+\s+)*(?:[2467][0-7]{3}\b|[ugoa]*[+=][rwxX]*s)")
 
 
 @dataclass(frozen=True)
 class Verifier:
-    """How the tests run: `image` is what builds them a container, or None for the one of `main`."""
+    """Settings of a separate verifier: `image` is its image or build, or None to use that of `main`."""
 
     settings: EnvironmentSection
     environment: Mapping[str, str]
@@ -39,7 +39,7 @@ class Verifier:
 
 
 def services_of(task: Task) -> dict[str, Service]:
-    """Every service of a task in the order they start, `main` with Harbor's defaults; raises TaskInvalid."""
+    """Return every service of a task in start order, `main` with Harbor's defaults; raises TaskInvalid."""
     folder, section = task.path / "environment", task.file.environment
     file = folder / "docker-compose.yaml"
     composed = read_compose(file, {**task.granted, **main_environment(task)}) if file.exists() else {}
@@ -50,17 +50,17 @@ def services_of(task: Task) -> dict[str, Service]:
 
 
 def main_environment(task: Task) -> dict[str, str]:
-    """[environment.env], filled in; raises TaskInvalid."""
+    """Return [environment.env] with its variables substituted; raises TaskInvalid."""
     return filled(task, task.file.environment.env, "environment", "env")
 
 
 def tests_environment(task: Task) -> dict[str, str]:
-    """What test.sh is given beside its container's own environment; raises TaskInvalid."""
+    """Return the variables of test.sh besides its container's environment; raises TaskInvalid."""
     return filled(task, task.file.verifier.env, "verifier", "env")
 
 
 def verifier_of(task: Task) -> Verifier | None:
-    """The container of a separate verifier, by Harbor's order; None for a shared one; raises TaskInvalid."""
+    """Return the container of a separate verifier, by Harbor's precedence; None for a shared one; raises TaskInvalid."""
     verifier, section = task.file.verifier, task.file.environment
     if not verifier.is_separate:
         return None
@@ -73,7 +73,7 @@ def verifier_of(task: Task) -> Verifier | None:
 
 
 def public_phases(task: Task) -> dict[str, bool]:
-    """Whether `main` has egress while it starts, while the agent plays, and while a shared verifier tests."""
+    """Return for each phase whether `main` has egress: its start, the agent's turn, and the tests of a shared verifier."""
     file = task.file
     base = file.environment.network_mode or "public"
     modes = {"start": base, "agent": file.agent.network_mode or base}
@@ -83,14 +83,14 @@ def public_phases(task: Task) -> dict[str, bool]:
 
 
 def verifier_is_public(task: Task) -> bool:
-    """Whether a separate verifier has egress."""
+    """Return True if a separate verifier has egress."""
     verifier = task.file.verifier
     own = verifier.environment or task.file.environment
     return (verifier.network_mode or own.network_mode or "public") == "public"
 
 
 def artifacts_of(task: Task) -> list[Artifact]:
-    """What goes to a separate verifier, each source once, the conventional folder of `main` first."""
+    """Return the artifacts for a separate verifier without duplicate sources, the conventional folder of `main` first."""
     declared = [*task.file.artifacts]
     if not any(a.source.rstrip("/") == CONVENTION and (a.service or "main") == "main" for a in declared):
         declared.insert(0, Artifact(source=CONVENTION))
@@ -101,7 +101,7 @@ def artifacts_of(task: Task) -> list[Artifact]:
 
 
 def may_gain_privileges(task: Task) -> bool:
-    """Whether programs may: where task.toml says so, or a Dockerfile (main, tests) names sudo, setcap or a setuid bit."""
+    """Return True if task.toml allows it, or a Dockerfile (main, tests) names sudo, setcap or a setuid bit."""
     build = services_of(task)["main"].build
     recipes = [build.context / build.dockerfile] if build else []
     texts = [path.read_text("utf-8", "replace") for path in (*recipes, task.path / "tests" / "Dockerfile") if path.is_file()]
@@ -109,7 +109,7 @@ def may_gain_privileges(task: Task) -> bool:
 
 
 def unsupported(task: Task) -> str | None:
-    """What of Harbor a task needs that is not done here, or None; raises TaskInvalid for what is wrong with the folder."""
+    """Return an unsupported Harbor feature that a task needs, or None; raises TaskInvalid for an invalid folder."""
     services = services_of(task)
     main_environment(task), solution_environment(task), tests_environment(task), verifier_of(task)
     for name in (artifact.service for artifact in task.file.artifacts):
@@ -130,7 +130,7 @@ def unsupported(task: Task) -> str | None:
 
 
 def recipes_of(task: Task) -> Iterator[tuple[Path, list[RecipeStep], Mapping[str, str]]]:
-    """Each Dockerfile that is built for a task: path, instructions, arguments of the build; raises TaskInvalid."""
+    """Yield each Dockerfile that is built for a task: path, instructions, build arguments; raises TaskInvalid."""
     builds = [service.build for service in services_of(task).values() if service.image is None]
     verifier = verifier_of(task)
     if verifier is not None and not verifier.uploads_tests and verifier.settings.docker_image is None:
@@ -164,7 +164,7 @@ def _beyond(task: Task, services: Mapping[str, Service]) -> Iterator[str]:
 
 
 def need_bases(task: Task, images: Images) -> None:
-    """Have the images that a task's Dockerfiles build on; raises ImageFailure with the line of one that cannot be had."""
+    """Provide the images that a task's Dockerfiles build on; raises ImageFailure with the line of a missing one."""
     images.build_bases()
     for path, recipe, arguments in recipes_of(task):
         for line, image in bases(recipe, arguments):
@@ -172,7 +172,7 @@ def need_bases(task: Task, images: Images) -> None:
 
 
 def build_images(task: Task, images: Images) -> dict[str, str]:
-    """The image of each service, of the verifier where it has its own, and of the helper, by name."""
+    """Return the images of the services, of a separate verifier and of the helper, by name, building them as needed."""
     need_bases(task, images)
     tags = {name: service.image or _build(task, name, service.build, images) for name, service in services_of(task).items()}
     if (verifier := verifier_of(task)) is not None:
@@ -187,7 +187,7 @@ def build_images(task: Task, images: Images) -> dict[str, str]:
 
 
 def upload_of(task: Task) -> Context | None:
-    """The files of environment/ that Harbor copies into the workdir: those beside a ready image, unbuilt; None without any."""
+    """Return the files of environment/ beside a ready image, which Harbor copies to the workdir; None if there are none."""
     folder = task.path / "environment"
     built = any((folder / name).exists() for name in ("Dockerfile", "docker-compose.yaml"))
     if built or task.file.environment.docker_image is None or not folder.is_dir():
@@ -207,7 +207,7 @@ def _build(task: Task, name: str, build: Build | None, images: Images) -> str:
 
 
 def _unignored(folder: Path, context: Context) -> Context:
-    """A build context without what its .dockerignore leaves out, as a Docker client makes it."""
+    """Return a build context without the files that its .dockerignore excludes, as a Docker client does."""
     if ".dockerignore" not in context.files:
         return context
     patterns = context.files[".dockerignore"][0].decode("utf-8", "replace").splitlines()

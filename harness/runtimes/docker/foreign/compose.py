@@ -1,10 +1,9 @@
-"""A foreign task's docker-compose.yaml, read within a declared subset: what is not understood is an error, never ignored.
+"""Parser of a foreign task's docker-compose.yaml for a declared subset: unknown keys are errors and never ignored.
 
-Known of a service: build, image, environment, depends_on, healthcheck, init, stop_grace_period, command, entrypoint, user,
-working_dir. Anything else is TaskInvalid with `path:line: key ...`. `stop_grace_period` is read and has no effect, because a
-pod is killed, never stopped. Variables are filled in as harness.granted says.
-A build context is a folder at or below the compose file's own, and its Dockerfile lies in it: Compose would take any folder of
-this host, which a folder from elsewhere must not name.
+Supported keys of a service: build, image, environment, depends_on, healthcheck, init, stop_grace_period, command, entrypoint,
+user, working_dir. Any other is TaskInvalid with `path:line: key ...`. `stop_grace_period` has no effect, because a pod is
+killed, never stopped. Variables are substituted as in harness.granted. A build context must be a folder at or below the compose
+file's own, with its Dockerfile in it: Compose accepts any folder of this host, which an untrusted folder must not name.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True)
 class Build:
-    """Where an image comes from: folder, Dockerfile in it, arguments."""
+    """Image build: folder, Dockerfile in it, arguments."""
 
     context: Path
     dockerfile: str = "Dockerfile"
@@ -53,7 +52,7 @@ class Build:
 
 @dataclass(frozen=True)
 class Service:
-    """One service: exactly one of `image` and `build` where the file names either."""
+    """Service with either `image` or `build`, if the file has one of them."""
 
     name: str
     image: str | None = None
@@ -61,7 +60,7 @@ class Service:
     environment: Mapping[str, str] = field(default_factory=dict)
     depends_on: Mapping[str, Condition] = field(default_factory=dict)
     healthcheck: Mapping[str, Any] | None = None
-    """As Docker's API takes it."""
+    """Healthcheck in the format of Docker's API."""
 
     init: bool = False
     command: tuple[str, ...] | None = None
@@ -71,12 +70,12 @@ class Service:
 
 
 def read_compose(path: Path, variables: Mapping[str, str]) -> dict[str, Service]:
-    """The services of a compose file, each after those it depends on; raises TaskInvalid with path and line."""
+    """Return the services of a compose file in the order of their dependencies; raises TaskInvalid with path and line."""
     return _Reader(path, variables).services()
 
 
 class _Reader:
-    """Walks YAML nodes, which know their lines."""
+    """Reader of YAML nodes, which know their lines."""
 
     def __init__(self, path: Path, variables: Mapping[str, str]) -> None:
         self._path, self._variables, self._yaml = path, variables, import_module("yaml")
@@ -94,7 +93,7 @@ class _Reader:
         return self._ordered(services)
 
     def _root(self) -> Any:
-        """The file's nodes; aliases are refused, because a few lines of them stand for more than any memory holds."""
+        """Return the file's nodes. Aliases are refused, because a few lines of them can expand beyond all memory."""
         text = read_text(self._path)
         try:
             for event in self._yaml.parse(text, Loader=self._yaml.SafeLoader):
@@ -136,7 +135,7 @@ class _Reader:
         return Build(context, posixpath.normpath(str(known["dockerfile"])), known["args"])
 
     def _below(self, node: Any, name: str, folder: Path, text: str) -> Path:
-        """A path at or below a folder, links followed."""
+        """Return a path at or below a folder after resolving links."""
         path = folder / text
         if "\0" in text or not path.resolve().is_relative_to(folder.resolve()):
             line = node.start_mark.line + 1
@@ -144,7 +143,7 @@ class _Reader:
         return path
 
     def _environment(self, node: Any) -> dict[str, str]:
-        """Variables as a list or a mapping; one without a value is asked of the host, as Compose does."""
+        """Return variables from a list or a mapping; one without a value is taken from the host, as Compose does."""
         value, place = self._value(node), self._place(node)
         if isinstance(value, list):
             pairs = [str(item).partition("=") for item in value]
@@ -211,7 +210,7 @@ class _Reader:
         return seconds
 
     def _value(self, node: Any) -> Any:
-        """A node as plain data, strings filled in."""
+        """Return a node as plain data, with variables substituted."""
         loader = self._yaml.SafeLoader("")
         try:
             return self._filled(loader.construct_document(node), self._place(node))
@@ -248,7 +247,7 @@ class _Reader:
             yield key, value
 
     def _ordered(self, services: dict[str, Service]) -> dict[str, Service]:
-        """Services after those they depend on."""
+        """Return the services in the order of their dependencies."""
         ordered: dict[str, Service] = {}
 
         def visit(name: str, above: tuple[str, ...]) -> None:
@@ -267,5 +266,5 @@ class _Reader:
 
 
 def _scalar(value: Any) -> str:
-    """A YAML scalar as Compose puts it into an environment."""
+    """Return a YAML scalar as Compose writes it to an environment."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,7 +1,7 @@
-"""The containers of one foreign episode, by the name of their service: created, waited for, spoken to, removed.
+"""Containers of one foreign episode, by service name: created, waited for, accessed, and removed.
 
-Each has limits on memory, processes and CPU, and Docker's default capabilities. Where agent code or its leavings may run
-(`main`, the verifier) nothing gains privileges unless the task needs that.
+Each has limits on memory, processes and CPU, and Docker's default capabilities. Containers that may run agent code or files
+written by the agent (`main`, the verifier) cannot gain privileges unless the task needs that.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _TAIL = 300
 
 
 class Containers:
-    """What an episode runs in."""
+    """Containers of one episode."""
 
     def __init__(self, engine: Engine, spec: EpisodeSpec, images: Mapping[str, str], *, cpus: float) -> None:
-        """`cpus` is the most a container may have on this engine."""
+        """Prepare the containers; `cpus` is the maximum per container on this engine."""
         self._engine, self._spec, self._images, self._cpus = engine, spec, images, cpus
         self._guarded = [] if may_gain_privileges(spec.task) else ["no-new-privileges"]
         self.ids: dict[str, str] = {}
@@ -47,7 +47,7 @@ class Containers:
         guarded: bool,
         **config: Any,
     ) -> None:
-        """Create the container of a service; `config` goes to create_container, but `command` and `init`."""
+        """Create the container of a service; `config` is passed to create_container, except `command` and `init`."""
         memory = f"{limits.memory_mb or MEMORY_MB}m"
         mode, linked = networks.settings(name)
         host = {
@@ -67,11 +67,11 @@ class Containers:
         self._engine.start(self.ids[name])
 
     def is_running(self, name: str) -> bool:
-        """Whether it runs; raises RuntimeFailure where the engine does not say."""
+        """Return True if it runs; raises RuntimeFailure if the engine does not report it."""
         return bool(self._engine.state(self.ids[name])["Running"])
 
     def wait(self, name: str, condition: str) -> None:
-        """Wait until a service is what another needs it to be; raises RuntimeFailure when it ends or takes too long."""
+        """Wait until a service reaches the state that another needs; raises RuntimeFailure if it ends or takes too long."""
         until = time.monotonic() + HEALTHY_LIMIT_S
         while condition != "service_started":
             state = self._engine.state(self.ids[name])
@@ -87,15 +87,18 @@ class Containers:
             time.sleep(_PAUSE_S)
 
     def put(self, name: str, folder: str, archive: bytes) -> None:
-        """Unpack an archive into a folder that is there."""
+        """Unpack an archive into an existing folder."""
         self._engine.put(self.ids[name], folder, archive)
 
     def archive(self, name: str, path: str, limit: int) -> bytes | None:
-        """What is at a path, running or not; None where there is nothing; raises RuntimeFailure beyond `limit` bytes."""
+        """Return a path as a tar archive, None if it does not exist; raises RuntimeFailure beyond `limit` bytes.
+
+        The container may be running or stopped.
+        """
         return self._engine.archive(self.ids[name], path, limit)
 
     def as_root(self, name: str, *command: str) -> bytes:
-        """Run a command as root that has to succeed; its output; raises RuntimeFailure."""
+        """Run a command as root that must succeed, and return its output; raises RuntimeFailure."""
         done = self.execute(name, command, 60, user="0", workdir="/")
         if done.code != 0:
             raise RuntimeFailure(f"{command[0]} failed in {name}: {self.tail(done.output)}")
@@ -105,7 +108,7 @@ class Containers:
         self, name: str, command: Sequence[str], timeout_s: float, stdin: bytes = b"", *, user: str = "",
         environment: Mapping[str, str] | None = None, workdir: str | None = None,
     ) -> CommandResult:  # fmt: skip
-        """Run a command, killed at its limit (rounded up to seconds); granted values are masked in its output."""
+        """Run a command, killed at its time limit (rounded up to seconds); granted values are masked in its output."""
         limit = math.ceil(timeout_s)
         guarded = ["sh", "-c", 'exec "$@" 2>&1', "sh", "timeout", "-s", "KILL", str(limit), *command]
         began = time.monotonic()
@@ -129,11 +132,11 @@ class Containers:
         return CommandResult(None if killed else code, output, omitted)
 
     def tail(self, output: bytes) -> str:
-        """The last of an output, as one line of an error may hold it."""
+        """Return the end of an output, masked, for one line of an error message."""
         return masked(output, self._spec.task.granted)[-_TAIL:].decode("utf-8", "replace").strip()
 
     def remove(self) -> None:
-        """Kill and remove them all; safe to call twice."""
+        """Kill and remove all of them; safe to call twice."""
         for container in self.ids.values():
             self._engine.remove(container)
         self.ids = {}

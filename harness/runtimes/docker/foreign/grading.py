@@ -1,8 +1,8 @@
-"""Runs a foreign task's tests in a container and reads the reward they leave, whatever lay there before.
+"""Grading of a foreign task: runs its tests in a container and reads the reward they write, after clearing old files.
 
-Shared or separate, the tests are /tests/test.sh, run as their own user in the container's working directory, and their exit
-code counts for nothing, as under Harbor. What differs: a script that is killed at its limit has no reward, also where it had
-written one; and a /tests that the image did not bring is emptied first, so that no conftest.py of the agent's lies in it.
+In both modes the tests are /tests/test.sh, run as their own user in the container's working directory, and their exit code is
+ignored, as under Harbor. There are two differences: a script that is killed at its limit has no reward, even if it had written
+one; and a /tests that the image does not contain is emptied first, so that it has no conftest.py of the agent.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SHOWN = 60
 
 
 def file_in(archive: bytes, path: str) -> bytes:
-    """The bytes of the one regular file an archive holds; raises VerifierFailure where it is something else."""
+    """Return the bytes of the single regular file in an archive; raises VerifierFailure for any other content."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
         entry = opened.next()
         content = opened.extractfile(entry) if entry is not None and entry.isreg() else None
@@ -44,7 +44,7 @@ def file_in(archive: bytes, path: str) -> bytes:
 
 
 def reward_of(data: bytes, path: str) -> float:
-    """The number in a reward file's bytes; raises VerifierFailure naming what is wrong."""
+    """Parse the reward in a file's bytes; raises VerifierFailure naming the problem."""
     value = _from_json(data, path) if path.endswith(".json") else _from_text(data, path)
     if not 0 <= value <= 1:
         raise VerifierFailure(f"{path} must hold a reward in 0..1, not {value!r}")
@@ -82,7 +82,7 @@ def _refuse(path: str, name: str, value: Any) -> NoReturn:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys stand once: of two rewards neither counts."""
+    """Return an object with unique keys; raises ValueError for duplicates, because neither of two rewards would count."""
     names = [name for name, _ in pairs]
     if len(set(names)) != len(names):
         raise ValueError("a key stands twice")
@@ -94,19 +94,19 @@ def _shown(value: Any) -> str:
 
 
 LIMIT = 256 << 20
-"""Bytes of one artifact; a larger one counts as not there, because nobody but the agent made it so."""
+"""Maximum bytes of one artifact; a larger one counts as missing, because only the agent can have created it."""
 
 
 @dataclass(frozen=True)
 class Clean:
-    """An archive that is safe to unpack, and what was left out of it."""
+    """Archive that is safe to unpack, and the names of removed entries."""
 
     archive: bytes | None
     left_out: tuple[str, ...]
 
 
 def cleaned(archive: bytes) -> Clean:
-    """Return what of an agent's archive may reach a verifier; nothing where it is no archive or its top is left out."""
+    """Return the part of an agent's archive that may reach a verifier; none if it is invalid or its top entry is removed."""
     buffer, left_out = io.BytesIO(), []
     kept: set[str] = set()
     try:
@@ -146,13 +146,13 @@ TESTS = "/tests"
 
 
 def make_folders(containers: Containers, name: str) -> None:
-    """Make the folders that Harbor mounts, writable by everybody."""
+    """Create the folders that Harbor mounts, writable by every user."""
     containers.as_root(name, "mkdir", "-p", *LOGS)
     containers.as_root(name, "chmod", "777", *LOGS)
 
 
 def upload_tests(containers: Containers, name: str, task: Task, *, merged: bool) -> None:
-    """Put tests/ at /tests, beside what the image has there (`merged`) or as all there is."""
+    """Copy tests/ to /tests, in addition to the image's files there (`merged`) or instead of them."""
     if not merged:
         containers.as_root(name, "rm", "-rf", "--", TESTS)
     files = {f"{TESTS}/{path}": file.data for path, file in contents_of(task.path, "tests").items()}
@@ -160,13 +160,13 @@ def upload_tests(containers: Containers, name: str, task: Task, *, merged: bool)
 
 
 def prepare(containers: Containers, name: str) -> None:
-    """Remove what lies where the reward goes, and let the tests be started."""
+    """Remove old files from the place of the reward, and make the tests executable."""
     containers.as_root(name, "rm", "-rf", "--", *REWARDS)
     containers.as_root(name, "chmod", "+x", f"{TESTS}/test.sh")
 
 
 def judge(containers: Containers, name: str, task: Task, workdir: str | None) -> Judgement:
-    """Run the tests and read the reward; raises VerifierFailure where they leave none."""
+    """Run the tests and read the reward; raises VerifierFailure if they leave none."""
     verifier = task.file.verifier
     user = "" if verifier.user is None else str(verifier.user)
     script = ("bash", "-c", f"({TESTS}/test.sh)")
@@ -190,7 +190,7 @@ def _reward(containers: Containers, name: str, done: CommandResult) -> float:
 
 
 def take(containers: Containers, task: Task, *, of_main: bool) -> tuple[dict[str, bytes], list[str]]:
-    """The artifacts of `main`, or of every other service, cleaned, by source; and one line for each thing left out."""
+    """Return the cleaned artifacts of `main`, or of all other services, by source, and one line for each part left out."""
     taken: dict[str, bytes] = {}
     notes: list[str] = []
     for artifact in artifacts_of(task):
@@ -203,7 +203,7 @@ def take(containers: Containers, task: Task, *, of_main: bool) -> tuple[dict[str
 
 
 def give(containers: Containers, name: str, taken: Mapping[str, bytes]) -> None:
-    """Put artifacts where they were, in place of what is there."""
+    """Copy artifacts to their original paths, replacing existing files."""
     for source, archive in taken.items():
         parent = str(PurePosixPath(source.rstrip("/")).parent)
         containers.as_root(name, "mkdir", "-p", "--", parent)
@@ -212,7 +212,7 @@ def give(containers: Containers, name: str, taken: Mapping[str, bytes]) -> None:
 
 
 def _clean(containers: Containers, artifact: Artifact) -> Clean:
-    """One artifact; what is too large was made so by the agent alone, and is as good as missing."""
+    """Return one cleaned artifact. One that is too large counts as missing, because only the agent can have caused it."""
     try:
         data = containers.archive(artifact.service or "main", artifact.source.rstrip("/"), LIMIT)
     except RuntimeFailure as failure:

@@ -1,10 +1,10 @@
-"""One network an episode: nobody else's containers are on it, and it goes when the episode does.
+"""Networks of one episode, which contain no other containers and are removed with the episode.
 
-`outer` has egress. `inner` has none: it is an internal bridge without an address of the host, so neither the outside nor a
-service of the host is reached over it. Which of them an episode has follows from its phases:
-1. public throughout: outer alone. 2. Never public: inner where there are several services to talk to each other, else none.
+`outer` has egress. `inner` has none: it is an internal bridge without an address of the host, so that neither the outside nor a
+service of the host can be reached. The networks of an episode depend on its phases:
+1. Always public: outer alone. 2. Never public: inner if several services communicate, otherwise none.
 3. Public in some phases: both; every container is on inner, and on outer while the phase is public.
-Docker keeps bridge networks apart. What a public network does reach is the host itself at its addresses, as under Harbor.
+Docker isolates bridge networks from each other. A public network can reach the host at its addresses, as under Harbor.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _EXHAUSTED = ("address pool", "predefined address")
 
 
 class Networks:
-    """The networks of one episode, or of its verifier."""
+    """Networks of one episode, or of its verifier."""
 
     def __init__(self, engine: Engine, labels: Mapping[str, str], public: Mapping[str, bool], *, many: bool) -> None:
-        """`public` says of each phase whether it has egress; `many` whether several containers talk to each other."""
+        """Prepare the networks; `public` maps phases to egress, and `many` is true if several containers communicate."""
         self._engine, self._labels, self._public = engine, dict(labels), dict(public)
         self._ever, self._always = any(public.values()), all(public.values())
         self._needs_inner = not self._always and (many or self._ever)
@@ -33,14 +33,14 @@ class Networks:
         self._joined = False
 
     def create(self) -> None:
-        """Create what the phases need; raises RuntimeFailure, in one line also where Docker has no address left."""
+        """Create the networks of the phases; raises RuntimeFailure, also if Docker has no free address range."""
         if self._needs_inner:
             self._inner = self._create(internal=True, options=_NO_HOST)
         if self._ever:
             self._outer = self._create()
 
     def settings(self, name: str) -> tuple[str, dict[str, Any]]:
-        """How to create the container of a service: its network mode, and what else create_container needs."""
+        """Return the settings for creating a service's container: its network mode, and more arguments of create_container."""
         first = self._inner or self._outer
         if not first:
             return "none", {}
@@ -49,13 +49,13 @@ class Networks:
             return first, {"networking_config": api.create_networking_config({first: there})}
 
     def add(self, name: str, container: str) -> None:
-        """Tell of a created container, so that phases include it."""
+        """Register a created container, so that phases include it."""
         self._names[container] = name
         if self._joined:
             self._connect(container)
 
     def enter(self, phase: str) -> None:
-        """Give every container egress, or take it away, as the phase asks."""
+        """Connect or disconnect egress of every container, as the phase requires."""
         wanted = self._public[phase]
         if not (self._inner and self._outer) or wanted == self._joined:
             return
@@ -68,7 +68,7 @@ class Networks:
                     api.disconnect_container_from_network(container, self._outer, force=True)
 
     def close(self) -> bool:
-        """Remove them; False where a container is still on one."""
+        """Remove the networks; return False if a container is still connected."""
         gone = [self._engine.remove_network(name) for name in (self._inner, self._outer) if name]
         if all(gone):
             self._inner = self._outer = ""

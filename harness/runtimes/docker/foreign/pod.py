@@ -1,12 +1,12 @@
-"""A foreign Harbor task (no [metadata.parley]) as a pod: Harbor's promises, kept as far as one container engine can.
+"""Pod of a foreign Harbor task (no [metadata.parley]), with Harbor's guarantees as far as one container engine allows.
 
-1. `main` is built from environment/Dockerfile, or environment.docker_image, or composed. Its ENTRYPOINT runs, its CMD is
-   replaced by a sleep, as Harbor does.
-2. Its root is writable, its user the image's own and its capabilities Docker's default, because such tasks install things.
-   Its networks are its own, and follow the phases: start, agent, verifier.
-3. There is no world and no log. `finish` runs the verifier while the pod stands (shared), with every process of the agent
-   dead, or in a container of its own after `main` is dead (separate), and keeps what came of it in `verdict` for `judge`.
-4. What the agent broke is its own affair: where `main` is gone or starts nothing more, commands fail and not the episode.
+1. `main` is built from environment/Dockerfile, or environment.docker_image, or composed. Its ENTRYPOINT runs, and its CMD is
+replaced by a sleep, as in Harbor.
+2. Its root is writable, its user the image's own and its capabilities Docker's default, because such tasks install software.
+It has its own networks, which follow the phases: start, agent, verifier.
+3. There is no world and no log. `finish` runs the verifier while the pod exists (shared), with every process of the agent
+dead, or in a container of its own after `main` is dead (separate), and stores the result in `verdict` for `judge`.
+4. Damage by the agent is the agent's responsibility: if `main` is gone or starts nothing more, commands fail, not the episode.
 Commands need bash and coreutils' `timeout` in the image. Builds use the classic builder: no `RUN --mount`, no heredocs.
 """
 
@@ -45,14 +45,14 @@ _ENTRYPOINT = "Entrypoint"
 
 
 class ForeignPod:
-    """One open episode of a foreign task."""
+    """Open episode of a foreign task."""
 
     has_main = True
 
     def __init__(
         self, engine: Engine, spec: EpisodeSpec, images: Mapping[str, str], *, check: Check, cpus: float, wall_s: float
     ) -> None:
-        """`check` is called after each creation and raises when the run was aborted meanwhile."""
+        """Prepare the pod; `check` is called after each creation, and raises if the run was aborted meanwhile."""
         self._engine, self._task, self._images, self._check = engine, spec.task, images, check
         self._services, self._verifier = services_of(spec.task), verifier_of(spec.task)
         self._labels = labels(spec)
@@ -66,7 +66,7 @@ class ForeignPod:
         self.verdict: Judgement | VerifierFailure | None = None
 
     def start(self) -> None:
-        """Start every service, each after what it depends on; return when all that have a healthcheck are healthy."""
+        """Start every service after its dependencies, and return when all that have a healthcheck are healthy."""
         self._networks.create()
         self._networks.enter("start")
         for name, service in self._services.items():
@@ -86,18 +86,18 @@ class ForeignPod:
         self._networks.enter("agent")
 
     def call(self, request: WireRequest) -> WireResponse:
-        """There is no world to call; raises RuntimeFailure."""
+        """Raise RuntimeFailure, because there is no world to call."""
         raise RuntimeFailure(f"{self._task.task_id} is a foreign task: it has no world to send requests to")
 
     def call_as_host(self, request: WireRequest) -> WireResponse:
-        """There is no world to call; raises RuntimeFailure."""
+        """Raise RuntimeFailure, because there is no world to call."""
         return self.call(request)
 
     def stop(self, cause: str) -> None:
-        """There is no log to note it in: a foreign task is judged by what it left."""
+        """Do nothing: there is no log to note it in, because a foreign task is graded by the files that it leaves."""
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
-        """Run a command in `main` as the agent's user; time is real whatever is asked, and [agent].timeout_sec its most."""
+        """Run a command in `main` as the agent's user, always in real time, for at most [agent].timeout_sec."""
         agent = self._task.file.agent
         user, limit = "" if agent.user is None else str(agent.user), min(timeout_s, agent.timeout_sec or math.inf)
         try:
@@ -108,11 +108,11 @@ class ForeignPod:
             return CommandResult(commands.KILLED, said)
 
     def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files anywhere in `main`, readable and executable by everybody."""
+        """Write files anywhere in `main`, readable and executable by every user."""
         self._containers.put("main", "/", pack(files, mode=0o755))
 
     def finish(self) -> bytes:
-        """Judge while the pod stands, kill everything, and return no log."""
+        """Judge while the pod exists, kill everything, and return no log."""
         try:
             self.verdict = self._judge_shared() if self._verifier is None else self._judge_apart(self._verifier)
         except VerifierFailure as failure:
@@ -121,7 +121,7 @@ class ForeignPod:
         return b""
 
     def close(self) -> bool:
-        """Kill and remove everything of this pod; safe to call twice; False where something is still held."""
+        """Kill and remove everything of this pod; safe to call twice; return False if something is still in use."""
         self._containers.remove()
         return all([self._networks.close(), self._apart.close()])
 
@@ -139,7 +139,7 @@ class ForeignPod:
         )  # fmt: skip
 
     def _upload(self) -> None:
-        """What lies beside a ready image goes into the working directory."""
+        """Copy the files beside a ready image to the working directory."""
         files = upload_of(self._task)
         if files is None or not (files.files or files.links):
             return
@@ -151,7 +151,7 @@ class ForeignPod:
         self._containers.put("main", "/", pack(data, mode=0o755, links=links))
 
     def _healthcheck(self) -> None:
-        """[environment.healthcheck], as Harbor counts: failures in the start period are free, one success ends it."""
+        """Run [environment.healthcheck] as Harbor does: failures in the start period do not count, and one success ends it."""
         asked = self._task.file.environment.healthcheck
         failures, began = 0, time.monotonic()
         while asked:
@@ -166,9 +166,10 @@ class ForeignPod:
             time.sleep(asked.start_interval_sec if early else asked.interval_sec)
 
     def _judge_shared(self) -> Judgement:
-        """Shared mode: in `main`, once nothing of the agent runs there any more.
+        """Run the tests in `main` (shared mode), after all processes of the agent have ended.
 
-        Where the engine answers and `main` takes no tests any more, nobody but the agent broke it: it ran when the agent began.
+        If the engine answers but `main` accepts no tests, only the agent can have broken it, because it ran when the agent
+        began.
         """
         try:
             note = self._end_agent()
@@ -184,7 +185,7 @@ class ForeignPod:
         return Judgement(judged.reward, judged.verdict, note.encode() + judged.log)
 
     def _judge_apart(self, verifier: Verifier) -> Judgement:
-        """Separate mode: artifacts out, everything of the agent dead, then a container of the verifier's own."""
+        """Run the tests in a container of their own (separate mode), after taking artifacts and killing `main`."""
         self._collect(of_main=True)
         taken, notes = grading.take(self._containers, self._task, of_main=True)
         self._engine.kill(self._containers.ids["main"])
@@ -208,7 +209,7 @@ class ForeignPod:
         return Judgement(judged.reward, judged.verdict, "".join(f"{line}\n" for line in (*notes, *more)).encode() + judged.log)
 
     def _end_agent(self) -> str:
-        """End every process of the agent in `main`; where services live there, they alone live on, or the log says why not."""
+        """End every process of the agent in `main`. Services of the image continue; otherwise the log says why not."""
         main, note = self._containers.ids["main"], ""
         if self._containers.is_running("main") and self._has_services() and self._first:
             try:
@@ -224,7 +225,7 @@ class ForeignPod:
         return note
 
     def _has_services(self) -> bool:
-        """Whether `main` runs more than the sleep that keeps it: an ENTRYPOINT, or a command of the task's."""
+        """Return True if `main` runs more than our sleep command: an ENTRYPOINT, or a command of the task."""
         main = self._services["main"]
         if main.command is not None or main.entrypoint is not None:
             return True
@@ -232,7 +233,7 @@ class ForeignPod:
             return bool(api.inspect_image(self._images["main"])["Config"].get(_ENTRYPOINT))
 
     def _collect(self, *, of_main: bool) -> None:
-        """Run the collect hooks of `main`, or of the other services; one that fails is no more than missing evidence."""
+        """Run the collect hooks of `main`, or of the other services; a failing hook only means missing evidence."""
         for hook in self._task.file.verifier.collect:
             if (hook.service == "main") == of_main:
                 shell = "bash" if of_main else "sh"

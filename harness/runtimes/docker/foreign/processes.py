@@ -1,15 +1,15 @@
-"""Before a shared verifier starts, every process of the agent is dead; the container's own services live on.
+"""Killing of all processes of the agent before a shared verifier starts; the container's own services continue.
 
-A root agent may have replaced sh, ps and kill, and two processes can start each other faster than anything kills them. So
-nothing of the container is used and nothing is chased:
-1. Before the agent's first command the processes that are there are written down, each with the moment it started.
-2. Afterwards the container is frozen. A helper, in a container of our own image that shares only its process namespace,
-   keeps what was written down and what those started themselves, and sends SIGKILL to all else. Orphans belong to process 1
-   and are nobody's child: one that was not written down dies.
-3. The container thaws, and what has a SIGKILL waiting dies before its next instruction.
-A process can rename itself, daemonize and change its session; it cannot change when it started, or its parent to one that is
-kept. A container without services of its own is started anew instead, which no process survives at all, and so is one
-that cannot be frozen. Both are in docs/decisions/0019-shared-verifier.md.
+A root agent may have replaced sh, ps and kill, and two processes can restart each other faster than they can be killed.
+Therefore no program of the container is used, and processes are frozen first:
+1. Before the agent's first command, the existing processes are recorded, each with its start time.
+2. Afterwards the container is frozen. A helper, in a container of our own image that shares only its process namespace, spares
+the recorded processes and their children, and sends SIGKILL to all others. Orphans belong to process 1 and do not count as its
+children, so an orphan that was not recorded is killed.
+3. The container thaws, and processes with a pending SIGKILL die before their next instruction.
+A process can rename itself, daemonize and change its session, but it cannot change its start time, or its parent to a recorded
+process. A container without services of its own is restarted instead, which no process survives, and so is one that cannot be
+frozen. Both are described in docs/decisions/0019-shared-verifier.md.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from harness.errors import RuntimeFailure
 from harness.runtimes.docker.engine.client import Engine
 
 LIST = "cat /proc/[0-9]*/stat 2> /dev/null || true"
-"""Prints the processes there are; run before the agent, so with the image's own cat. One may end between its two steps."""
+"""Command that prints the existing processes, run with the image's own cat before the agent. A process may end meanwhile."""
 
 _FREEZES_AGAIN_S = (0.05, 0.2, 0.5, 1.0, 2.0)
-"""Real seconds between attempts to freeze: a busy host's freezer may give up while processes are still being born."""
+"""Real seconds between attempts to freeze: on a busy host freezing may fail while processes are being created."""
 _HELPER_S = 60
 _HELPER = """
 import json, os, signal, sys
@@ -62,7 +62,7 @@ for pid in alive:
 
 
 def listed(stat: bytes) -> list[tuple[int, int]]:
-    """Each process of what `LIST` printed: its id, and when it started in clock ticks since boot (proc(5), field 22)."""
+    """Parse the output of `LIST` into process ids with their start times in clock ticks since boot (proc(5), field 22)."""
     processes = []
     for line in stat.decode("utf-8", "replace").splitlines():
         head, _, rest = line.rpartition(")")
@@ -73,7 +73,7 @@ def listed(stat: bytes) -> list[tuple[int, int]]:
 
 
 def kill_others(engine: Engine, container: str, kept: list[tuple[int, int]], image: str, labels: Mapping[str, str]) -> None:
-    """Kill every process of a container but those `kept` and what they started; raises RuntimeFailure where that fails."""
+    """Kill every process of a container except those in `kept` and their children; raises RuntimeFailure if that fails."""
     _freeze(engine, container)
     helper = ""
     try:
