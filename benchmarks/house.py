@@ -40,8 +40,8 @@ class Load:
 
 LOADS = (
     Load("harness --help", ("--help",), 900, 900),
-    Load("harness list", ("list",), 2_900, 2_600),
-    Load("harness run, in process", (*_PLAY, "--runtime", "inprocess", "--out", "{folder}/run"), 15_200, 12_500),
+    Load("harness list", ("list",), 2_950, 2_600),
+    Load("harness run, in process", (*_PLAY, "--runtime", "inprocess", "--out", "{folder}/run"), 15_300, 12_500),
     Load("harness run, in Docker", (*_PLAY, "--runtime", "docker", "--out", "{folder}/docker"), 15_500, 15_500, 3),
     Load("harness report", ("report", "{folder}/run"), 9_000, 9_000),
 )
