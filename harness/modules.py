@@ -13,11 +13,12 @@ from types import ModuleType
 from typing import Any
 
 from harness.errors import UsageError
+from harness.places import is_checkout
 from worlds.core.parts import families_in, part
 
 _ROOM = "harness.families"
 
-REPORT_EXTRA = "pip install 'parley-bench[report]'"
+REPORT_EXTRA = "make setup" if is_checkout() else "pip install 'parley-bench[report]'"
 """Command that installs the libraries of reports and packed runs."""
 
 
