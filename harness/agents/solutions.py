@@ -199,6 +199,7 @@ class SolutionAgent:
             try:
                 players(task)[self.player][1](api, pod.instruction, wait)
             except (Exception, SystemExit) as error:  # noqa: BLE001 - a solution may raise anything, and is evidence if it does
+                # a proof, which gives a transport, plays thousands of clients that raise and reads no log
                 if self._transport is None:
                     report.log.append(traceback.format_exc())
                 # a folder that cannot be imported says where by itself

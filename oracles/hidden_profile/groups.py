@@ -37,7 +37,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class SeatView:
-    """Everything that a seat may act on."""
+    """Information that a seat may act on."""
 
     table: WorldTable[FactSheet]
     seat: int

@@ -279,6 +279,17 @@ def test_pack_over_the_budget_is_refused(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.property
+@pytest.mark.parametrize("name", ["repeated", "one-file"])
+def test_pack_of_4_gb_is_refused(tmp_path: Path, name: str) -> None:
+    """The bombs above at sixteen times their size."""
+    bomb = stranger(tmp_path / "bomb.run.parquet", f"select {BOMBS[name][0].replace('range(256)', 'range(4096)')}")
+
+    with pytest.raises(UsageError, match="pack_ratio"):
+        unpack(bomb, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.property
 @pytest.mark.parametrize("words", [["report"], ["runs"], ["show"], ["unpack", "--out", "out"]], ids=lambda words: words[0])
 def test_bomb_takes_no_memory(tmp_path: Path, words: list[str]) -> None:
     """4 GB in a file of a few kB: every command refuses it in one line, in less than 300 MB."""

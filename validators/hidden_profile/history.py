@@ -68,7 +68,7 @@ class LoggedDeal:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Everything that shapes a session; seats count from 0."""
+    """Settings and deal of a session; seats count from 0."""
 
     scenario: Scenario
     settings: LoggedSettings

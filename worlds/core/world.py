@@ -41,7 +41,7 @@ TIME_NOTE = (
 
 @dataclass(frozen=True)
 class WorldSetup:
-    """Everything that shapes one episode of a world."""
+    """Inputs that determine one episode of a world."""
 
     manifest: Manifest
     seed: int = 0
