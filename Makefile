@@ -113,7 +113,7 @@ curve: $(SETUP)
 papers: $(SETUP)
 	@$(BIN)/python -m tests.papers
 
-# The tasks and digests by which reports judge what is complete: harness/release.json
+# The tasks and digests by which reports judge what is complete: parley/sharing/release.json
 release: $(SETUP)
 	@$(BIN)/harness release
 

@@ -22,8 +22,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from harness.families.calendar.seats import PLAYERS
 from harness.registry import Task, discover
+from parley.families.calendar.seats import PLAYERS
 from validators.calendar import assess
 from validators.episode import Episode
 from worlds.calendar.game import CalendarGame

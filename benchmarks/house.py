@@ -19,7 +19,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.console import show_table
+from harness.output import show_table
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("harness", "worlds", "validators", "oracles")

@@ -26,14 +26,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.env import tasks_named
-from harness.leftovers import Leftover
+from harness.orphans import Leftover
 from harness.registry import Task
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.docker.runtime import DockerRuntime
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.players import SolutionModel, heading
-from harness.testing.scripts import Fault, Messages, Script, ScriptedReply
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.players import SolutionModel, heading
+from parley.testing.scripts import Fault, Messages, Script, ScriptedReply
+from parley.training import tasks_named
 
 TASKS = (
     "presigned-url-download", "multi-service-saga", "oauth-pkce-with-rotation", "uniform-01", "uniform-07",

@@ -26,9 +26,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.env import Episode, SeatTurn, judged, tasks_named
 from harness.registry import Task
-from harness.testing.players import SolutionModel
+from parley.testing.players import SolutionModel
+from parley.training import Episode, SeatTurn, judged, tasks_named
 
 Answer = Callable[[SeatTurn], tuple[str, Sequence[Mapping[str, Any]]]]
 

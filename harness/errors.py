@@ -6,7 +6,7 @@ ParleyError (worlds.core.errors)
 │   ├── UnknownTask          exit 2   no such task; names the nearest
 │   ├── GateFailed           exit 1   a completed check with a negative result
 │   ├── TaskInvalid          exit 4   a task folder that breaks the format
-│   │   └── Endless                   its code did not terminate (harness.authoring.plays)
+│   │   └── Endless                   its code did not terminate (parley.proof.plays)
 │   ├── BoundaryError        exit 3   a failure outside the task, attributed to its place
 │   │   ├── ProviderFailure           the model provider
 │   │   │   ├── OutOfPatience         no answer within the time limit of a call

@@ -1,7 +1,7 @@
 """Headline figure of each family, its bounds, and the caveats shown with it.
 
 The headline figure is the one that a family's paper ranks by, computed per episode. Comparisons, leaderboards and early
-stopping share it. A family defines it in `harness.families.<family>.headline` (`HEADLINE`); for other families it is the
+stopping share it. A family defines it in `parley.families.<family>.headline` (`HEADLINE`); for other families it is the
 reward. Values lie in 0..1, and more is better. A graded episode that ended before anything was measured counts as 0.
 
 Caveats cover bounds for ungraded episodes, faults of the set-up, disturbances, and turns that seats forfeited. Closing lines,
@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from harness.causes import CAUSES, FORFEITS, CauseName
-from harness.modules import family_part_or_none
+from harness.plugins import family_part_or_none
 from harness.records import Forfeits, Result
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from harness.atomic_write import make_folder, writing
 from harness.errors import UsageError
-from harness.writing import make_folder, writing
 
 
 @contextmanager

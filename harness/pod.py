@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from harness.errors import VerifierFailure
-from harness.leftovers import Leftover
+from harness.orphans import Leftover
 from harness.registry import Task
 from worlds.core.chance import PUBLISHED_KEY
 from worlds.core.levels import FIRST, LEVEL

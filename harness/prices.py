@@ -16,9 +16,9 @@ from typing import Annotated
 import tomli
 from pydantic import Field, ValidationError
 
-from harness.bounds import SETTINGS_BYTES
-from harness.contents import read_given
 from harness.errors import UsageError
+from harness.limits import SETTINGS_BYTES
+from harness.safe_read import read_given
 from worlds.core.models import Strict
 
 HINT = '--prices FILE, in which ["MODEL"] has input = and output =, in US dollars per million tokens'

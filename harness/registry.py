@@ -5,7 +5,7 @@ A folder that contains task.toml is a task. There is no list of tasks: a new fol
 beside tasks that has files but no task.toml is invalid too. Hidden folders, and folders that are not beside a task, are
 ignored.
 2. A task's id is its folder's name, and must equal the name in its task.toml; ids are unique across all families.
-3. A folder may contain only plain files and folders, within limits (`harness.contents`). A link, a FIFO or a device in it, or
+3. A folder may contain only plain files and folders, within limits (`harness.safe_read`). A link, a FIFO or a device in it, or
 in its path, is refused before anything is read.
 4. A folder without [metadata.parley] is a foreign Harbor task: it runs under Docker, with Harbor's guarantees. A link inside
 its environment/ that stays there is kept as a link, as in Docker.
@@ -25,9 +25,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from harness.contents import IGNORED, Content, NotPlain, links_in, names_in, read_file, read_folder
 from harness.errors import TaskInvalid, UnknownTask, UsageError, quoted
-from harness.places import is_checkout, own_tasks
+from harness.paths import is_checkout, own_tasks
+from harness.safe_read import IGNORED, Content, NotPlain, links_in, names_in, read_file, read_folder
 from harness.taskfile import Parley, TaskFile, read_taskfile, read_text
 from worlds.core.levels import FIRST
 

@@ -1,7 +1,7 @@
 """Rules stated by a task's instruction, as quoted in `solution/rules.toml`.
 
 The table has one line per quotation of the instruction's template: the words, and the clients that prove them. It is data, so
-it is read without running code of the folder; `harness.authoring.proving` checks it.
+it is read without running code of the folder; `parley.proof.claims` checks it.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.bounds import SETTINGS_BYTES
-from harness.contents import NotPlain, read_file
 from harness.errors import TaskInvalid
-from harness.places import own_tasks
+from harness.limits import SETTINGS_BYTES
+from harness.paths import own_tasks
+from harness.safe_read import NotPlain, read_file
 
 TABLE = "solution/rules.toml"
 

@@ -1,4 +1,4 @@
-"""Files of a recorded run, stored in a folder (here) or packed into one file (`harness.packs`).
+"""Files of a recorded run, stored in a folder (here) or packed into one file (`harness.archive`).
 
 All of it is untrusted data: it is read without following links and up to a limit. Episodes are listed from folder names alone,
 because there may be 100,000 of them.
@@ -15,9 +15,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from harness.bounds import Limit
-from harness.contents import names_in, read_file
-from harness.leftovers import Leftover, changed_at
+from harness.limits import Limit
+from harness.orphans import Leftover, changed_at
+from harness.safe_read import names_in, read_file
 
 PACKED = ".run.parquet"
 """Suffix of a packed run's file name."""
@@ -100,7 +100,7 @@ class FolderFiles:
         return read_file(self._root, name, most).data
 
     def names(self, part: str) -> list[str]:
-        """Return the sorted paths, as `harness.contents.names_in` does."""
+        """Return the sorted paths, as `harness.safe_read.names_in` does."""
         return names_in(self._root, part)
 
     def has(self, name: str) -> bool:

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from harness.bounds import FILE_BYTES
+from harness.archive import PackedFiles, files_of
 from harness.errors import UsageError
-from harness.packs import PackedFiles, files_of
+from harness.limits import FILE_BYTES
 from harness.run_files import is_packed
 
 HIDDEN = "[secret]"

@@ -1,7 +1,7 @@
 """Typed task.toml: Harbor's sections as Harbor reads them, ours under [metadata.parley]; unknown keys are refused.
 
 1. Harbor ignores unknown keys, but here they are errors, because a typo in a budget would silently change the benchmark.
-2. Every number has bounds and every name a pattern (harness.bounds), because a folder may be untrusted.
+2. Every number has bounds and every name a pattern (harness.limits), because a folder may be untrusted.
 3. Every problem is reported as `path:line: what`. The line is found by searching for the key in the text, section by section.
 """
 
@@ -16,7 +16,8 @@ import tomli
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
-from harness.bounds import (
+from harness.errors import TaskInvalid, quoted
+from harness.limits import (
     FILE_BYTES,
     SETTINGS_BYTES,
     Command,
@@ -38,8 +39,7 @@ from harness.bounds import (
     User,
     megabytes,
 )
-from harness.contents import NotPlain, read_file
-from harness.errors import TaskInvalid, quoted
+from harness.safe_read import NotPlain, read_file
 from worlds.core.manifest import Described, Knob, Manifest, Option, OptionValue
 from worlds.core.models import Strict
 

@@ -1,6 +1,6 @@
 """Players of games as data: holders of seats, teams with their line-up in each task, and prompt variants.
 
-1. A team's line-ups are computed once (`harness.agents.seating.teams`) and stored in the plan, so that every worker and
+1. A team's line-ups are computed once (`harness.agents.seats.teams`) and stored in the plan, so that every worker and
 every resumed session puts the same players at the same seats.
 2. With each attempt at a task, the players move by `step` seats; an entrant with a fixed seat stays there.
 3. A variant is a user's text, appended to the rules of a seat. It is identified by name and digest.
@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from harness.modules import family_part_or_none
+from harness.plugins import family_part_or_none
 from harness.records import TaskId, VariantRef
 from worlds.core.models import Lenient, Strict
 
@@ -23,7 +23,7 @@ HUMAN = "human"
 
 
 def seat_names(families: Sequence[str]) -> list[str]:
-    """Return every seat player that these families offer (`harness.agents.seating.players`)."""
+    """Return every seat player that these families offer (`harness.agents.seats.players`)."""
     parts = [family_part_or_none(family, "seats") for family in families]
     return list(dict.fromkeys(name for part in parts if part for name in part.PLAYERS))
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from harness import places
+from harness import paths
 from harness.errors import UsageError
 from harness.registry import Task
 
@@ -25,12 +25,12 @@ HINT = "--trust where you have read that code, or --runtime bubblewrap"
 
 def own_roots() -> tuple[Path, ...]:
     """Return the resolved folders of tasks that belong to this harness; they may be empty or missing."""
-    return _roots_of(places.PACKAGE)
+    return _roots_of(paths.PACKAGE)
 
 
 @cache
 def _roots_of(package: Path) -> tuple[Path, ...]:
-    return tuple(root.resolve() for root in places.own_tasks(package))
+    return tuple(root.resolve() for root in paths.own_tasks(package))
 
 
 def is_ours(folder: Path) -> bool:

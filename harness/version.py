@@ -6,7 +6,7 @@ import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
-from harness.places import ROOT
+from harness.paths import ROOT
 
 
 def told_version() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.registry import discover
-from harness.release import pinned_tasks
+from parley.sharing.release import pinned_tasks
 
 SHIPPED = tuple(discover(Path(__file__).parents[1] / "tasks"))
 

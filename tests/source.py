@@ -68,7 +68,7 @@ def imported(path: Path) -> tuple[Import, ...]:
 
 
 _ENTRY = re.compile(r"(?P<module>harness(?:\.\w+)+):\w+")
-"""An entry of a table that names what is imported when it is asked for (`harness.modules.named`)."""
+"""An entry of a table that names what is imported when it is asked for (`harness.plugins.named`)."""
 
 
 def _imports(path: Path) -> Iterator[Import]:

@@ -13,7 +13,7 @@ import worlds
 import worlds.core.errors
 from worlds.core.errors import ParleyError
 
-ELSEWHERE = {"harness.interop.harbor"}
+ELSEWHERE = {"parley.interop.harbor"}
 """What can be imported only where another program is, and defines no error of ours."""
 
 DRAWINGS = f"{worlds.core.errors.__doc__}{harness.errors.__doc__}"

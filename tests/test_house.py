@@ -17,7 +17,7 @@ CLOCKS = {"time", "random", "secrets"}
 READINGS = {"now", "utcnow", "today", "urandom", "getrandom", "monotonic", "perf_counter", "uuid1", "uuid4", "getnode"}
 
 FAMILIES = "|".join(path.parent.name for path in sorted((ROOT / "harness" / "families").glob("*/__init__.py")))
-ROLE = re.compile(rf"(?P<room>worlds|oracles|validators|harness/families)/(?P<family>{FAMILIES})/(?:.+/)?(?P<file>\w+\.py)")
+ROLE = re.compile(rf"(?P<room>worlds|oracles|validators|parley/families)/(?P<family>{FAMILIES})/(?:.+/)?(?P<file>\w+\.py)")
 
 
 @pytest.mark.parametrize("room", ["worlds", "tasks"])

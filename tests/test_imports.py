@@ -23,16 +23,16 @@ FAMILIES = sorted(
 )
 HEAVY = {"litellm", "ortools", "docker", "ray", "fastapi", "starlette", "uvicorn"}
 _WARM = {"harness.runtimes.bubblewrap.inside.forks", "harness.runtimes.bubblewrap.inside.template", "validators.forking"}
-DYNAMIC = {"harness.cli", "harness.modules", "worlds.core.parts", *_WARM}
+DYNAMIC = {"harness.cli", "harness.plugins", "worlds.core.parts", *_WARM}
 """Where modules are imported by a name made at run time.
 
 Commands, the entries of a table, the parts of a family, and what is to be forked warm."""
 
-TABLES = {"harness.play.agents", "harness.play.choose"}
+TABLES = {"harness.play.agents", "harness.play.runtimes"}
 """Whose tables name modules that are imported when they are asked for: live agents, and runtimes."""
 
 _FAMILY_ROOMS = sorted(path.parent.name for path in (ROOT / "harness" / "families").glob("*/__init__.py"))
-BACK_ROOMS = ["harness.authoring", *(f"harness.families.{name}" for name in _FAMILY_ROOMS)]
+BACK_ROOMS = ["parley.proof", *(f"parley.families.{name}" for name in _FAMILY_ROOMS)]
 
 
 def family_of(module: str, place: int = 1) -> str:
@@ -53,7 +53,7 @@ def allowed(module: str) -> tuple[str, ...]:
         core = (f"worlds.core.{name}" for name in ("events", "faults", "models", "parts", "replies"))
         return ("validators", *core, *rules)
     everywhere = ("harness", "worlds.core", "validators.verdict")
-    if within(module, "harness.families"):
+    if within(module, "parley.families"):
         own = family_of(module, 2)
         return (*everywhere, f"oracles.{own}", "validators", f"worlds.{own}")
     return everywhere
@@ -76,7 +76,7 @@ def test_import_table(room: str) -> None:
 def test_back_rooms_are_found_by_name(room: str) -> None:
     """Others ask for a part by name: a family is imported by itself alone, authoring by families and the command line."""
     importers = {module for module, path in MODULES.items() for i in imported(path) if within(i.module, room)}
-    may = (room, "harness.cli", "harness.families") if room == "harness.authoring" else (room,)
+    may = (room, "harness.cli", "parley.families") if room == "parley.proof" else (room,)
 
     assert {module for module in importers if not within(module, *may)} == set()
 
@@ -129,7 +129,7 @@ def folder_of(module: str) -> str:
 
 
 def room_of(module: str) -> str:
-    """The room of a package that a module belongs to, with all its folders: harness.families, worlds.core."""
+    """The room of a package that a module belongs to, with all its folders: parley.families, worlds.core."""
     return ".".join(folder_of(module).split("/")[:2])
 
 
@@ -169,7 +169,7 @@ def reached(*starts: str) -> set[str]:
         "harness.cli",
         "harness.__main__",
         "harness.cli.tasks",
-        "harness.cli.show",
+        "parley.commands.show",
         "harness.registry",
         "harness.runs.plan",
         "worlds.core.testing",
@@ -184,12 +184,12 @@ FOREIGN_OBJECTS: dict[str, set[str]] = {
     "harness.agents.llm.failures": {"status_code"},
     "harness.agents.llm.provider": {"value"},
     "harness.agents.solutions": {"VIOLATIONS", "lineno"},
-    "harness.authoring.lint": {"lineno", "msg"},
+    "parley.proof.lint": {"lineno", "msg"},
     "harness.runtimes.bubblewrap.environments": {"_base_executable"},
     "harness.runtimes.docker.engine.client": {"_response", "_sock"},
-    "harness.runtimes.docker.foreign.compose": {"problem_mark"},
+    "parley.interop.foreign.compose": {"problem_mark"},
     "harness.runtimes.judging": {"__file__"},
-    "harness.testing.openai_server": {"client"},
+    "parley.testing.openai_server": {"client"},
 }
 """Where an attribute that may be missing is asked for: answers of libraries, errors of parsers, modules of task folders."""
 
@@ -268,7 +268,7 @@ SHARED = [
     *sorted(
         module
         for module, path in MODULES.items()
-        if path.name == "__init__.py" and module not in {*ROOMS, "harness.families"} and not {*module.split(".")} & {*FAMILIES}
+        if path.name == "__init__.py" and module not in {*ROOMS, "parley.families"} and not {*module.split(".")} & {*FAMILIES}
     ),
 ]
 """Packages that every family uses; what is one family's own is its own business."""

@@ -1,7 +1,7 @@
 """Path between an agent and its world, on which options change requests and responses.
 
 `mutate`, `handles` and `mitigate` are options of the world, so they are recorded in the first event, in the run's plan and in
-every result. Their effect is defined by the world's family, in `harness.families.<family>.path`; a family without this module
+every result. Their effect is defined by the world's family, in `parley.families.<family>.path`; a family without this module
 does not have these options. A program in `main` connects to the world directly, so the options do not affect it.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from harness.errors import UsageError
-from harness.modules import family_part, family_part_or_none
+from harness.plugins import family_part, family_part_or_none
 from harness.pod import CommandResult, Pod
 from worlds.core.manifest import OptionValue
 from worlds.core.wire import Transport, WireRequest, WireResponse

@@ -1,7 +1,7 @@
 """Clients of a task: the right one, or a wrong one by name, run in process or in `main` by solution/solve.sh.
 
 1. A folder with its own rules ships its clients as solve.py and violations.py. If tasks are data, the family has the clients
-(`harness.families.<family>.clients`), and the folder only contains the plan that they play, and a solve.sh for Harbor.
+(`parley.families.<family>.clients`), and the folder only contains the plan that they play, and a solve.sh for Harbor.
 2. In both cases a client receives an httpx client of the world, the instruction of this seed, and `wait`. A client that raises
 or exits is noted in the report; the validator grades its episode.
 3. A game with seats is played in process in every runtime. If the folder's code may not run in this process
@@ -31,14 +31,14 @@ import httpx
 
 from harness.agent import AgentIdentity, Budget, Report
 from harness.agents.trajectory import scripted_trajectory
-from harness.bounds import SETTINGS_BYTES
-from harness.contents import read_file
+from harness.env_interpolation import solution_environment
 from harness.errors import TaskInvalid, UsageError
-from harness.granted import solution_environment
+from harness.limits import SETTINGS_BYTES
 from harness.live_agent import Agent
-from harness.modules import family_part_or_none
+from harness.plugins import family_part_or_none
 from harness.pod import Pod
 from harness.registry import Task, contents_of
+from harness.safe_read import read_file
 from harness.trust import require, runs_here
 from worlds.core.clients import client
 from worlds.core.wire import Transport, WireRequest, WireResponse

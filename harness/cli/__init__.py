@@ -24,30 +24,30 @@ from worlds.core.errors import ParleyError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("harness.cli.tasks", "List tasks by name, glob or family."),
-    "show": ("harness.cli.show", "Show one task, one recorded episode, or the episodes of a run."),
+    "show": ("parley.commands.show", "Show one task, one recorded episode, or the episodes of a run."),
     "run": ("harness.cli.run", "Run tasks with an agent or a model, and record every episode."),
-    "view": ("harness.cli.view", "Read recorded runs in a browser, or write their pages into a folder."),
-    "runs": ("harness.cli.runs", "List the runs in a folder: who, what, how far, at what cost."),
-    "merge": ("harness.cli.merge", "Make one run of the shards that were played apart (run --shard)."),
-    "pack": ("harness.cli.packing", "Write a run into one file, which every command reads like its folder."),
-    "unpack": ("harness.cli.packing", "Write the folder of a packed run again, byte for byte."),
-    "host": ("harness.cli.hosting", "Let a group of people play a game, each on a web page of this host."),
-    "report": ("harness.cli.report", "Make the tables of runs, with published numbers beside."),
-    "compare": ("harness.cli.compare", "Compare two runs on what both played; the exit code says whether B is worse."),
-    "leaderboard": ("harness.cli.leaderboard", "Rank models over all families, with intervals of their ranks."),
-    "audit": ("harness.cli.audit", "Ask a judge model about runs, and say how far it agrees."),
-    "export": ("harness.cli.export", "Write tasks and episodes as other programs read them."),
-    "replay": ("harness.cli.replay", "Play games again from their traces alone, and say what agrees."),
-    "models": ("harness.cli.models", "List the models that reports know by name."),
-    "verify": ("harness.cli.verify", "Prove tasks: lint, oracle, nop, every violation, determinism."),
-    "new": ("harness.cli.authoring", "Start a new task folder that verifies at once."),
-    "sync": ("harness.cli.authoring", "Rewrite the boilerplate of task folders from its templates."),
-    "generate": ("harness.cli.generate", "Generate tasks, or parts of them, by code or by a model."),
-    "import": ("harness.cli.importing", "Write published scenarios of another benchmark as task folders."),
-    "release": ("harness.cli.release", "Pin the tasks of a release, by which reports judge what is complete."),
-    "images": ("harness.cli.host", "Build the base images, and the images of tasks."),
+    "view": ("parley.commands.view", "Read recorded runs in a browser, or write their pages into a folder."),
+    "runs": ("parley.commands.runs", "List the runs in a folder: who, what, how far, at what cost."),
+    "merge": ("parley.commands.merge", "Make one run of the shards that were played apart (run --shard)."),
+    "pack": ("parley.commands.packing", "Write a run into one file, which every command reads like its folder."),
+    "unpack": ("parley.commands.packing", "Write the folder of a packed run again, byte for byte."),
+    "host": ("parley.commands.host", "Let a group of people play a game, each on a web page of this host."),
+    "report": ("parley.commands.report", "Make the tables of runs, with published numbers beside."),
+    "compare": ("parley.commands.compare", "Compare two runs on what both played; the exit code says whether B is worse."),
+    "leaderboard": ("parley.commands.leaderboard", "Rank models over all families, with intervals of their ranks."),
+    "audit": ("parley.commands.audit", "Ask a judge model about runs, and say how far it agrees."),
+    "export": ("parley.commands.export", "Write tasks and episodes as other programs read them."),
+    "replay": ("parley.commands.replay", "Play games again from their traces alone, and say what agrees."),
+    "models": ("parley.commands.models", "List the models that reports know by name."),
+    "verify": ("parley.commands.verify", "Prove tasks: lint, oracle, nop, every violation, determinism."),
+    "new": ("parley.commands.authoring", "Start a new task folder that verifies at once."),
+    "sync": ("parley.commands.authoring", "Rewrite the boilerplate of task folders from its templates."),
+    "generate": ("parley.commands.generate", "Generate tasks, or parts of them, by code or by a model."),
+    "import": ("parley.commands.importing", "Write published scenarios of another benchmark as task folders."),
+    "release": ("parley.commands.release", "Pin the tasks of a release, by which reports judge what is complete."),
+    "images": ("parley.commands.doctor", "Build the base images, and the images of tasks."),
     "clean": ("harness.cli.clean", "List what dead runs left behind, or (--images) old images, and remove it."),
-    "doctor": ("harness.cli.host", "Say which runtimes work here, and what to do about the others."),
+    "doctor": ("parley.commands.doctor", "Say which runtimes work here, and what to do about the others."),
 }
 """For each command, the module that holds its function, and its one line of help."""
 
@@ -129,7 +129,7 @@ def harness(
     del version
     ctx.obj = {"tasks": tasks}
     if verbose:
-        from harness.console import log_to_stderr  # noqa: PLC0415 - help needs no tables
+        from harness.output import log_to_stderr  # noqa: PLC0415 - help needs no tables
 
         log_to_stderr()
 
@@ -155,7 +155,7 @@ def main() -> None:
 def report_error(error: ParleyError) -> int:
     """Print an error with its hint, and return the exit code."""
     from harness.cli.hints import whole  # noqa: PLC0415 - nothing is wrong as a rule
-    from harness.printable import printable  # noqa: PLC0415
+    from harness.sanitize import printable  # noqa: PLC0415
 
     print(printable(f"harness: {error}"), file=sys.stderr)
     if not isinstance(error, HarnessError):

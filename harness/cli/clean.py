@@ -20,10 +20,10 @@ import typer
 
 from harness.cli.amounts import counted
 from harness.cli.tasks import Json
-from harness.console import emit, say, show_table
 from harness.errors import RuntimeFailure, UsageError
-from harness.leftovers import Leftover
-from harness.play.choose import RUNTIMES, runtime_named
+from harness.orphans import Leftover
+from harness.output import emit, say, show_table
+from harness.play.runtimes import RUNTIMES, runtime_named
 from harness.pod import Runtime
 from harness.records import RunFolder
 from harness.runtimes.docker.runtime import DockerRuntime

@@ -19,10 +19,10 @@ from typing import Any, get_args
 import tomli
 import typer
 
-from harness.bounds import SETTINGS_BYTES
 from harness.cli.signatures import PROVIDERS
-from harness.contents import read_given
 from harness.errors import UsageError
+from harness.limits import SETTINGS_BYTES
+from harness.safe_read import read_given
 from harness.secrets import public_address
 from harness.taskfile import line_of
 

@@ -12,7 +12,7 @@ from harness.agent import PATIENCE_S, TIMEOUT_S
 from harness.cli.signatures import Flags, degrees
 from harness.cli.tasks import Json, Names, Trust
 from harness.play.agents import NAMES
-from harness.play.choose import RUNTIMES
+from harness.play.runtimes import RUNTIMES
 from harness.runs.request import BREAKER
 
 Model = Annotated[str | None, typer.Option(help="Any LiteLLM model name, e.g. gpt-5 or openai/any; several joined by commas.")]

@@ -19,7 +19,7 @@ from rich.live import Live
 from rich.table import Table
 
 from harness.cli.amounts import cost_told, counted, duration, short
-from harness.console import people, say
+from harness.output import people, say
 from harness.play.playing import PHASES, Phase
 from harness.records import Key, Result
 from harness.runs.executors.base import Finished, News, Progress, Scored, Started
@@ -151,7 +151,7 @@ class _Board:
 
 
 def _interval(tasks: list[list[bool]]) -> tuple[float, float] | None:
-    from harness.report.statistics import rate_interval  # noqa: PLC0415 - a live table alone has it
+    from harness.statistics import rate_interval  # noqa: PLC0415 - a live table alone has it
 
     return rate_interval(tasks)
 

@@ -9,26 +9,26 @@ from pathlib import Path
 import typer
 
 from harness.cli.amounts import spent_by
-from harness.cli.closing import show_closing, show_left, stops
 from harness.cli.flags import RunFlags
-from harness.cli.gated import gated
 from harness.cli.progress import plainly, progress
+from harness.cli.selection import gated
 from harness.cli.settings import folder_for, found_again, new_request, options, resumed_request
 from harness.cli.signatures import takes_flags
+from harness.cli.summary import show_closing, show_left, stops
 from harness.cli.tasks import selected
-from harness.console import emit, log_to_stderr, say
+from harness.env_interpolation import grant
 from harness.errors import BoundaryError, Cancelled, ProviderLost, UsageError, quoted
-from harness.granted import grant
 from harness.headline import setup_caveat
 from harness.live_agent import KeepsReplies
-from harness.play.choose import runnable
+from harness.output import emit, log_to_stderr, say
+from harness.play.runtimes import runnable
 from harness.records import Result
-from harness.runs.choice import read_choice
 from harness.runs.coaching import read_retry
-from harness.runs.edition import chosen_key
+from harness.runs.episode_filter import read_choice
 from harness.runs.executors.sites import HERE, RunSite
 from harness.runs.request import RunRequest
 from harness.runs.run import summary
+from harness.runs.seed_key import chosen_key
 from harness.runs.session import Person, RunSession, read_resumed
 from harness.trust import gate
 from worlds.core.levels import LEVEL
@@ -58,7 +58,7 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
     session = _resumed(ctx, flags, flags.resume, replies) if flags.resume else _begun(ctx, flags, replies)
     session.check(resumed=flags.resume is not None, asks=not flags.dry_run)
     if flags.dry_run:
-        from harness.cli.planned import show_planned  # noqa: PLC0415
+        from harness.cli.dry_run import show_planned  # noqa: PLC0415
 
         show_planned(session, json=flags.json)
         return
@@ -73,7 +73,7 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
         raise
     _close(results, session, flags)
     if flags.report:
-        from harness.cli.report import show_tables  # noqa: PLC0415 - tables take long to load, and few runs end with some
+        from parley.commands.report import show_tables  # noqa: PLC0415 - tables take long to load, and few runs end with some
 
         show_tables(ctx, [session.folder], beside_json=_takes_stdout(flags))
 
@@ -82,7 +82,7 @@ def _replies(flags: RunFlags) -> KeepsReplies | None:
     """Return the cache of model replies, if there is one."""
     if flags.cache is None:
         return None
-    from harness.agents.llm.replies import Replies  # noqa: PLC0415 - with everything that asks models
+    from harness.agents.llm.response_cache import Replies  # noqa: PLC0415 - with everything that asks models
 
     return Replies(flags.cache, probes=not flags.no_probe)
 
@@ -134,7 +134,7 @@ def _site(flags: RunFlags) -> RunSite:
         raise UsageError(
             "--cache is a folder of this machine, and models are asked by the nodes", hint="harness run without --cache"
         )
-    from harness.runs.cluster.site import RayCluster  # noqa: PLC0415
+    from parley.ray.site import RayCluster  # noqa: PLC0415
 
     return RayCluster(flags.address)
 
@@ -153,7 +153,7 @@ def _kind(request: RunRequest) -> type[RunSession]:
     """Return the session class for a request."""
     if request.until is None:
         return RunSession
-    from harness.runs.until import DecidingSession  # noqa: PLC0415
+    from parley.sweeps.session import DecidingSession  # noqa: PLC0415
 
     return DecidingSession
 
@@ -162,7 +162,7 @@ def _close(results: list[Result], session: RunSession, flags: RunFlags) -> None:
     counts, folder, spent = summary(results), session.folder, session.meter.spent
     decision = None
     if session.request.until is not None:
-        from harness.runs.deciding import read_decision  # noqa: PLC0415
+        from parley.sweeps.early_stopping import read_decision  # noqa: PLC0415
 
         decision = read_decision(folder)
     if flags.json:
@@ -176,7 +176,7 @@ def _close(results: list[Result], session: RunSession, flags: RunFlags) -> None:
     if session.replies is not None:
         say(session.replies.told())
     if decision is not None:
-        from harness.report.early import BIASED, sentence  # noqa: PLC0415
+        from parley.reports.early import BIASED, sentence  # noqa: PLC0415
 
         say(f"{sentence(decision)}\n  {BIASED}")
     if decision is None or decision.winner is None:
@@ -202,7 +202,7 @@ def _next_command(results: list[Result], session: RunSession, *, is_resumed: boo
 
 
 def _confirm_all(session: RunSession) -> None:
-    from harness.cli.planned import say_planned  # noqa: PLC0415
+    from harness.cli.dry_run import say_planned  # noqa: PLC0415
 
     say_planned(session)
     if not sys.stdin.isatty():

@@ -28,11 +28,11 @@ from harness.records import RunFolder
 from harness.registry import Task, read_task
 from harness.runs.addresses import Confirmed, Names, settled
 from harness.runs.coaching import FirstRun
-from harness.runs.edition import FRESH
-from harness.runs.growth import grown
 from harness.runs.plan import parse_seeds, task_refs
 from harness.runs.request import RunRequest, TaskRef
+from harness.runs.resume_rules import grown
 from harness.runs.run import refusal
+from harness.runs.seed_key import FRESH
 from harness.runs.shards import parse_shard
 from harness.runs.templates import read_templates
 from harness.trust import is_ours
@@ -168,7 +168,7 @@ def _updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -
     families = _families(tasks)
     seats = {seat.seat: seat for seat in spec.seats}
     if flags.get("seat") or flags.get("seat_model"):
-        from harness.agents.seating.lineup import read_seats  # noqa: PLC0415
+        from harness.agents.seats.lineup import read_seats  # noqa: PLC0415
 
         seats |= {one.seat: one for one in read_seats(flags.get("seat") or (), flags.get("seat_model") or (), families)}
     told = {**spec.seat_variants}
@@ -177,7 +177,7 @@ def _updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -
     if fields.get("temperature") == PROVIDERS:
         fields["temperature"] = None
     if flags.get("variant") or flags.get("seat_variant"):
-        from harness.agents.seating.variants import read_seat_variants, read_variant  # noqa: PLC0415
+        from harness.agents.seats.variants import read_seat_variants, read_variant  # noqa: PLC0415
 
         told |= read_seat_variants(flags.get("seat_variant") or (), families)
         fields |= {"variant": read_variant(flags["variant"], families)} if flags.get("variant") else {}
@@ -215,7 +215,7 @@ def _is_team(flags: RunFlags) -> bool:
 
 def _teamed(flags: RunFlags, table: AgentSpec, tasks: Sequence[Task], combinations: Combinations) -> AgentSpec:
     """Return the spec of the team that the flags name; for a team with a single name, the spec of that player."""
-    from harness.agents.seating.teams import TeamFlags, make_team  # noqa: PLC0415
+    from harness.agents.seats.teams import TeamFlags, make_team  # noqa: PLC0415
 
     team = make_team(TeamFlags(flags.team or "", flags.entrant, flags.entrant_seat), tasks, _families(tasks), combinations)
     one = team.members[0]
@@ -229,7 +229,7 @@ def _same_team(flags: RunFlags, spec: AgentSpec, tasks: Sequence[Task], combinat
     """Return the recorded spec with its line-ups if the flags name the same team, else the spec of the new team."""
     if spec.team is None:
         return _teamed(flags, spec, tasks, combinations)
-    from harness.agents.seating.teams import TeamFlags, make_team  # noqa: PLC0415
+    from harness.agents.seats.teams import TeamFlags, make_team  # noqa: PLC0415
 
     names = [member.name for member in spec.team.members]
     entrant = names.pop() if spec.team.entrant else None
@@ -388,7 +388,7 @@ def _until(flags: RunFlags, request: RunRequest) -> RunRequest:
         raise UsageError("--until plays both players from the start, and a retry only what failed", hint="harness compare A B")
     if request.shard is not None:
         raise UsageError("--until stops by what all tasks say so far, and a shard plays only some", hint="leave --shard out")
-    from harness.runs.deciding import planned  # noqa: PLC0415
+    from parley.sweeps.early_stopping import planned  # noqa: PLC0415
 
     alpha = flags.alpha if flags.given("alpha") or request.until is None else request.until.alpha
     return request.model_copy(update={"until": planned(flags.until, request.aliases, alpha, request.tasks)})

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from harness.atomic_write import append_to_file, writing
 from harness.cli.amounts import spent_by
 from harness.errors import Cancelled
 from harness.records import Key, Result
 from harness.runs.executors.base import Finished, News, Progress
 from harness.runs.session import WatchedRun
-from harness.runs.stints import now
+from harness.runs.sessions import now
 from harness.runs.stream import BegunLine, EndedLine, Totals, line_of
-from harness.writing import append_to_file, writing
 from worlds.core.models import Strict
 
 Watching = Callable[[WatchedRun], AbstractContextManager[Progress]]

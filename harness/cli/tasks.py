@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.console import emit, say, show_table
 from harness.errors import TaskInvalid
-from harness.modules import families, family_part_or_none
+from harness.output import emit, say, show_table
+from harness.plugins import families, family_part_or_none
 from harness.registry import Task, select, survey, tasks_root
 
 Names = Annotated[list[str] | None, typer.Argument(help="Ids, globs or families; none means all.")]

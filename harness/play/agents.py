@@ -17,13 +17,13 @@ from typing import Any
 from harness.agent import AgentSpec
 from harness.agents.llm.meter import Meter
 from harness.agents.path import is_bent
-from harness.bounds import RECORD_BYTES
-from harness.contents import read_given
 from harness.errors import UsageError
+from harness.limits import RECORD_BYTES
 from harness.live_agent import Agent, KeepsReplies
-from harness.modules import named
+from harness.log_context import to_stderr
+from harness.plugins import named
 from harness.prices import Price
-from harness.saying import to_stderr
+from harness.safe_read import read_given
 from harness.teams import HUMAN, is_seat_player, seat_names
 from worlds.core.manifest import OptionValue
 
@@ -32,8 +32,8 @@ NAMES = ("oracle", "nop", "violation:<name>", "scripted", "llm", "replay:<run>",
 _MADE = {
     "oracle": "harness.agents.solutions:SolutionAgent", "violation": "harness.agents.solutions:SolutionAgent",
     "nop": "harness.agents.scripted:NopAgent", "scripted": "harness.agents.scripted:ScriptedAgent",
-    "replay": "harness.agents.seating.replayed:ReplayAgent",
-    "llm": "harness.agents.seating.agent:SeatAgent", "seats": "harness.agents.seating.agent:SeatAgent",
+    "replay": "harness.agents.seats.replayed:ReplayAgent",
+    "llm": "harness.agents.seats.agent:SeatAgent", "seats": "harness.agents.seats.agent:SeatAgent",
 }  # fmt: skip
 """Class of the live agent for each kind of spec, imported on demand."""
 

@@ -1,7 +1,7 @@
 """Episode runner: open, play, finish, judge, and record everything that happens.
 
 `playing` attributes failures, and `outcome` builds the record. An episode that is driven from outside, turn by turn, goes
-through the same steps in `harness.env`.
+through the same steps in `parley.training`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from harness.agent import Budget, Report
 from harness.agents.llm.wire_log import WireLog
 from harness.agents.path import RoutedPod, is_bent
-from harness.console import about
 from harness.errors import BoundaryError
 from harness.live_agent import Agent
-from harness.play.choose import in_process
+from harness.output import about
 from harness.play.outcome import Outcome, outcome_of
 from harness.play.playing import Heard, Playing
+from harness.play.runtimes import in_process
 from harness.pod import EpisodeSpec, Judgement, Pod, Runtime
 from harness.records import Key
 

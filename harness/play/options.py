@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from harness.agents.path import check_path
 from harness.errors import UsageError
-from harness.modules import family_part_or_none
+from harness.plugins import family_part_or_none
 from harness.registry import Task
 from worlds.core.errors import ManifestError
 from worlds.core.manifest import OptionValue

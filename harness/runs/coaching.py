@@ -13,7 +13,7 @@ from pathlib import Path
 
 from harness.agent import AgentSpec
 from harness.errors import UsageError, quoted
-from harness.modules import family_part
+from harness.plugins import family_part
 from harness.records import Hint, HintMode, Key, Result, RunFolder
 from harness.registry import Task
 from harness.runs.addresses import Confirmed, Names, settled

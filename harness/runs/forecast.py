@@ -1,6 +1,6 @@
 """Dry run: the episodes that a run would play, keep and repeat, and what they would take.
 
-Calls, tokens, dollars and time are estimates, each with its source (`harness.runs.experience`); the counts are exact. Budgets
+Calls, tokens, dollars and time are estimates, each with its source (`harness.runs.cost_history`); the counts are exact. Budgets
 are upper bounds: an episode is not expected to take more than its budget.
 """
 
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from harness.agent import Budget
-from harness.kept import kept
+from harness.compact_results import kept
 from harness.prices import Price
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task
-from harness.runs.choice import EpisodeChoice
-from harness.runs.experience import Basis, Experience, Typical
+from harness.runs.cost_history import Basis, Experience, Typical
+from harness.runs.episode_filter import EpisodeChoice
 from harness.runs.plan import Plan
 from harness.runs.session import RunSession
 from worlds.core.models import Strict

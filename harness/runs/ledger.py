@@ -15,10 +15,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from harness.agents.llm.meter import Spent
-from harness.bounds import FILE_BYTES
-from harness.contents import read_file
+from harness.atomic_write import append_to_file, make_folder, writing
 from harness.errors import UsageError
-from harness.writing import append_to_file, make_folder, writing
+from harness.limits import FILE_BYTES
+from harness.safe_read import read_file
 
 FILE = "spending.jsonl"
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from harness.agent import AgentSpec, Budget
 from harness.errors import UsageError
-from harness.modules import family_part_or_none
 from harness.play.agents import make_agent
 from harness.play.options import options_of
+from harness.plugins import family_part_or_none
 from harness.records import Key
 from harness.registry import Task
 from harness.runs.request import Environment, Planned, PlannedRetry, Retry, RunRecord, RunRequest, TaskRef

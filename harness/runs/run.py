@@ -3,8 +3,8 @@
 1. The plan is frozen first, and one process plays it at a time. An episode is finished once its result.json exists. `--resume`
 skips those and retries ungraded ones, keeping their evidence. Increases of a plan are recorded.
 2. The remaining episodes become orders, which are data. The run's site selects the executor: threads, or processes if agent and
-runtime only compute (`harness.runs.executors`), or the nodes of a cluster (`harness.runs.cluster`).
-3. Episodes lost to temporary failures are retried after the rest (`harness.runs.again`).
+runtime only compute (`harness.runs.executors`), or the nodes of a cluster (`parley.ray`).
+3. Episodes lost to temporary failures are retried after the rest (`harness.runs.retry`).
 4. An interrupt (INT, TERM, HUP) stops the queue, kills everything with this run's id, and leaves unfinished episodes unwritten.
 """
 
@@ -17,22 +17,22 @@ from typing import Any
 
 from harness.agents.solutions import holds_seats
 from harness.causes import Responsible
+from harness.compact_results import MeasurePacker
 from harness.errors import Cancelled, HarnessError, ProviderLost, UsageError
 from harness.interrupts import interrupting
-from harness.kept import MeasurePacker
 from harness.play.agents import Cast
 from harness.pod import ROOMS, EpisodeSpec, Runtime
 from harness.records import Key, Result, RunFolder
-from harness.runs.again import EpisodeRetries, RetryPolicy
-from harness.runs.choice import EVERYTHING, EpisodeChoice
 from harness.runs.coaching import note
-from harness.runs.edition import keep_key
+from harness.runs.episode_filter import EVERYTHING, EpisodeChoice
 from harness.runs.executors.base import Again, Executor, Finished, Order, Progress
 from harness.runs.executors.sites import HERE, RunSite
-from harness.runs.growth import GROWING, grown
 from harness.runs.plan import Plan, differing
 from harness.runs.request import RunRecord, read_record
-from harness.runs.stints import begun, now, write_begun, write_ended
+from harness.runs.resume_rules import GROWING, grown
+from harness.runs.retry import EpisodeRetries, RetryPolicy
+from harness.runs.seed_key import keep_key
+from harness.runs.sessions import begun, now, write_begun, write_ended
 
 
 def run_plan(
@@ -92,7 +92,7 @@ def _collecting(plan: Plan, folder: RunFolder) -> Iterator[None]:
 
 
 def recorded_of(keys: Sequence[Key], folder: RunFolder) -> dict[Key, Result]:
-    """Return the recorded results of these episodes in their order, in compact form (`harness.kept`)."""
+    """Return the recorded results of these episodes in their order, in compact form (`harness.compact_results`)."""
     keep = MeasurePacker().keep
     return {key: keep(one) for key in keys if (one := folder.finished(key))}
 

@@ -16,25 +16,25 @@ from pathlib import Path
 
 from harness.agents.llm.meter import Meter
 from harness.agents.path import is_bent
+from harness.compact_results import kept
 from harness.descriptors import allow_many_files
 from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError, quoted
 from harness.interrupts import interrupting
-from harness.kept import kept
 from harness.live_agent import Agent, AsksModels, KeepsReplies
 from harness.play.agents import Cast, Make, keep_logs, listed_price, make_agent
-from harness.play.choose import Say
+from harness.play.runtimes import Say
 from harness.pod import Runtime
 from harness.prices import HINT, Price
 from harness.records import Result, RunFolder
 from harness.registry import Task
 from harness.run_files import is_packed
-from harness.runs.again import POLICIES
-from harness.runs.choice import EVERYTHING, EpisodeChoice
+from harness.runs.episode_filter import EVERYTHING, EpisodeChoice
 from harness.runs.executors.base import Progress
 from harness.runs.executors.sites import HERE, Needed, RunSite
 from harness.runs.ledger import RunLedger
 from harness.runs.plan import Plan, plans
 from harness.runs.request import RunRequest, read_record, requested
+from harness.runs.retry import POLICIES
 from harness.runs.run import is_played, recorded_of, run_plan
 from harness.runs.templates import check_templates
 from harness.secrets import public_address

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.agent import AgentSpec
-from harness.bounds import SETTINGS_BYTES
-from harness.contents import names_in, read_file
 from harness.errors import UsageError, quoted
+from harness.limits import SETTINGS_BYTES
 from harness.registry import Task
+from harness.safe_read import names_in, read_file
 from worlds.core.errors import ManifestError
 from worlds.core.parts import families_in
 from worlds.core.texts import check_texts, placeholders

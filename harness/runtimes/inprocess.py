@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from harness.errors import RuntimeFailure, VerifierFailure
-from harness.leftovers import Leftover
+from harness.orphans import Leftover
 from harness.pod import NO_POLICY, CommandResult, EpisodeSpec, Judgement, Pod, Probe
 from harness.registry import Task
 from harness.runtimes.judging import judge_all, judge_together

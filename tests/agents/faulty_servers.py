@@ -13,10 +13,10 @@ from typing import Any
 from fastapi import Request, Response
 
 from harness.registry import read_task
-from harness.testing import openai_server
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.players import DONE, SolutionModel
-from harness.testing.scripts import ScriptedCall, ScriptedReply
+from parley.testing import openai_server
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.players import DONE, SolutionModel
+from parley.testing.scripts import ScriptedCall, ScriptedReply
 
 TASK = "presigned-url-download"
 _HEADING = "# Download a file in three parts"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from harness.agents.llm.model import ModelClient, ModelSettings
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, Script, ScriptedReply, script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Fault, Script, ScriptedReply, script
 
 Json = dict[str, Any]
 

@@ -13,8 +13,8 @@ from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.pod import CommandResult
 from harness.registry import Task
 from harness.taskfile import TaskFile
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Script, call, script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Script, call, script
 from worlds.core.calls import Reply as WorldReply
 from worlds.core.calls import Violation, get
 from worlds.core.events import EventLog

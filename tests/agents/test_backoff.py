@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.families.contract.path import BackOff
+from parley.families.contract.path import BackOff
 from worlds.core.wire import Headers, WireRequest, WireResponse
 
 

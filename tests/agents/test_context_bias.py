@@ -12,8 +12,8 @@ import pytest
 from harness.agent import Budget, Report
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.errors import BoundaryError, SetupFault
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, Messages, Script, ScriptedReply, ScriptedUsage, call
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Fault, Messages, Script, ScriptedReply, ScriptedUsage, call
 from tests.agents.signed_link import LocalPod, task_of
 from tests.agents.test_context_errors import FULL
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from harness.agents.llm import doctor
 from harness.cli import app, report_error
+from parley.commands import model_diagnosis
 from tests.agents.faulty_servers import FAULTS, TASK, FaultyServer
 from worlds.core.errors import ParleyError
 
@@ -41,7 +41,7 @@ Typing = Callable[..., Typed]
 @pytest.fixture
 def types(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Typing:
     """Runs a command in this process, which imports LiteLLM once, and gives the doctor as long as it takes."""
-    monkeypatch.setattr(doctor, "_MINUTE_S", 600.0)
+    monkeypatch.setattr(model_diagnosis, "_MINUTE_S", 600.0)
 
     def run(*words: object) -> Typed:
         monkeypatch.setattr(sys, "argv", ["harness", *map(str, words)])
@@ -67,13 +67,15 @@ def test_a_fault_is_found_and_avoided(types: Typing, tmp_path: Path, name: str) 
     fault = FAULTS[name]
     with FaultyServer(fault) as server:
         base = server.url.removesuffix("/v1") + fault.path
-        doctor = types("doctor", "--model", "openai/any", "--api-base", base, "--json")
-        assert rows(doctor.json)[fault.check]["verdict"] == fault.verdict, doctor.out
-        assert (doctor.code, doctor.json["command"] is not None) == ((0, True) if fault.works else (1, False)), doctor.out
+        model_diagnosis = types("doctor", "--model", "openai/any", "--api-base", base, "--json")
+        assert rows(model_diagnosis.json)[fault.check]["verdict"] == fault.verdict, model_diagnosis.out
+        assert (model_diagnosis.code, model_diagnosis.json["command"] is not None) == (
+            (0, True) if fault.works else (1, False)
+        ), model_diagnosis.out
         if not fault.works:
-            assert rows(doctor.json)[fault.check]["advice"]
+            assert rows(model_diagnosis.json)[fault.check]["advice"]
             return
-        words = shlex.split(doctor.json["command"])
+        words = shlex.split(model_diagnosis.json["command"])
         assert set(fault.flags) <= set(words)
         run = types(*words[1:], *HERE, *fault.typed, "--json", "--out", tmp_path / "run")
 
@@ -107,12 +109,12 @@ def test_the_settings_are_a_file_for_a_run(types: Typing, tmp_path: Path) -> Non
     """What `-o` writes plays alike by `--config`, where the address is typed."""
     file = tmp_path / "mine.toml"
     with FaultyServer(FAULTS["ignores tools"]) as server:
-        doctor = types("doctor", "--model", "openai/any", "--api-base", server.url, "-o", file)
+        model_diagnosis = types("doctor", "--model", "openai/any", "--api-base", server.url, "-o", file)
         line = ("run", TASK, "--interface", "tool", "--config", file, "--api-base", server.url, *HERE)
         run = types(*line, "--out", tmp_path / "run")
 
-    assert doctor.code == 0
-    assert doctor.out.splitlines()[-1].endswith(f"--model openai/any --api-base {server.url} --protocol text")
+    assert model_diagnosis.code == 0
+    assert model_diagnosis.out.splitlines()[-1].endswith(f"--model openai/any --api-base {server.url} --protocol text")
     assert file.read_text().splitlines()[1:] == ['model = "openai/any"', f'api-base = "{server.url}"', 'protocol = "text"']
     assert (run.code, "1 of 1 succeeded" in run.err) == (0, True), run.err
 
@@ -132,10 +134,13 @@ def test_reasoning_is_tried_as_the_protocol_sends_it(
     """Where a run has to use `--protocol text`, the row is about turns of plain text, which carry reasoning too."""
     refuses = FAULTS[name].refuses if not insists else lambda body: FAULTS[name].refuses(body) or DEMANDING.refuses(body)
     with FaultyServer(replace(FAULTS[name], reasons=reasons, refuses=refuses)) as server:
-        doctor = types("doctor", "--model", "openai/any", "--api-base", server.url, "--json")
+        model_diagnosis = types("doctor", "--model", "openai/any", "--api-base", server.url, "--json")
 
-    assert "--protocol text" in doctor.json["command"]
-    assert (rows(doctor.json)["reasoning"]["verdict"], rows(doctor.json)["reasoning"]["seen"]) == (verdict, seen)
+    assert "--protocol text" in model_diagnosis.json["command"]
+    assert (rows(model_diagnosis.json)["reasoning"]["verdict"], rows(model_diagnosis.json)["reasoning"]["seen"]) == (
+        verdict,
+        seen,
+    )
 
 
 def test_a_machine_and_a_model_are_two_questions(types: Typing) -> None:
@@ -147,6 +152,9 @@ def test_a_machine_and_a_model_are_two_questions(types: Typing) -> None:
 
 def test_nobody_is_there(types: Typing) -> None:
     """One row, exit 1."""
-    doctor = types("doctor", "--model", "openai/any", "--api-base", "http://127.0.0.1:9/v1", "--json")
+    model_diagnosis = types("doctor", "--model", "openai/any", "--api-base", "http://127.0.0.1:9/v1", "--json")
 
-    assert (doctor.code, [(row["check"], row["verdict"]) for row in doctor.json["checks"]]) == (1, [("reachable", "no")])
+    assert (model_diagnosis.code, [(row["check"], row["verdict"]) for row in model_diagnosis.json["checks"]]) == (
+        1,
+        [("reachable", "no")],
+    )

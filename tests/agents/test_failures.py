@@ -12,8 +12,8 @@ from harness.agents.llm import model as module
 from harness.agents.llm.completion import KEPT, LONGEST_ARGUMENTS, LONGEST_TEXT
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.errors import ClientFailure, ProviderFailure, ProviderLost, Unreachable
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, ScriptedCall, ScriptedReply, script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Fault, ScriptedCall, ScriptedReply, script
 
 HELLO = [{"role": "user", "content": "hello"}]
 PAGE = "<!doctype html><html><head><title>Sign in</title></head><body>...</body></html>"

@@ -9,11 +9,11 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.model import ModelClient, ModelSettings
+from harness.agents.llm.rate_limiter import ProviderGate, gate_of
 from harness.errors import Cancelled, ProviderFailure
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Fault, script
 
 HELLO = [{"role": "user", "content": "hello"}]
 GO = threading.Event()

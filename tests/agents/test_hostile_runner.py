@@ -25,8 +25,8 @@ from harness.records import Key, Result, RunFolder
 from harness.registry import Task
 from harness.runtimes import commands
 from harness.runtimes.inprocess import InProcessPod, InProcessRuntime
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Script, ScriptedCall, ScriptedReply, call, script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Script, ScriptedCall, ScriptedReply, call, script
 
 FORGED = b'{"code": 0, "omitted": ' + b"9" * 4300 + b', "size": 40000}\n' + b"x" * 40_000
 """The answer that once left an episode ungraded."""

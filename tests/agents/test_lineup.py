@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.agent import AgentSpec, SeatSpec
-from harness.agents.seating.lineup import line_up, others, read_seats
+from harness.agents.seats.lineup import line_up, others, read_seats
 from harness.errors import UsageError
 
 FAMILIES = ["calendar", "hidden-profile"]

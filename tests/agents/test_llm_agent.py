@@ -11,7 +11,7 @@ import pytest
 from harness.agent import Budget, Report
 from harness.agents.llm.interface import SHOWN
 from harness.errors import ProviderFailure
-from harness.testing.scripts import Fault, Script, ScriptedCall, ScriptedReply, ScriptedUsage, call, script
+from parley.testing.scripts import Fault, Script, ScriptedCall, ScriptedReply, ScriptedUsage, call, script
 from tests.agents.signed_link import SCHEMA, SENTINEL, LocalPod, answers, careful, careless, play, playing, task_of
 
 

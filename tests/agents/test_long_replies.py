@@ -11,10 +11,10 @@ import pytest
 
 from harness.agent import AgentSpec
 from harness.agents.llm.agent import LlmConfig
-from harness.agents.seating import agent as seating
-from harness.agents.seating.agent import SeatAgent
-from harness.agents.seating.players import SeatPlayer, seat_players
-from harness.agents.seating.talk import NOT_TAKEN
+from harness.agents.seats import agent as seating
+from harness.agents.seats.agent import SeatAgent
+from harness.agents.seats.players import SeatPlayer, seat_players
+from harness.agents.seats.talk import NOT_TAKEN
 from harness.agents.turns import LONGEST_REPLY, TurnClient, is_too_long
 from harness.play.agents import Cast
 from harness.pod import EpisodeSpec
@@ -23,8 +23,8 @@ from harness.registry import Task, read_task
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Messages, Script, ScriptedCall, ScriptedReply
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Messages, Script, ScriptedCall, ScriptedReply
 from worlds.core.events import Turned, read_log
 from worlds.core.turns import OpenTurn
 

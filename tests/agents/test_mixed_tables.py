@@ -13,20 +13,20 @@ import pytest
 from harness.agent import AgentSpec, Budget, SeatSpec
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.model import ModelClient, ModelSettings
-from harness.agents.seating.agent import SeatAgent
-from harness.agents.seating.holders import SeatReply
-from harness.agents.seating.model import ModelSeat
+from harness.agents.seats.agent import SeatAgent
+from harness.agents.seats.holders import SeatReply
+from harness.agents.seats.model import ModelSeat
 from harness.errors import UsageError
 from harness.play.agents import Cast
 from harness.pod import Runtime
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
-from harness.report.evidence import gather, read_runs
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, Script, ScriptedReply
+from parley.reports.evidence import gather, read_runs
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Fault, Script, ScriptedReply
 from tests.agents.imap_model import Messages, imap
 from worlds.core.turns import OpenTurn
 

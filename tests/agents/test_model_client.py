@@ -13,8 +13,8 @@ from harness.agents.llm.model import PLACEHOLDER_KEY, ModelClient, ModelSettings
 from harness.agents.llm.provider import library
 from harness.errors import Cancelled, ProviderFailure, Unreachable, UsageError
 from harness.secrets import public_address, scrub
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, ScriptedCall, ScriptedReply, ScriptedUsage, script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Fault, ScriptedCall, ScriptedReply, ScriptedUsage, script
 
 ROOT = Path(__file__).parents[2]
 SENTINEL = "sk-sentinel-0123456789abcdef"

@@ -15,19 +15,19 @@ import pytest
 from harness.agent import AgentSpec, Budget, SeatSpec, Usage
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.provider import library
-from harness.agents.seating.agent import SeatAgent
+from harness.agents.seats.agent import SeatAgent
 from harness.errors import UsageError
 from harness.play.agents import Cast
-from harness.reading import episode_lines, read_episode
 from harness.records import Forfeits, Result, RunFolder
 from harness.registry import Task, read_task
-from harness.report.evidence import Breadth, read_runs
-from harness.report.whole import make_report
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, Script, ScriptedReply
+from parley.reports.evidence import Breadth, read_runs
+from parley.reports.reading import episode_lines, read_episode
+from parley.reports.whole import make_report
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Fault, Script, ScriptedReply
 from tests.agents.imap_model import imap
 from worlds.core.events import Turned, read_log
 

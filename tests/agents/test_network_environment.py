@@ -11,8 +11,8 @@ import pytest
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.agents.llm.provider import library, proxy_of, public_proxy
 from harness.errors import Unreachable, UsageError
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import script
 
 NAMES = (
     "http_proxy",

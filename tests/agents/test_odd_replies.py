@@ -10,7 +10,7 @@ import pytest
 
 from harness.agents.llm.completion import NO_TEXT
 from harness.errors import OutOfPatience, ProviderFailure
-from harness.testing.scripts import Script, ScriptedReply
+from parley.testing.scripts import Script, ScriptedReply
 from tests.agents.odd_bodies import ASKED, PROVIDERS, TOOLS, USAGE, Json, asking, body, called, raw, said
 
 

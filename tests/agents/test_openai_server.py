@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import (
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import (
     LAST_WORD,
     Fault,
     Script,
@@ -149,7 +149,7 @@ def test_streaming_and_junk_are_refused():
     [
         ("s.toml", '[[script]]\nmatch = "m"\n[[script.replies]]\ntext = "hi"\n'),
         ("s.json", '{"script": [{"match": "m", "replies": [{"text": "hi"}]}]}'),
-        ("s.py", "from harness.testing.scripts import script\nSCRIPTS = [script('hi', match='m')]\n"),
+        ("s.py", "from parley.testing.scripts import script\nSCRIPTS = [script('hi', match='m')]\n"),
     ],
 )
 def test_scripts_from_files(tmp_path, name, text):
@@ -171,10 +171,10 @@ def test_bad_script_files(tmp_path, text):
 
 
 def test_command_line(tmp_path):
-    """`python -m harness.testing.openai_server --script FILE --port 0` prints its URL and serves."""
+    """`python -m parley.testing.openai_server --script FILE --port 0` prints its URL and serves."""
     path = tmp_path / "s.toml"
     path.write_text('[[script]]\n[[script.replies]]\ntext = "hi"\n')
-    command = [sys.executable, "-m", "harness.testing.openai_server", "--script", str(path), "--port", "0"]
+    command = [sys.executable, "-m", "parley.testing.openai_server", "--script", str(path), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as served:
         try:
             url = served.stdout.readline().strip()

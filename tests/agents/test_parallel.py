@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from harness.agents.llm.parallel import side_by_side
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, ScriptedReply, script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Fault, ScriptedReply, script
 
 ROOT = Path(__file__).parents[2]
 

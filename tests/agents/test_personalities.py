@@ -14,19 +14,19 @@ import pytest
 
 from harness.agent import AgentSpec
 from harness.agents.llm.agent import LlmConfig
-from harness.agents.seating.agent import SeatAgent
-from harness.agents.seating.teams import TeamFlags, make_team
-from harness.families.calendar.trace.exporting import exported
+from harness.agents.seats.agent import SeatAgent
+from harness.agents.seats.teams import TeamFlags, make_team
 from harness.play.agents import Cast
 from harness.pod import Runtime
-from harness.reading import read_episode
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Script
+from parley.families.calendar.trace.exporting import exported
+from parley.reports.reading import read_episode
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Script
 from tests.agents.imap_model import Messages, imap
 
 ROOT = Path(__file__).parents[2]

@@ -9,10 +9,10 @@ import pytest
 from harness.agent import AgentSpec
 from harness.agents.llm.failures import Refused, refuses_tools
 from harness.agents.llm.model import READY, ModelClient, ModelSettings, Quirks, without_system
-from harness.agents.seating.agent import SeatAgent
+from harness.agents.seats.agent import SeatAgent
 from harness.errors import SetupFault
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Script, ScriptedReply, script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Script, ScriptedReply, script
 from tests.agents.faulty_servers import FAULTS, FaultyServer, Planted
 
 HELLO = [{"role": "user", "content": "hello"}]

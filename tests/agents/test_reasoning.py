@@ -10,10 +10,10 @@ import pytest
 from harness.agent import Budget, Report
 from harness.agents.llm.completion import NO_TEXT, without_reasoning
 from harness.agents.llm.model import ModelClient, ModelSettings, has_arrived
-from harness.agents.llm.replies import Replies
+from harness.agents.llm.response_cache import Replies
 from harness.errors import ProviderFailure
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, Messages, Script, ScriptedReply, script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Fault, Messages, Script, ScriptedReply, script
 from tests.agents.odd_bodies import ASKED, TOOLS, Json, asking, called, fault_of, raw, said
 from tests.agents.signed_link import LocalPod, playing, task_of
 

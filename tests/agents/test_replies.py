@@ -16,16 +16,16 @@ import pytest
 from harness.agent import AgentSpec, Budget
 from harness.agents.llm.failures import ContextFull
 from harness.agents.llm.model import ModelClient, ModelSettings
-from harness.agents.llm.replies import ConversationPlace, Replies
+from harness.agents.llm.response_cache import ConversationPlace, Replies
 from harness.play.agents import Cast, make_agent
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.players import SolutionModel
-from harness.testing.scripts import Fault, Script, ScriptedCall, ScriptedReply, ScriptedUsage, script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.players import SolutionModel
+from parley.testing.scripts import Fault, Script, ScriptedCall, ScriptedReply, ScriptedUsage, script
 
 ROOT = Path(__file__).parents[2]
 TASK = read_task(ROOT / "tasks/contract/presigned-url-download")

@@ -10,11 +10,11 @@ import pytest
 from harness.agent import Budget, Report
 from harness.agents.llm.agent import CUT_OFF, EMPTY, MOST_CUT_OFF, MOST_UNUSABLE, NOT_CALLED
 from harness.agents.llm.completion import is_written_call
-from harness.agents.seating.model import MOST_CUT_OFF as MOST_CUT_OFF_OF_A_SEAT
-from harness.agents.seating.model import ModelSeat
+from harness.agents.seats.model import MOST_CUT_OFF as MOST_CUT_OFF_OF_A_SEAT
+from harness.agents.seats.model import ModelSeat
 from harness.errors import SetupFault
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Script, ScriptedReply, call
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Script, ScriptedReply, call
 from tests.agents.odd_bodies import USAGE, Json, asking, called, fault_of, raw, said
 from tests.agents.signed_link import LocalPod, answers, play, playing, task_of
 from tests.conftest import Command

@@ -11,21 +11,21 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec
-from harness.agents.seating.balance import Facts, balanced, step
-from harness.agents.seating.lineup import line_up, may_hold
-from harness.agents.seating.teams import TeamFlags, make_team
+from harness.agents.seats.balance import Facts, balanced, step
+from harness.agents.seats.lineup import line_up, may_hold
+from harness.agents.seats.teams import TeamFlags, make_team
 from harness.errors import UsageError
-from harness.families.calendar.lineups import facts
-from harness.families.hidden_profile.lineups import facts as people
 from harness.records import Result, RunFolder
 from harness.registry import Task
-from harness.report.evidence import gather, read_runs
 from harness.runs.addresses import Names, settled
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runs.templates import check_templates
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.teams import SeatTeam
+from parley.families.calendar.lineups import facts
+from parley.families.hidden_profile.lineups import facts as people
+from parley.reports.evidence import gather, read_runs
 from tests.shipped import SHIPPED
 
 FIVE = "imap,sd-map,dsm-private,dsm-welfare"

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec, SeatSpec
-from harness.cli.export import templates_command
 from harness.errors import UsageError
 from harness.records import RunFolder
 from harness.registry import Task, read_task
-from harness.report.evidence import gather, read_runs
 from harness.runs.templates import check_templates, read_templates, with_texts
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Messages, Script
+from parley.commands.export import templates_command
+from parley.reports.evidence import gather, read_runs
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Messages, Script
 from worlds.core.errors import ManifestError, WorldError
 from worlds.core.loading import open_world
 from worlds.core.seated import SeatedWorld

@@ -13,21 +13,21 @@ import pytest
 
 from harness.agent import AgentSpec, SeatSpec
 from harness.agents.llm.agent import LlmConfig
-from harness.agents.seating.agent import SeatAgent
-from harness.agents.seating.teams import TeamFlags, make_team
-from harness.agents.seating.variants import read_variant, shipped
+from harness.agents.seats.agent import SeatAgent
+from harness.agents.seats.teams import TeamFlags, make_team
+from harness.agents.seats.variants import read_variant, shipped
 from harness.errors import UsageError
 from harness.play.agents import Cast
-from harness.reading.episode import read_episode
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
-from harness.report.evidence import Conditions
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.teams import Variant
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Script
+from parley.reports.evidence import Conditions
+from parley.reports.reading.episode import read_episode
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Script
 from tests.agents.imap_model import imap
 from tests.families.conftest import result_of
 from worlds.core.events import Seated, read_log

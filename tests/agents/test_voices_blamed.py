@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec, SeatSpec
-from harness.agents.seating.players import SeatPlayer
-from harness.reading.addresses import episode_page
+from harness.agents.seats.players import SeatPlayer
 from harness.records import Result, RunFolder
 from harness.registry import Task
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.viewing import Library, Site
+from parley.reports.reading.addresses import episode_page
+from parley.reports.viewing import Library, Site
 from tests.agents.personalities.table import TABLES, VOICES, AtDecisions, Voiced
 from tests.conftest import Command
 
@@ -60,7 +60,7 @@ def test_blame_stands_at_the_seat(
 def recorded(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, seat: int, voice: str) -> Result:
     """Return the result of a recorded game with a voice at one seat."""
     table = TABLES[name]
-    family = import_module(f"harness.families.{table.task.family.replace('-', '_')}.seats")
+    family = import_module(f"parley.families.{table.task.family.replace('-', '_')}.seats")
     make = family.PLAYERS[table.others]
 
     def sit(task: Task, number: int, session: Mapping[str, Any]) -> SeatPlayer:

@@ -27,8 +27,8 @@ from harness.agents.llm.wire import (
 )
 from harness.agents.llm.wire_log import WireLog, keep_wire
 from harness.errors import ProviderFailure
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import script
 from tests.cassettes.playing import TASK, Fallback, Script, harness, play
 
 SECRET = "sk-sentinel-0123456789abcdef"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.attacks.answers import AnswersInReach, DummyArtifact, PlantedAnswer, carried_over
-from harness.attacks.hidden import hidden_of, literals, tells
-from harness.attacks.recording import RecordedExchange, Recording, exchanges_of, lines_of
-from harness.attacks.routes import MachineRoutes, probes
-from harness.attacks.target import affordable
 from harness.registry import Task, read_task
+from parley.proof.attacks.answers import AnswersInReach, DummyArtifact, PlantedAnswer, carried_over
+from parley.proof.attacks.hidden import hidden_of, literals, tells
+from parley.proof.attacks.recording import RecordedExchange, Recording, exchanges_of, lines_of
+from parley.proof.attacks.routes import MachineRoutes, probes
+from parley.proof.attacks.target import affordable
 from tests.attacks.flaws_answers import ANSWER, IN_THE_IMAGE
 from worlds.core.wire import WireRequest, WireResponse
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.attacks import grading
-from harness.attacks.grading import BROKEN, YEAR_DAYS, a_year_later, before_tests, begun_on
 from harness.registry import Task, read_task
+from parley.proof.attacks import grading
+from parley.proof.attacks.grading import BROKEN, YEAR_DAYS, a_year_later, before_tests, begun_on
 
 TESTS = "cat /dev/null && grep -q root /etc/passwd && echo passed; date +%F\n"
 

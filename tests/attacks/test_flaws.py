@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.attacks.base import AttackRow
-from harness.attacks.suite import ATTACKS, besiege
 from harness.runtimes.docker.runtime import DockerRuntime
+from parley.proof.attacks.base import AttackRow
+from parley.proof.attacks.suite import ATTACKS, besiege
 from tests.attacks import flaws_answers, flaws_files, flaws_machine
 from tests.attacks.flawed import Flaw
 

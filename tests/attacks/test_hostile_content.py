@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.attacks.content import READ, RUN, Marker
 from harness.play.outcome import Outcome
 from harness.records import Result
+from parley.proof.attacks.content import READ, RUN, Marker
 
 READERS = {
     "a pickle": [sys.executable, "-c", "import pickle, sys; pickle.load(sys.stdin.buffer)"],

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import tomli
 
-from harness.attacks import folder as attack
-from harness.attacks.folder import ABSURD, FIFOS, LINKED_FILES, LINKED_FOLDERS, mark_copy, traps, type_command, unrefused
-from harness.attacks.target import Target, watched
 from harness.registry import Task, read_task
 from harness.runtimes.inprocess import InProcessRuntime
+from parley.proof.attacks import folder as attack
+from parley.proof.attacks.folder import ABSURD, FIFOS, LINKED_FILES, LINKED_FOLDERS, mark_copy, traps, type_command, unrefused
+from parley.proof.attacks.target import Target, watched
 
 NAME = "presigned-url-download"
 

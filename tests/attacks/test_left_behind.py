@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.attacks.content import aims, linkable
-from harness.attacks.grading import RAN, bereft, contradicted
-from harness.attacks.leaving import HOOKS, named_folders, named_paths, named_programs, reward_plans
-from harness.attacks.scripts import PAYLOAD, script
-from harness.attacks.suite import ATTACKS, machine_digest
-from harness.attacks.target import Host, Target, watched
 from harness.registry import read_task
 from harness.runtimes.inprocess import InProcessRuntime
+from parley.proof.attacks.content import aims, linkable
+from parley.proof.attacks.grading import RAN, bereft, contradicted
+from parley.proof.attacks.plant_files import HOOKS, named_folders, named_paths, named_programs, reward_plans
+from parley.proof.attacks.scripts import PAYLOAD, script
+from parley.proof.attacks.suite import ATTACKS, machine_digest
+from parley.proof.attacks.target import Host, Target, watched
 from tests.attacks.flawed import Flaw
 from tests.attacks.flaws_files import CONFTEST, SYMLINK
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.attacks.resources import ALLOWED, MUST_NOT_BE, Kind, judged
-from harness.attacks.scripts import script
-from harness.attacks.target import watched
 from harness.errors import RuntimeFailure
+from parley.proof.attacks.resources import ALLOWED, MUST_NOT_BE, Kind, judged
+from parley.proof.attacks.scripts import script
+from parley.proof.attacks.target import watched
 
 CONFINED = {
     **dict.fromkeys(("CapEff", "CapPrm", "CapInh", "CapAmb", "CapBnd"), "0000000000000000"),

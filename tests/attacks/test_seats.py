@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.attacks.base import AttackRow
-from harness.attacks.seats import Seats
-from harness.attacks.suite import besiege
 from harness.pod import Runtime
 from harness.registry import Task, read_task
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.docker.runtime import DockerRuntime
+from parley.proof.attacks.base import AttackRow
+from parley.proof.attacks.seats import Seats
+from parley.proof.attacks.suite import besiege
 
 WORLD = "import worlds.core.desk as desk\nimport worlds.core.turns as turns\nfrom worlds.calendar.world import CalendarWorld\n"
 

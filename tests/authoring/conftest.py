@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.authoring.findings import ProofReport
-from harness.authoring.new import new_task
-from harness.authoring.proof import verify
 from harness.registry import read_task
 from harness.trust import admitted
+from parley.proof.findings import ProofReport
+from parley.proof.new import new_task
+from parley.proof.proof import verify
 
 Prove = Callable[[Path], ProofReport]
 

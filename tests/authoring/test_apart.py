@@ -12,21 +12,21 @@ import pytest
 
 from harness.agent import AgentSpec
 from harness.agents.solutions import SolutionAgent, holds_seats, violation_names
-from harness.authoring import apart
-from harness.authoring.apart import instructed_apart, proved_apart
-from harness.authoring.findings import TaskProof
-from harness.authoring.new import new_task
-from harness.authoring.plays import Scope, play
-from harness.authoring.proof import verify
-from harness.authoring.sync import sync
 from harness.errors import RuntimeFailure, TaskInvalid, UsageError
-from harness.play.choose import choose_sandbox
+from harness.play.runtimes import choose_sandbox
 from harness.pod import SandboxedRuntime
 from harness.records import RunFolder
 from harness.registry import Task, read_task
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.trust import admitted
+from parley.proof import sandboxed_proof
+from parley.proof.findings import TaskProof
+from parley.proof.new import new_task
+from parley.proof.plays import Scope, play
+from parley.proof.proof import verify
+from parley.proof.sandboxed_proof import instructed_apart, proved_apart
+from parley.proof.sync import sync
 
 ROOT = Path(__file__).parents[2]
 ALONE = "contract/presigned-url-download"
@@ -196,8 +196,8 @@ def test_a_prover_that_does_not_answer(
     sandbox: SandboxedRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, limit_s: float, why: str
 ) -> None:
     """It is killed at its limit, or its answer is none; the folder fails, and the command goes on."""
-    monkeypatch.setattr(apart, "LIMIT_S", limit_s)
-    monkeypatch.setattr(apart, "MOST", 1 << 20)
+    monkeypatch.setattr(sandboxed_proof, "LIMIT_S", limit_s)
+    monkeypatch.setattr(sandboxed_proof, "MOST", 1 << 20)
     task = outside(tmp_path)
     (task.path / "solution" / "solve.py").write_text(code, encoding="utf-8")
     proved = proved_apart(sandbox, Scope(task, [0]))

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from harness.authoring.findings import ProofReport
 from harness.errors import TaskInvalid
+from parley.proof.findings import ProofReport
 
 SERVER, SOLVE, VIOLATIONS = "environment/api/server.py", "solution/solve.py", "solution/violations.py"
 OUTCOME, TOML, TEMPLATE = "tests/test_outcome.py", "task.toml", "environment/api/instruction.md.j2"
@@ -218,7 +218,7 @@ def test_a_loop_without_end_is_named(
     folder: Path, prove: Callable[[Path], ProofReport], monkeypatch: pytest.MonkeyPatch, file: str, old: str, rule: str
 ) -> None:
     """Who never comes back is interrupted, and told at the line that loops."""
-    monkeypatch.setattr("harness.authoring.plays.LIMIT_S", 0.3)
+    monkeypatch.setattr("parley.proof.plays.LIMIT_S", 0.3)
     path = folder / file
     text = path.read_text(encoding="utf-8")
     indent = re.search(rf"^( *){re.escape(old)}", text, re.MULTILINE)[1]

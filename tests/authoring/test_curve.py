@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.authoring.paces import ONE_IN, PACES, SEEDS, THINKING_S, CurvePoint, at_pace, curve
-from harness.cli.verify import BEGIN, END, curve_table, replaced
 from harness.errors import UsageError
 from harness.registry import read_task
+from parley.commands.verify import BEGIN, END, curve_table, replaced
+from parley.proof.policies import ONE_IN, PACES, SEEDS, THINKING_S, CurvePoint, at_pace, curve
 from tests.shipped import RELEASED
 from worlds.core import wire
 from worlds.core.wire import WireRequest, WireResponse

@@ -44,7 +44,7 @@ FILES = {
     "tests/conftest.py": "conftest",
 }
 GAME_SERVER = "from worlds.calendar.world import CalendarWorld\n\n\nclass Mine(CalendarWorld):\n    pass\n"
-PLAYER = ROOT / "harness/families/calendar/player.py"
+PLAYER = ROOT / "parley/families/calendar/player.py"
 GAME_SOLVE = """from pathlib import Path
 
 

@@ -7,8 +7,8 @@ from hashlib import sha256
 
 import pytest
 
-from harness.authoring.leaks import derived, early, fragments, leaks, secrets
-from harness.authoring.plays import Exchange, Play
+from parley.proof.leaks import derived, early, fragments, leaks, secrets
+from parley.proof.plays import Exchange, Play
 from worlds.core.events import Requested
 from worlds.core.wire import WireResponse, request
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.authoring.findings import ProofReport
-from harness.authoring.plays import Scope
-from harness.authoring.proving import episodes
-from harness.authoring.sync import sync, vouched
 from harness.registry import read_task
 from harness.trust import admitted
+from parley.proof.claims import episodes
+from parley.proof.findings import ProofReport
+from parley.proof.plays import Scope
+from parley.proof.sync import sync, vouched
 
 pytestmark = pytest.mark.property
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.authoring.findings import first_difference
-from harness.authoring.lint import SOLUTION, TESTS, Role, lint_source, lint_task, lint_worlds, server_role
 from harness.registry import read_task
 from harness.trust import admitted
+from parley.proof.findings import first_difference
+from parley.proof.lint import SOLUTION, TESTS, Role, lint_source, lint_task, lint_worlds, server_role
 
 Write = Callable[[str], Path]
 

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from harness.authoring.mutants.copies import allow, each_in_a_copy
-from harness.authoring.mutants.operators import UNSEEDED
-from harness.authoring.mutants.run import Equivalent, MutantReport, TriedMutant, try_mutants
-from harness.authoring.mutants.targets import seedless
-from harness.authoring.mutants.trial import surveyed
 from harness.errors import TaskInvalid, UsageError
 from harness.registry import read_task
 from harness.trust import admitted
+from parley.proof.mutants.copies import allow, each_in_a_copy
+from parley.proof.mutants.operators import UNSEEDED
+from parley.proof.mutants.run import Equivalent, MutantReport, TriedMutant, try_mutants
+from parley.proof.mutants.targets import seedless
+from parley.proof.mutants.trial import surveyed
 from worlds.core.chance import Chance
 
 SERVER = "my-task/environment/api/server.py"

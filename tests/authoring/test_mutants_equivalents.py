@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.authoring.mutants.run import LIST, Equivalent, matched, read_equivalents
-from harness.authoring.mutants.targets import ROOT, mutants_of
 from harness.errors import TaskInvalid
+from parley.proof.mutants.run import LIST, Equivalent, matched, read_equivalents
+from parley.proof.mutants.targets import ROOT, mutants_of
 
 SOURCE = b"def f():\n    return a < 3\n"
 ENTRY = Equivalent(path="a.py", within="f", line="return a < 3", operator="number-plus", was="3", reason="nobody counts so far")

@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from harness.authoring.mutants.operators import drawn
-from harness.authoring.mutants.targets import mutants_of
+from parley.proof.mutants.operators import drawn
+from parley.proof.mutants.targets import mutants_of
 
 
 def changed(source: str) -> dict[str, str]:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.authoring.mutants.run import FEW, Trying, first_asked
-from harness.authoring.mutants.targets import ROOT, MutatedFile, mutants_of
-from harness.authoring.mutants.trial import Ground, broken_by_verdict
-from harness.authoring.mutants.units import UnitTests, _Mapping, _run
-from harness.authoring.plays import NOP, SOLVE, Play
+from parley.proof.mutants.run import FEW, Trying, first_asked
+from parley.proof.mutants.targets import ROOT, MutatedFile, mutants_of
+from parley.proof.mutants.trial import Ground, broken_by_verdict
+from parley.proof.mutants.units import UnitTests, _Mapping, _run
+from parley.proof.plays import NOP, SOLVE, Play
 from tests.shipped import SHIPPED
 from validators.verdict import Verdict
 
@@ -21,8 +21,8 @@ HAZARDS = "worlds/contract/hazards.py"
 
 SETTLED = f"""
 import json
-from harness.authoring.mutants.run import Trying, settle
-from harness.authoring.mutants.targets import ROOT, MutatedFile, mutants_in
+from parley.proof.mutants.run import Trying, settle
+from parley.proof.mutants.targets import ROOT, MutatedFile, mutants_in
 
 target = MutatedFile("worlds", ROOT / "{HAZARDS}", "{HAZARDS}")
 mutants = [one for one in mutants_in(target) if one.operator == "compare-negated"]

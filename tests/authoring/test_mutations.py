@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.families.contract.authoring.mutations import MUTATIONS, matrix
 from harness.registry import Task
+from parley.families.contract.authoring.mutations import MUTATIONS, matrix
 
 
 def test_every_mutation_bites_a_presigned_link(presigned: Task) -> None:

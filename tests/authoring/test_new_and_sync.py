@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.authoring.findings import ProofReport, handler_place
-from harness.authoring.new import new_task
-from harness.authoring.plays import play
-from harness.authoring.sync import drift, sync, task_folders, vouched
-from harness.authoring.templates import families
 from harness.errors import TaskInvalid, UnknownTask, UsageError
 from harness.registry import read_task
 from harness.trust import admitted
+from parley.proof.findings import ProofReport, handler_place
+from parley.proof.new import new_task
+from parley.proof.plays import play
+from parley.proof.sync import drift, sync, task_folders, vouched
+from parley.proof.templates import families
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:

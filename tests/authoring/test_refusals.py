@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.authoring import tampering
-from harness.authoring.altered import fields, left_out
-from harness.authoring.findings import ProofReport
-from harness.authoring.plays import Play, judge, play
 from harness.registry import read_task, tasks_root
 from harness.trust import admitted
+from parley.proof import tampering
+from parley.proof.findings import ProofReport
+from parley.proof.plays import Play, judge, play
+from parley.proof.request_mutants import fields, left_out
 from worlds.core.events import read_log
 
 pytestmark = pytest.mark.property

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from harness.authoring.proving import rule_checks
 from harness.registry import read_task
 from harness.rules import TABLE, rules_said, stated_rules
 from harness.trust import admitted
+from parley.proof.claims import rule_checks
 from tests.conftest import Command
 
 HERE = Path(__file__).parent

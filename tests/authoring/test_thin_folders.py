@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-import harness.families
+import parley.families
 from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent, players
-from harness.authoring.lint import SOLUTION, lint_source
-from harness.authoring.new import new_task
-from harness.authoring.sync import drift, sync, vouched
-from harness.authoring.templates import families, family
 from harness.errors import TaskInvalid
 from harness.pod import EpisodeSpec
 from harness.registry import Task, read_task
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
+from parley.proof.lint import SOLUTION, lint_source
+from parley.proof.new import new_task
+from parley.proof.sync import drift, sync, vouched
+from parley.proof.templates import families, family
 from worlds.core.errors import ManifestError
 from worlds.core.loading import open_world
 from worlds.core.manifest import STANDARD, Budgets, Manifest, shared_by
@@ -100,10 +100,10 @@ def test_an_option_is_one_file(tree: Tree) -> None:
 def test_a_template_is_one_file(tree: Tree) -> None:
     """A change of a shared template reaches every folder, one of a family's player that family's, and nothing else changes."""
     every = {f"{name}/{task}" for name, tasks in KEPT.items() for task in tasks}
-    tree.change("harness/authoring/templates/shared/boilerplate/environment/docker-compose.yaml.j2", "0.3s", "0.4s")
+    tree.change("parley/proof/templates/shared/boilerplate/environment/docker-compose.yaml.j2", "0.3s", "0.4s")
     assert tree.synced() == {f"wrote {task}/environment/docker-compose.yaml" for task in every}
 
-    tree.change("harness/families/calendar/player.py", "please make room", "could you make room")
+    tree.change("parley/families/calendar/player.py", "please make room", "could you make room")
     assert tree.synced() == {f"wrote calendar/{task}/solution/solve.sh" for task in KEPT["calendar"]}
 
 
@@ -124,7 +124,7 @@ def test_sync_takes_away_what_no_template_makes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [name for name in families() if (family(name).folder / "player.py").exists()])
 def test_player_stands_alone(name: str) -> None:
     """A player imports what a solution may and nothing of ours, and its very text is what each folder's solve.sh runs."""
-    player = Path(harness.families.__file__).parent / name.replace("-", "_") / "player.py"
+    player = Path(parley.families.__file__).parent / name.replace("-", "_") / "player.py"
 
     assert [str(finding) for finding in lint_source(player, SOLUTION)] == []
     assert player.read_bytes() in family(name).boilerplate()["solution/solve.sh"]

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.authoring.findings import ProofReport
-from harness.authoring.proof import Expected, prove_in, verify
-from harness.authoring.sync import sync, vouched
 from harness.errors import TaskInvalid
 from harness.registry import read_task
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
+from parley.proof.findings import ProofReport
+from parley.proof.proof import Expected, prove_in, verify
+from parley.proof.sync import sync, vouched
 
 Broken = Callable[[str, str, str], list[tuple[str, int, str]]]
 SERVER, VIOLATIONS = "environment/api/server.py", "solution/violations.py"

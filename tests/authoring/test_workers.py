@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness.authoring.workers import Call, WorkerPool
+from parley.proof.workers import Call, WorkerPool
 
 OWN: Call = (os.getpid, ())
 SEED: Call = (os.getenv, ("PYTHONHASHSEED",))

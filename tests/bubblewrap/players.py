@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.places import ROOT
+from harness.paths import ROOT
 from harness.pod import EpisodeSpec
 from harness.registry import Task, read_task
 from harness.runtimes.bubblewrap import bounds

@@ -9,12 +9,12 @@ import pytest
 
 from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent, players
-from harness.authoring.new import new_task
-from harness.authoring.plays import play
 from harness.pod import EpisodeSpec
 from harness.registry import read_task
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.trust import admitted
+from parley.proof.new import new_task
+from parley.proof.plays import play
 from tests.core.ordinary_app import ASKED, FAULTS, shop_task
 from worlds.core.events import read_log
 from worlds.core.testing import world_in_process

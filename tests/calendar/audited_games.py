@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.families.calendar.audits.games import AuditedGame, game_of
 from harness.records import Result, SeatResult
+from parley.families.calendar.audits.games import AuditedGame, game_of
 from tests.calendar.hostile_games import Seat, folder_of, play
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario
 from worlds.core.events import read_log

@@ -9,20 +9,20 @@ from typing import Any, NamedTuple
 
 from harness.agent import AgentSpec, SeatSpec
 from harness.agents.llm.agent import LlmConfig
-from harness.agents.seating.agent import SeatAgent
-from harness.families.calendar.audits.games import AuditedGame, read_games
-from harness.families.calendar.authoring.folders import write_task
-from harness.families.calendar.report import report
+from harness.agents.seats.agent import SeatAgent
 from harness.play.agents import Cast
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
-from harness.report.evidence import gather, read_runs
-from harness.report.table import Row
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.testing.openai_server import OpenAIServer
 from harness.trust import admitted
+from parley.families.calendar.audits.games import AuditedGame, read_games
+from parley.families.calendar.authoring.folders import write_task
+from parley.families.calendar.report import report
+from parley.reports.evidence import gather, read_runs
+from parley.reports.table import Row
+from parley.testing.openai_server import OpenAIServer
 from tests.calendar.audited_games import ASYLUM, BIOPSY, DIVORCE, INTERVENTION, POLICE, errand
 from worlds.calendar.rules.scenario import Meeting, PriorMeeting, Scenario
 from worlds.core.events import Event, read_log

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from harness.testing.scripts import Fault, Messages, Script, ScriptedReply
+from parley.testing.scripts import Fault, Messages, Script, ScriptedReply
 from tests.calendar.scripted_games import DECISION, TALK, dm, move, put
 from worlds.calendar.rules.items import Cells, read_lines
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.records import Result, SeatResult, Tokens
-from harness.report.evidence import Evidence, Group, Setup
+from parley.reports.evidence import Evidence, Group, Setup
 from tests.shipped import SHIPPED
 
 TASKS = {task.task_id: task for task in SHIPPED if task.family == "calendar"}

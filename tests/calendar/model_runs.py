@@ -9,16 +9,16 @@ from pathlib import Path
 
 from harness.agent import AgentSpec, Budget, SeatSpec
 from harness.agents.llm.agent import LlmConfig
-from harness.agents.seating.agent import SeatAgent
+from harness.agents.seats.agent import SeatAgent
 from harness.play.agents import Cast
 from harness.records import Result, RunFolder
 from harness.registry import Task
-from harness.report.evidence import Evidence, gather, read_runs
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Script
+from parley.reports.evidence import Evidence, gather, read_runs
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Script
 from tests.agents.imap_model import Messages, imap
 from tests.shipped import SHIPPED
 

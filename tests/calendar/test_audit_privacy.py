@@ -14,15 +14,15 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from harness.agent import AgentSpec
-from harness.cli.audit import audit_command
-from harness.cli.export import export_command
 from harness.errors import UsageError
 from harness.records import RunFolder
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Script
+from parley.commands.audit import audit_command
+from parley.commands.export import export_command
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Script
 from tests.agents.imap_model import imap
 from tests.calendar.model_runs import TASKS, model, played
 

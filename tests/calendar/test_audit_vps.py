@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec
-from harness.families.calendar.audits.games import read_games
-from harness.families.calendar.privacy.typed import FIELDS, means_by_prior, order_notes, prior_rows
 from harness.records import RunFolder
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
+from parley.families.calendar.audits.games import read_games
+from parley.families.calendar.privacy.typed import FIELDS, means_by_prior, order_notes, prior_rows
 from tests.calendar.audited_games import audited
 from tests.calendar.scripted_games import TALK, dm
 from tests.shipped import SHIPPED

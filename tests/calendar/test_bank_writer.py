@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from harness.cli.generate import generate_command
 from harness.errors import GateFailed, UsageError
-from harness.families.calendar.commands.generate import prompt_of, write_bank
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import script
+from parley.commands.generate import generate_command
+from parley.families.calendar.commands.generate import prompt_of, write_bank
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import script
 from worlds.calendar.bank import Tier, errands, read_bank
 
 

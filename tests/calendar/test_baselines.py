@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from harness.families.calendar.baselines import (
+from oracles.calendar.protocols import PROTOCOLS
+from oracles.calendar.protocols.client import Seat
+from parley.families.calendar.baselines import (
     AWKWARD,
     COULD,
     EASY,
@@ -34,9 +36,7 @@ from harness.families.calendar.baselines import (
     question,
     read,
 )
-from harness.families.calendar.seats import BASELINES
-from oracles.calendar.protocols import PROTOCOLS
-from oracles.calendar.protocols.client import Seat
+from parley.families.calendar.seats import BASELINES
 from tests.calendar.playing import Played, Reply
 from tests.shipped import SHIPPED
 from worlds.calendar.game import View

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from harness.authoring.new import checked_name
-from harness.authoring.plays import Scope
-from harness.authoring.proving import prove
-from harness.authoring.sync import drift, vouched
-from harness.cli.importing import import_command
 from harness.errors import UsageError
-from harness.families.calendar.authoring.calbench import checked, folder_name, imported, read_tasks, summary
-from harness.families.calendar.authoring.claims import claims
-from harness.families.calendar.authoring.folders import write_task
 from harness.registry import read_task
 from harness.taskfile import read_taskfile
 from harness.trust import gate
 from oracles.calendar.certificate import certify
+from parley.commands.importing import import_command
+from parley.families.calendar.authoring.calbench import checked, folder_name, imported, read_tasks, summary
+from parley.families.calendar.authoring.claims import claims
+from parley.families.calendar.authoring.folders import write_task
+from parley.proof.claims import prove
+from parley.proof.new import checked_name
+from parley.proof.plays import Scope
+from parley.proof.sync import drift, vouched
 
 
 def errand(number: int, cost: int = 1, **more: Any) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.families.calendar.audits.games import read_games
-from harness.families.calendar.audits.tables import misreport_rows, occurrences
 from harness.registry import Task
-from harness.testing.openai_server import OpenAIServer
+from parley.families.calendar.audits.games import read_games
+from parley.families.calendar.audits.tables import misreport_rows, occurrences
+from parley.testing.openai_server import OpenAIServer
 from tests.calendar.character_games import FIVE, FOUR, Table, played, task_of
 from tests.calendar.characters import scripts
 from tests.calendar.test_turn_bounds import LONG as TOO_LONG

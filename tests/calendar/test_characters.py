@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from harness.families.calendar.audits.tables import label_rows, message_rows, misreport_rows, occurrences, pattern_rows
 from harness.records import Result
 from harness.registry import Task
-from harness.testing.openai_server import OpenAIServer
+from parley.families.calendar.audits.tables import label_rows, message_rows, misreport_rows, occurrences, pattern_rows
+from parley.testing.openai_server import OpenAIServer
 from tests.calendar.character_games import FOUR, Table, played, task_of
 from tests.calendar.characters import scripts
 from tests.calendar.characters_due import DUE, MEETINGS, WON

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from harness.families.calendar.figure import FIGURES
-from harness.families.calendar.report import report
-from harness.report.svg import ticks
-from harness.report.table import Table
+from parley.families.calendar.figure import FIGURES
+from parley.families.calendar.report import report
+from parley.reports.svg import ticks
+from parley.reports.table import Table
 from tests.calendar.made_games import UNIFORM, VARIED, evidence, game, model, part, policy, seat
 from worlds.calendar.labels import Label
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from harness.families.calendar.reading import fault_sentence
+from parley.families.calendar.reading import fault_sentence
 from tests.calendar.hostile_games import Seat, folder_of, play
 from tests.calendar.scripted_games import DECISION, TALK, VOLUNTARY, dm, move, put
 from validators.calendar import assess

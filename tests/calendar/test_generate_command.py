@@ -9,17 +9,17 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from harness.families.calendar.authoring.generator import parameters
-from harness.families.calendar.authoring.suite import CandidateTally, custom
-from harness.families.calendar.commands import generate
-from harness.families.calendar.commands.generate import generate_calendar
+from parley.families.calendar.authoring.generator import parameters
+from parley.families.calendar.authoring.suite import CandidateTally, custom
+from parley.families.calendar.commands import generate
+from parley.families.calendar.commands.generate import generate_calendar
 
 ROOT = Path(__file__).parents[2]
 
 SCRIPT = """
 import hashlib
-from harness.families.calendar.authoring.suite import canonical
-from harness.families.calendar.authoring.derived import files
+from parley.families.calendar.authoring.suite import canonical
+from parley.families.calendar.authoring.derived import files
 seen = hashlib.sha256()
 for made, _ in zip(canonical(), range({count})):
     for text in (made.scenario.to_json().encode(), *files(made.scenario, made.certificate).values()):

@@ -10,9 +10,9 @@ from math import floor
 import pytest
 
 from harness.errors import UsageError
-from harness.families.calendar.authoring.generator import Edition, Parameters, balanced, drawn, generate, parameters
 from oracles.calendar.certificate import plan
 from oracles.calendar.problem import tables
+from parley.families.calendar.authoring.generator import Edition, Parameters, balanced, drawn, generate, parameters
 from worlds.calendar.rules.scenario import Scenario
 from worlds.core.chance import Stream
 

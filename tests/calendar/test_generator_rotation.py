@@ -8,7 +8,7 @@ from math import comb
 
 import pytest
 
-from harness.families.calendar.authoring.generator import repeated, rotation, speakers
+from parley.families.calendar.authoring.generator import repeated, rotation, speakers
 from worlds.core.chance import Stream
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec, Budget, Report
-from harness.agents.seating.agent import SeatAgent
+from harness.agents.seats.agent import SeatAgent
 from harness.agents.solutions import SolutionAgent
 from harness.live_agent import Agent
 from harness.pod import EpisodeSpec

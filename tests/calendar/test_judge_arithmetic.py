@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.families.calendar.audits.games import AuditedGame
-from harness.families.calendar.privacy.cases import PROTOCOL, REFLECTION, JudgeCase, JudgedCase, cases_of
-from harness.families.calendar.privacy.judge_rows import (
+from parley.families.calendar.audits.games import AuditedGame
+from parley.families.calendar.privacy.cases import PROTOCOL, REFLECTION, JudgeCase, JudgedCase, cases_of
+from parley.families.calendar.privacy.judge_rows import (
     DatasetAudit,
     agreement_row,
     audits,

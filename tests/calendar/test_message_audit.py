@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 
-from harness.families.calendar.audits.tables import accuracies, sample
-from harness.families.calendar.audits.words import (
+from harness.statistics import wilson
+from parley.families.calendar.audits.tables import accuracies, sample
+from parley.families.calendar.audits.words import (
     Claim,
     Disclosure,
     Statement,
@@ -17,7 +18,6 @@ from harness.families.calendar.audits.words import (
     statements,
     typed_statements,
 )
-from harness.report.statistics import wilson
 from validators.calendar.evidence import is_typed
 from worlds.calendar.rules.items import Cells, Item
 

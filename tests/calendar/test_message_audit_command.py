@@ -16,16 +16,16 @@ import pytest
 
 from harness.agent import AgentSpec, SeatSpec
 from harness.agents.llm.agent import LlmConfig
-from harness.agents.seating.agent import SeatAgent
-from harness.families.calendar.audits.games import read_games
-from harness.families.calendar.audits.tables import label_rows, message_rows, misreport_rows, tables
+from harness.agents.seats.agent import SeatAgent
 from harness.play.agents import Cast
 from harness.records import RunFolder
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Script
+from parley.families.calendar.audits.games import read_games
+from parley.families.calendar.audits.tables import label_rows, message_rows, misreport_rows, tables
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Script
 from tests.shipped import SHIPPED
 
 TASKS = [task for task in SHIPPED if task.task_id in {"uniform-31", "varied-07"}]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from harness.families.calendar.audits.games import PATTERNS, AuditedGame, game_of
-from harness.families.calendar.audits.tables import label_rows, message_rows, misreport_rows, occurrences, pattern_rows
-from harness.families.calendar.audits.words import leaks, secrets_of, terms_of
-from harness.reading import Conversation, Moment, Utterance
+from parley.families.calendar.audits.games import PATTERNS, AuditedGame, game_of
+from parley.families.calendar.audits.tables import label_rows, message_rows, misreport_rows, occurrences, pattern_rows
+from parley.families.calendar.audits.words import leaks, secrets_of, terms_of
+from parley.reports.reading import Conversation, Moment, Utterance
 from tests.calendar.audited_games import (
     ASYLUM,
     BIOPSY,

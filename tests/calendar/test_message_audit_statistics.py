@@ -6,8 +6,8 @@ from math import comb
 
 import pytest
 
-from harness.families.calendar.audits.tables import Unit, against_the_rest, fisher, paired
-from harness.report.statistics import false_discoveries
+from harness.statistics import false_discoveries
+from parley.families.calendar.audits.tables import Unit, against_the_rest, fisher, paired
 
 
 def game(number: int, *seats: tuple[str, int, int], task: str = "t") -> list[Unit]:

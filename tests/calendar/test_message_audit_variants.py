@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.families.calendar.audits.games import AuditedGame, Speaker, speakers_of
-from harness.families.calendar.audits.tables import label_rows, message_rows, variant_rows
 from harness.records import SeatResult, VariantRef
+from parley.families.calendar.audits.games import AuditedGame, Speaker, speakers_of
+from parley.families.calendar.audits.tables import label_rows, message_rows, variant_rows
 from tests.calendar.audited_games import audited, result_of
 from tests.calendar.scripted_games import DECISION, TALK, dm, put
 

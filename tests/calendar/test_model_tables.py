@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from harness.agent import SeatSpec
-from harness.families.calendar.report import report
-from harness.report.evidence import Evidence
-from harness.report.table import Table
+from parley.families.calendar.report import report
+from parley.reports.evidence import Evidence
+from parley.reports.table import Table
 from tests.calendar.model_runs import gathered, guests, model, played, server
 
 ONE, MINI = (SeatSpec(seat=seat, kind="model", name=f"openai/{name}") for seat, name in ((1, "one"), (2, "gpt-5.4-mini")))

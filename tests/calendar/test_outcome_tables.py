@@ -11,13 +11,13 @@ import pytest
 
 from harness.agent import AgentSpec
 from harness.errors import UsageError
-from harness.families.calendar.report import BY_NAME, TABLES, report
 from harness.records import Result, RunFolder
-from harness.report.evidence import Evidence, gather, read_runs
-from harness.report.table import Table
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
+from parley.families.calendar.report import BY_NAME, TABLES, report
+from parley.reports.evidence import Evidence, gather, read_runs
+from parley.reports.table import Table
 from tests.calendar.made_games import evidence as evidence_of
 from tests.shipped import SHIPPED
 

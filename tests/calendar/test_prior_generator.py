@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UsageError
-from harness.families.calendar.authoring.folders import task_toml
-from harness.families.calendar.authoring.generator import Edition, Parameters, draft, generate, parameters
 from harness.taskfile import read_taskfile
 from oracles.calendar.certificate import plan
 from oracles.calendar.problem import tables
+from parley.families.calendar.authoring.folders import task_toml
+from parley.families.calendar.authoring.generator import Edition, Parameters, draft, generate, parameters
 from worlds.calendar.options import CHANNELS
 from worlds.calendar.rules.scenario import Scenario
 

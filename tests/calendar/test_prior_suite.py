@@ -12,19 +12,19 @@ import pytest
 import tomli
 from typer.testing import CliRunner
 
-from harness.cli.generate import generate_command
 from harness.errors import UsageError
-from harness.families.calendar.authoring.derived import files
-from harness.families.calendar.authoring.folders import task_toml
-from harness.families.calendar.authoring.generator import Edition, Parameters, generate
-from harness.families.calendar.authoring.suite import MARGIN, needless, openness, prior, refusal
-from harness.families.calendar.held import protocol_rows, setting_of
-from harness.families.calendar.player import Plan, planned
 from harness.registry import Task, select
-from harness.report.evidence import Evidence
 from oracles.calendar import cpsat
 from oracles.calendar.certificate import certify
 from oracles.calendar.problem import tables
+from parley.commands.generate import generate_command
+from parley.families.calendar.authoring.derived import files
+from parley.families.calendar.authoring.folders import task_toml
+from parley.families.calendar.authoring.generator import Edition, Parameters, generate
+from parley.families.calendar.authoring.suite import MARGIN, needless, openness, prior, refusal
+from parley.families.calendar.player import Plan, planned
+from parley.families.calendar.seat_rows import protocol_rows, setting_of
+from parley.reports.evidence import Evidence
 from tests.calendar.made_games import game
 from tests.calendar.playing import Played
 from tests.calendar.random_tasks import canonical

@@ -9,7 +9,9 @@ import pytest
 from openskill.models import PlackettLuce
 
 from harness.errors import UsageError
-from harness.families.calendar.ratings import (
+from harness.records import Result, SeatResult, Tokens
+from oracles.calendar.certificate import certify
+from parley.families.calendar.ratings import (
     DIMENSIONS,
     Entry,
     RatedGame,
@@ -23,10 +25,8 @@ from harness.families.calendar.ratings import (
     standings,
     tables,
 )
-from harness.families.calendar.report import report
-from harness.records import Result, SeatResult, Tokens
-from harness.report.evidence import Evidence, Group, Setup
-from oracles.calendar.certificate import certify
+from parley.families.calendar.report import report
+from parley.reports.evidence import Evidence, Group, Setup
 from tests.calendar.random_tasks import canonical, small
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario
 from worlds.core.chance import PUBLISHED_KEY, key_digest

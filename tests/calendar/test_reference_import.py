@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from harness.authoring.sync import drift, vouched
-from harness.families.calendar.authoring.calbench import CalBenchTask, imported, read_tasks
-from harness.families.calendar.authoring.folders import write_task
 from oracles.calendar.certificate import certify
+from parley.families.calendar.authoring.calbench import CalBenchTask, imported, read_tasks
+from parley.families.calendar.authoring.folders import write_task
+from parley.proof.sync import drift, vouched
 
 pytestmark = pytest.mark.reference
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.families.calendar.trace.upstream import read_upstream, upstream_game
+from parley.families.calendar.trace.upstream import read_upstream, upstream_game
 from tests.calendar.reference_cases import Game, cases
 from tests.calendar.tracing import in_published_layout, trace_of
 from tests.calendar.typed_games import typed_log

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec, Budget, Report
-from harness.agents.seating.agent import SeatAgent
+from harness.agents.seats.agent import SeatAgent
 from harness.pod import EpisodeSpec
 from harness.runtimes.inprocess import InProcessRuntime
 from tests.calendar.hostile_games import episode_of, folder_of, hostile, play, retold

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 import pytest
 
 from harness.agent import Budget, SeatSpec
-from harness.families.calendar.reading import sections
-from harness.families.calendar.report import report
-from harness.families.calendar.trace import replayed
-from harness.families.calendar.trace.exporting import exported
-from harness.reading.episode import read_episode
 from harness.records import Result
-from harness.report.table import Table
-from harness.testing.openai_server import OpenAIServer, Received
-from harness.testing.scripts import Script
+from parley.families.calendar.reading import sections
+from parley.families.calendar.report import report
+from parley.families.calendar.trace import replayed
+from parley.families.calendar.trace.exporting import exported
+from parley.reports.reading.episode import read_episode
+from parley.reports.table import Table
+from parley.testing.openai_server import OpenAIServer, Received
+from parley.testing.scripts import Script
 from tests.agents.imap_model import Messages, imap
 from tests.calendar.hostile_games import episode_of
 from tests.calendar.model_runs import TASKS, gathered, guests, played

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from harness.errors import UsageError
-from harness.families.calendar.report import report
-from harness.families.calendar.round_tables import EVERYBODY, difference
 from harness.records import Result
-from harness.report.evidence import Evidence
-from harness.report.table import Row, Table
+from parley.families.calendar.report import report
+from parley.families.calendar.round_tables import EVERYBODY, difference
+from parley.reports.evidence import Evidence
+from parley.reports.table import Row, Table
 from tests.calendar.made_games import UNIFORM, VARIED, evidence, game, model, part, policy, seat
 
 ROUNDS = [{"coordinated": True}, {"coordinated": True}, {"coordinated": False}]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from harness.families.calendar.held import held, spans
-from harness.families.calendar.report import BY_NAME, NEEDS, SHORT, TABLES, report
 from harness.records import Result, SeatResult, VariantRef
-from harness.report.evidence import Evidence
-from harness.report.table import Column, Table
+from parley.families.calendar.report import BY_NAME, NEEDS, SHORT, TABLES, report
+from parley.families.calendar.seat_rows import held, spans
+from parley.reports.evidence import Evidence
+from parley.reports.table import Column, Table
 from tests.calendar.made_games import UNIFORM, VARIED, evidence, game, model, part, policy, seat
 
 

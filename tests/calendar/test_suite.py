@@ -14,13 +14,14 @@ from statistics import mean
 import pytest
 from typer.testing import CliRunner
 
-from harness.authoring.sync import drift, vouched
-from harness.cli.generate import generate_command
 from harness.errors import TaskInvalid, UsageError
-from harness.families.calendar.authoring.derived import CERTIFICATE, PLAN, derived, files
-from harness.families.calendar.authoring.folders import task_toml, write_task
-from harness.families.calendar.authoring.generator import parameters
-from harness.families.calendar.authoring.suite import (
+from harness.taskfile import read_taskfile
+from oracles.calendar.certificate import certify
+from parley.commands.generate import generate_command
+from parley.families.calendar.authoring.derived import CERTIFICATE, PLAN, derived, files
+from parley.families.calendar.authoring.folders import task_toml, write_task
+from parley.families.calendar.authoring.generator import parameters
+from parley.families.calendar.authoring.suite import (
     EASY_FROM,
     HARD_BELOW,
     LEVELS,
@@ -33,8 +34,7 @@ from harness.families.calendar.authoring.suite import (
     pressure,
     refusal,
 )
-from harness.taskfile import read_taskfile
-from oracles.calendar.certificate import certify
+from parley.proof.sync import drift, vouched
 from worlds.calendar.options import OPTIONS
 from worlds.calendar.rules.certificate import read_certificate
 from worlds.calendar.rules.scenario import Scenario
@@ -44,8 +44,8 @@ ROOT = Path(__file__).parents[2]
 
 SCRIPT = """
 import hashlib
-from harness.families.calendar.authoring.suite import canonical
-from harness.families.calendar.authoring.derived import files
+from parley.families.calendar.authoring.suite import canonical
+from parley.families.calendar.authoring.derived import files
 seen = hashlib.sha256()
 for made, _ in zip(canonical(), range({count})):
     for text in (made.scenario.to_json().encode(), *files(made.scenario, made.certificate).values()):

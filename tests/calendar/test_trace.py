@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from harness.errors import UsageError
-from harness.families.calendar.trace import replayed
-from harness.families.calendar.trace.exporting import exported
 from oracles.calendar.certificate import certify
 from oracles.calendar.protocols import PROTOCOLS
+from parley.families.calendar.trace import replayed
+from parley.families.calendar.trace.exporting import exported
 from tests.calendar.hostile_games import episode_of, folder_of, play, retold
 from tests.calendar.scripted_games import DECISION, SCENARIO, TALK, VOLUNTARY, agreed, broken, dm, logged, move, put
 from tests.calendar.tracing import Document, as_read, of_type, recorded, trace_of

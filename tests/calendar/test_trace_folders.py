@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from harness.errors import UsageError
-from harness.families.calendar.trace.exporting import exported, read_trace, record_of
-from harness.families.calendar.trace.folders import TracedGame, verdict, write_runs
-from harness.families.calendar.trace.game import rebuilt
-from harness.reading import RecordedEpisode
-from harness.report.evidence import read_runs
+from parley.families.calendar.trace.exporting import exported, read_trace, record_of
+from parley.families.calendar.trace.folders import TracedGame, verdict, write_runs
+from parley.families.calendar.trace.game import rebuilt
+from parley.reports.evidence import read_runs
+from parley.reports.reading import RecordedEpisode
 from tests.calendar.scripted_games import agreed, logged
 from tests.calendar.tracing import Document, as_read, of_type, recorded
 

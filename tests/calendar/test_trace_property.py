@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.families.calendar.trace import replayed
 from oracles.calendar.certificate import certify
+from parley.families.calendar.trace import replayed
 from tests.calendar.hostile_games import episode_of, folder_of, hostile, play
 from tests.calendar.random_tasks import small
 from tests.calendar.test_property_games import options

@@ -16,20 +16,20 @@ from typer.testing import CliRunner, Result
 
 from harness.agent import AgentSpec, SeatSpec
 from harness.agents.llm.agent import LlmConfig
-from harness.agents.seating.agent import SeatAgent
-from harness.cli.export import export_command
-from harness.cli.importing import import_command
+from harness.agents.seats.agent import SeatAgent
 from harness.play.agents import Cast
-from harness.reading import episode_lines, read_episode
-from harness.reading.model import trace_files
 from harness.records import RunFolder
 from harness.registry import read_task
-from harness.report.evidence import gather, read_runs
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Script, ScriptedReply, ScriptedUsage
+from parley.commands.export import export_command
+from parley.commands.importing import import_command
+from parley.reports.evidence import gather, read_runs
+from parley.reports.reading import episode_lines, read_episode
+from parley.reports.reading.model import trace_files
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Script, ScriptedReply, ScriptedUsage
 from tests.agents.imap_model import Messages, imap
 from tests.calendar.tracing import Document, in_published_layout, of_type
 

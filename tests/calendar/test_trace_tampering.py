@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from harness.errors import UsageError
-from harness.families.calendar.trace import is_trace, replayed
-from harness.families.calendar.trace.exporting import differences
-from harness.reading.model import read_document
+from parley.families.calendar.trace import is_trace, replayed
+from parley.families.calendar.trace.exporting import differences
+from parley.reports.reading.model import read_document
 from tests.calendar.scripted_games import logged
 from tests.calendar.test_trace import REFUSED
 from tests.calendar.tracing import Document, of_type, trace_of

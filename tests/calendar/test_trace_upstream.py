@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from harness.errors import UsageError
-from harness.families.calendar.trace import is_trace, replayed
-from harness.families.calendar.trace.upstream import read_upstream, upstream_game
 from oracles.calendar.protocols import PROTOCOLS
+from parley.families.calendar.trace import is_trace, replayed
+from parley.families.calendar.trace.upstream import read_upstream, upstream_game
 from tests.calendar.random_tasks import canonical
 from tests.calendar.scripted_games import DECISION, TALK, VOLUNTARY, agreed, broken, dm, logged, move, put
 from tests.calendar.test_trace import PRIOR, REFUSED

@@ -11,13 +11,13 @@ import pytest
 
 from harness.agent import SeatSpec, Usage
 from harness.agents.llm.completion import Completion, TokenChances
-from harness.families.calendar.report import report
-from harness.families.calendar.trace import replayed
-from harness.families.calendar.trace.exporting import exported
-from harness.families.calendar.weighing import expectations, weighed
-from harness.reading.episode import read_episode
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Script, ScriptedReply
+from parley.families.calendar.expected_belief import expectations, weighed
+from parley.families.calendar.report import report
+from parley.families.calendar.trace import replayed
+from parley.families.calendar.trace.exporting import exported
+from parley.reports.reading.episode import read_episode
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Script, ScriptedReply
 from tests.agents.imap_model import Messages, imap
 from tests.calendar.hostile_games import retold
 from tests.calendar.model_runs import TASKS, gathered, guests, played

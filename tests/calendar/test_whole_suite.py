@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.report.evidence import read_runs
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Script
+from parley.reports.evidence import read_runs
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Script
 from tests.agents.test_personalities import PLAYS
 
 ROOT = Path(__file__).parents[2]

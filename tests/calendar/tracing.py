@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from harness.families.calendar.trace.exporting import exported
-from harness.reading import RecordedEpisode
-from harness.reading.episode import seat_conversations
 from harness.records import Result, SeatResult
+from parley.families.calendar.trace.exporting import exported
+from parley.reports.reading import RecordedEpisode
+from parley.reports.reading.episode import seat_conversations
 from worlds.core.events import Opened, read_log
 
 Document = dict[str, Any]

@@ -14,9 +14,9 @@ from harness.agents.llm.wire import Cassette, read_cassette
 from harness.cli import app
 from harness.errors import BoundaryError
 from harness.records import Result
-from harness.testing.openai_server import OpenAIServer, Received
-from harness.testing.players import SolutionModel
-from harness.testing.scripts import Messages, Script, ScriptedReply
+from parley.testing.openai_server import OpenAIServer, Received
+from parley.testing.players import SolutionModel
+from parley.testing.scripts import Messages, Script, ScriptedReply
 from tests.agents.imap_model import imap
 from tests.shipped import SHIPPED
 

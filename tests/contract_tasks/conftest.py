@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.authoring.plays import SOLVE, Play, play
 from harness.registry import Task
+from parley.proof.plays import SOLVE, Play, play
 from tests.shipped import SHIPPED
 
 TASKS = [task for task in SHIPPED if task.family == "contract"]

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from harness.authoring.plays import MOST_REQUESTS, Exchange, Play, judge
 from harness.pod import EpisodeSpec
 from harness.registry import Task
-from harness.release import pinned_tasks
 from harness.runtimes.inprocess import InProcessPod
+from parley.proof.plays import MOST_REQUESTS, Exchange, Play, judge
+from parley.sharing.release import pinned_tasks
 from tests.contract_tasks.blind.scripts import SCRIPTS, Script
 from tests.contract_tasks.blind.service import Service
 from tests.contract_tasks.conftest import TASKS

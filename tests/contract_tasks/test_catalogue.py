@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from harness.agents.solutions import players
-from harness.families.contract.path import check
-from harness.families.contract.published import task_rates
 from harness.registry import Task
+from parley.families.contract.path import check
+from parley.families.contract.published import task_rates
 from worlds.contract.labels import Label
 
 FAILURES = set(Label) - {Label.SUCCESS, Label.OTHER}

@@ -15,10 +15,10 @@ import pytest
 
 from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent
-from harness.authoring.plays import SOLVE, Play, judge, play
 from harness.pod import EpisodeSpec
 from harness.registry import Task
 from harness.runtimes.inprocess import InProcessRuntime
+from parley.proof.plays import SOLVE, Play, judge, play
 from worlds.core.wire import Transport, WireRequest, WireResponse
 
 pytestmark = pytest.mark.property

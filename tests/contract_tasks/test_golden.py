@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.authoring.plays import SOLVE, Play, play
 from harness.registry import Task, discover
-from harness.release import pinned_tasks
+from parley.proof.plays import SOLVE, Play, play
+from parley.sharing.release import pinned_tasks
 from tests.contract_tasks.conftest import TASKS
 
 FOLDER = Path(__file__).parent / "golden"

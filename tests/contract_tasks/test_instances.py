@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.authoring.leaks import secrets
-from harness.authoring.plays import Play
 from harness.registry import Task
+from parley.proof.leaks import secrets
+from parley.proof.plays import Play
 
 SEEDS = range(10)
 UNIQUE = 16

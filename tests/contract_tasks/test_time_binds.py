@@ -11,10 +11,10 @@ import pytest
 
 from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent
-from harness.authoring.plays import SOLVE, Play, judge
 from harness.pod import EpisodeSpec
 from harness.registry import Task
 from harness.runtimes.inprocess import InProcessRuntime
+from parley.proof.plays import SOLVE, Play, judge
 from worlds.core import wire
 from worlds.core.wire import Transport, WireRequest, WireResponse
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.authoring.new import new_task
-from harness.authoring.sync import sync, vouched
 from harness.registry import Task, read_task
 from harness.trust import admitted
+from parley.proof.new import new_task
+from parley.proof.sync import sync, vouched
 from worlds.core.wire import WireRequest, request
 
 SERVER = '''

@@ -19,9 +19,9 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from harness.agents.solutions import players
-from harness.authoring.new import new_task
 from harness.registry import Task, read_task
 from harness.trust import admitted
+from parley.proof.new import new_task
 from tests.core.ordinary_app import ASKED, FAULTS, shop_task
 from tests.core.test_serve import RAW, Served, served
 from worlds.core.errors import WireError

@@ -10,8 +10,8 @@ import pytest
 
 from harness.pod import EpisodeSpec
 from harness.registry import read_task
-from harness.runtimes.docker.foreign.pod import ForeignPod
 from harness.runtimes.docker.runtime import DockerRuntime
+from parley.interop.foreign.pod import ForeignPod
 from tests.docker.conftest import write
 from tests.docker.test_foreign import TOML
 

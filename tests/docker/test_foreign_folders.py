@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.attacks.answers import AnswersInReach
-from harness.attacks.leaving import PlantedReward, named_programs
-from harness.attacks.suite import besiege
 from harness.errors import ImageFailure
 from harness.pod import EpisodeSpec
 from harness.registry import read_task
 from harness.runtimes.docker.runtime import DockerRuntime
+from parley.proof.attacks.answers import AnswersInReach
+from parley.proof.attacks.plant_files import PlantedReward, named_programs
+from parley.proof.attacks.suite import besiege
 from tests.harness.test_other_folders import made
 
 pytestmark = pytest.mark.docker

@@ -10,8 +10,8 @@ import pytest
 
 from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent
+from harness.env_interpolation import grant
 from harness.errors import UsageError, VerifierFailure
-from harness.granted import grant
 from harness.play.episode import run_episode
 from harness.pod import EpisodeSpec, Judgement
 from harness.records import Key

@@ -15,8 +15,8 @@ from harness.errors import RuntimeFailure
 from harness.pod import EpisodeSpec, Pod
 from harness.registry import Task, read_task
 from harness.runtimes.docker.engine.sweep import sweep
-from harness.runtimes.docker.foreign.network import Networks
 from harness.runtimes.docker.runtime import DockerRuntime
+from parley.interop.foreign.network import Networks
 from tests.docker.conftest import write
 
 pytestmark = pytest.mark.docker

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.env import tasks_named
 from harness.pod import EpisodeSpec
 from harness.runtimes.docker.pod import AGENT, NOBODY
 from harness.runtimes.docker.pod import VERIFIER as TESTS
 from harness.runtimes.docker.runtime import DockerRuntime
+from parley.training import tasks_named
 
 pytestmark = pytest.mark.docker
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Messages, Script, ScriptedReply, call
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Messages, Script, ScriptedReply, call
 
 pytestmark = pytest.mark.docker
 

@@ -14,7 +14,7 @@ from harness.errors import RuntimeFailure, UsageError
 from harness.registry import Task
 from harness.runtimes.docker.engine.pushing import push
 from harness.runtimes.docker.runtime import DockerRuntime
-from harness.sharing.bases import PinnedBases, name_of_tests
+from parley.sharing.bases import PinnedBases, name_of_tests
 
 pytestmark = pytest.mark.docker
 WAIT_S = 30

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec
-from harness.families.hidden_profile.seats import PLAYERS
 from harness.pod import Runtime
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
@@ -14,6 +13,7 @@ from harness.runs.run import run_plan
 from harness.runtimes.docker.runtime import DockerRuntime
 from harness.runtimes.inprocess import InProcessRuntime
 from oracles.hidden_profile.session import played as scores_of
+from parley.families.hidden_profile.seats import PLAYERS
 from worlds.core.events import Noted, read_log
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import tabulate

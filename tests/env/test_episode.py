@@ -12,11 +12,11 @@ import pytest
 
 from harness.agents.solutions import SolutionAgent
 from harness.agents.solutions import players as clients
-from harness.authoring.new import new_task
-from harness.env import Episode, judged, task_named, tasks_named
 from harness.errors import UnknownTask, UsageError
 from harness.registry import Task, read_task
 from harness.trust import admitted
+from parley.proof.new import new_task
+from parley.training import Episode, judged, task_named, tasks_named
 from tests.env.driving import client, driven, played, policy_agent, run, seen
 from tests.shipped import RELEASED
 from worlds.core.events import Turned, read_log

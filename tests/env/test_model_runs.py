@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from harness.env import Episode, tasks_named
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.players import SolutionModel
-from harness.testing.scripts import Messages, Script, ScriptedReply
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.players import SolutionModel
+from parley.testing.scripts import Messages, Script, ScriptedReply
+from parley.training import Episode, tasks_named
 from tests.env.driving import driven
 
 pytestmark = pytest.mark.property

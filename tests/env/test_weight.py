@@ -19,7 +19,7 @@ for module in pkgutil.walk_packages(worlds.__path__, "worlds."):
         __import__(module.name)
 tops = lambda: {name.partition(".")[0] for name in sys.modules} - set(sys.stdlib_module_names)
 before = tops()
-from harness.env import Episode
+from parley.training import Episode
 for task in ("presigned-url-download", "uniform-01", "airliner-by-night"):
     episode = Episode()
     episode.reset(task)

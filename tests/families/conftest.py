@@ -16,8 +16,8 @@ import pytest
 from harness.agent import Budget
 from harness.records import Hint, Result, RunFolder
 from harness.registry import Task
-from harness.report.evidence import Breadth, Evidence, gather, read_runs
-from harness.report.table import Table
+from parley.reports.evidence import Breadth, Evidence, gather, read_runs
+from parley.reports.table import Table
 from worlds.contract.labels import severity
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.modules import families
+from harness.plugins import families
 from harness.runtimes.docker.runtime import DockerRuntime
 
 ROOT = Path(__file__).parents[2]

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from harness.cli.leaderboard import leaderboard_command
 from harness.errors import UsageError
-from harness.report.board import board
-from harness.report.evidence import Evidence, gather, read_runs
-from harness.report.table import Table
+from parley.commands.leaderboard import leaderboard_command
+from parley.reports.board import board
+from parley.reports.evidence import Evidence, gather, read_runs
+from parley.reports.table import Table
 
 Record = Callable[..., Path]
 S, W = "SUCCESS", "WRONG_VALUE"

@@ -11,19 +11,19 @@ import pytest
 
 from harness.agent import AgentSpec
 from harness.agents.llm.agent import LlmAgent, LlmConfig
-from harness.families.contract import coaching_effect, leaderboard
 from harness.play.agents import Cast
 from harness.records import RunFolder
 from harness.registry import Task
-from harness.report.evidence import Evidence
 from harness.runs.coaching import read_retry
 from harness.runs.plan import Plan
 from harness.runs.request import Retry
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.players import SolutionModel
-from harness.testing.scripts import Script
+from parley.families.contract import coaching_effect, leaderboard
+from parley.reports.evidence import Evidence
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.players import SolutionModel
+from parley.testing.scripts import Script
 
 Gathered = Callable[..., Evidence]
 Columns = Callable[..., list[tuple[Any, ...]]]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from harness.families.contract import coaching_effect
-from harness.report.evidence import Evidence
-from harness.report.table import Table
+from parley.families.contract import coaching_effect
+from parley.reports.evidence import Evidence
+from parley.reports.table import Table
 
 Record = Callable[..., Path]
 Gathered = Callable[..., Evidence]

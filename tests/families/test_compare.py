@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from harness.cli.compare import chosen, compare_command, points
 from harness.errors import HarnessError, UsageError
-from harness.report.comparison import Comparison, compared, with_holm
-from harness.report.evidence import Evidence
-from harness.runs.deciding import Decision, Until, write_decision
+from parley.commands.compare import chosen, compare_command, points
+from parley.reports.comparison import Comparison, compared, with_holm
+from parley.reports.evidence import Evidence
+from parley.sweeps.early_stopping import Decision, Until, write_decision
 
 Record = Callable[..., Path]
 Gathered = Callable[..., Evidence]

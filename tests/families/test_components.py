@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from harness.errors import UsageError
-from harness.families.contract.report import report
-from harness.report.components import Components, split
-from harness.report.evidence import Evidence
+from parley.families.contract.report import report
+from parley.reports.components import Components, split
+from parley.reports.evidence import Evidence
 
 Record = Callable[..., Path]
 Gathered = Callable[..., Evidence]

@@ -13,10 +13,10 @@ import pytest
 
 from harness.agents.llm.provider import library
 from harness.errors import UsageError
-from harness.families.contract.report import report
 from harness.models import find_model, known_models
 from harness.registry import Task
-from harness.report.evidence import Evidence, read_runs
+from parley.families.contract.report import report
+from parley.reports.evidence import Evidence, read_runs
 from tests.shipped import SHIPPED
 
 Record = Callable[..., Path]

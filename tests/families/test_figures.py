@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from harness.families.contract.figure import FIGURES, colour
-from harness.families.contract.report import report
-from harness.report.evidence import Evidence
-from harness.report.table import Table
+from parley.families.contract.figure import FIGURES, colour
+from parley.families.contract.report import report
+from parley.reports.evidence import Evidence
+from parley.reports.table import Table
 
 Record = Callable[..., Path]
 Gathered = Callable[..., Evidence]

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from harness.authoring.new import new_task
-from harness.families.contract import leaderboard
-from harness.families.contract.report import report
 from harness.registry import read_task
-from harness.report.evidence import Evidence
-from harness.report.statistics import exact_interval, rate_interval
-from harness.report.table import Table
+from harness.statistics import exact_interval, rate_interval
+from parley.families.contract import leaderboard
+from parley.families.contract.report import report
+from parley.proof.new import new_task
+from parley.reports.evidence import Evidence
+from parley.reports.table import Table
 
 Record = Callable[..., Path]
 Gathered = Callable[..., Evidence]

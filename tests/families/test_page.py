@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from harness.report.evidence import Breadth, read_runs
-from harness.report.figures import every_figure, figures_of
-from harness.report.page import as_page
-from harness.report.table import Column, as_csv
-from harness.report.whole import WholeReport, make_report
+from parley.reports.evidence import Breadth, read_runs
+from parley.reports.figures import every_figure, figures_of
+from parley.reports.page import as_page
+from parley.reports.table import Column, as_csv
+from parley.reports.whole import WholeReport, make_report
 
 Record = Callable[..., Path]
 Command = Callable[..., subprocess.CompletedProcess[str]]

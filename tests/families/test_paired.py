@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from harness.report.comparison import holm, paired_interval, seen, sign_flip
-from harness.report.statistics import exact_paired
+from harness.statistics import exact_paired
+from parley.reports.comparison import holm, paired_interval, seen, sign_flip
 
 
 def drawn(seed: int, tasks: int) -> list[float]:

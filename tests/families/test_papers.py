@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.modules import family_part
+from harness.plugins import family_part
 from tests.papers import PAGE, numbers, page, papers
 
 COUNTS = {

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from harness.report.board import rank_intervals, rank_shares, surely_better, weighted
+from parley.reports.board import rank_intervals, rank_shares, surely_better, weighted
 
 
 def test_families_weigh_the_same() -> None:

@@ -20,9 +20,9 @@ import pytest
 
 from harness.agents.solutions import players
 from harness.registry import Task
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.players import SolutionModel
-from harness.testing.scripts import Script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.players import SolutionModel
+from parley.testing.scripts import Script
 from tests.shipped import SHIPPED
 from worlds.contract.labels import severity
 

@@ -10,8 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from harness.report.evidence import mde, mde_words
-from harness.report.statistics import (
+from harness.statistics import (
     exact_paired,
     false_discoveries,
     line_through,
@@ -22,6 +21,7 @@ from harness.report.statistics import (
     rate_interval,
     share_interval,
 )
+from parley.reports.evidence import mde, mde_words
 
 
 @pytest.fixture(scope="module")

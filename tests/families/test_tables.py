@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from harness.errors import UsageError
-from harness.families.contract import leaderboard, tasks
-from harness.families.contract.report import NEEDS, TABLES, report
-from harness.report.evidence import Evidence
+from parley.families.contract import leaderboard, tasks
+from parley.families.contract.report import NEEDS, TABLES, report
+from parley.reports.evidence import Evidence
 from tests.shipped import RELEASED
 
 Record = Callable[..., Path]

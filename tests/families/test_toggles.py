@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from harness.families.contract import coaching_effect
-from harness.report.evidence import Evidence
+from parley.families.contract import coaching_effect
+from parley.reports.evidence import Evidence
 
 Record = Callable[..., Path]
 Gathered = Callable[..., Evidence]

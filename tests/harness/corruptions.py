@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from harness.packing import pack
+from parley.reports.packing import pack
 from worlds.core.events import GENESIS, canonical
 
 FILES = ("run.json", "result.json", "verdict.json", "events.jsonl", "trajectory.json")

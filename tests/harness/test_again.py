@@ -14,9 +14,9 @@ from harness.play.agents import Cast
 from harness.pod import Pod
 from harness.records import Result, RunFolder
 from harness.registry import Task
-from harness.runs.again import POLICIES, EpisodeRetries, RetryPolicy
 from harness.runs.executors.base import Again, News, Started
 from harness.runs.plan import Plan
+from harness.runs.retry import POLICIES, EpisodeRetries, RetryPolicy
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 

@@ -16,7 +16,7 @@ import pytest
 
 from harness.agent import AgentSpec, Budget, Report
 from harness.agents.scripted import NopAgent, ScriptedAgent
-from harness.agents.seating.agent import SeatAgent
+from harness.agents.seats.agent import SeatAgent
 from harness.agents.solutions import SolutionAgent
 from harness.errors import Cancelled
 from harness.live_agent import Agent

@@ -13,7 +13,7 @@ import pytest
 
 from harness.agent import AgentIdentity, AgentSpec, Budget, Report
 from harness.causes import CAUSES, FORFEITS, CauseName, Responsible
-from harness.cli.closing import show_closing
+from harness.cli.summary import show_closing
 from harness.errors import (
     BoundaryError,
     ClientFailure,
@@ -27,23 +27,23 @@ from harness.errors import (
     WorldFailure,
 )  # fmt: skip
 from harness.headline import bounds_of, forfeits_told, setup_caveat
-from harness.interop.harbor_job import HarborJob
 from harness.play.episode import lost_episodes, run_episode
 from harness.play.outcome import Outcome, outcome_of, record
 from harness.play.playing import Playing
 from harness.pod import EpisodeSpec, Pod
-from harness.reading import episode_lines, read_episode
-from harness.reading.addresses import episode_page
 from harness.records import Forfeits, Key, Result, RunFolder, Tokens
 from harness.registry import Task, read_task
-from harness.report.board import board
-from harness.report.causes import NAME
-from harness.report.evidence import Breadth, gather, read_runs
-from harness.report.whole import make_report
-from harness.runs.again import POLICIES
 from harness.runs.plan import Plan
+from harness.runs.retry import POLICIES
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.viewing import Library, Site
+from parley.interop.harbor_job import HarborJob
+from parley.reports.board import board
+from parley.reports.causes import NAME
+from parley.reports.evidence import Breadth, gather, read_runs
+from parley.reports.reading import episode_lines, read_episode
+from parley.reports.reading.addresses import episode_page
+from parley.reports.viewing import Library, Site
+from parley.reports.whole import make_report
 from tests.docs.pages import ROOT
 from worlds.core.turns import NO_REPLY_CAUSES
 

@@ -23,8 +23,8 @@ from harness.cli.signatures import takes_flags
 from harness.errors import UsageError
 from harness.registry import Task, select
 from harness.runs.plan import plans
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import script
 from tests.shipped import RELEASED
 from worlds.core.chance import PUBLISHED_KEY
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import contents
-from harness.bounds import Limit
-from harness.contents import NotPlain, names_in, read_file, read_folder
+from harness import safe_read
 from harness.errors import TaskInvalid, UnknownTask, UsageError
+from harness.limits import Limit
 from harness.registry import Task, discover, files_of, folder_digest, read_task, select, tasks_root
 from harness.runtimes.docker.engine.images import folder_context
+from harness.safe_read import NotPlain, names_in, read_file, read_folder
 
 ENVIRON = Path("/proc/self/environ")
 Plant = Callable[[Path], object]
@@ -162,7 +162,7 @@ def test_bounds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("FOLDER_BYTES", Limit(100, "folder_bytes"), r"holds more than 100 bytes \(limit folder_bytes\)"),
     ):
         with monkeypatch.context() as patch:
-            patch.setattr(contents, name, least)
+            patch.setattr(safe_read, name, least)
             with pytest.raises(TaskInvalid, match=rf"{folder}:1: {what}$"):
                 read_task(folder)
     with pytest.raises(NotPlain, match="is longer than 100 bytes"):

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Fault, script
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 RUN = ("run", "presigned-url-download", "--runtime", "inprocess", "--seeds", "0-9")

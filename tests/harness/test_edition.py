@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UsageError
-from harness.runs.edition import KEY_FILE, chosen_key, keep_key
+from harness.runs.seed_key import KEY_FILE, chosen_key, keep_key
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

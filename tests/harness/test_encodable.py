@@ -12,7 +12,7 @@ from fastapi import Request, Response
 
 from harness.agent import AgentSpec
 from harness.agents.llm.agent import LlmAgent, LlmConfig
-from harness.agents.seating.agent import SeatAgent
+from harness.agents.seats.agent import SeatAgent
 from harness.play.agents import Cast
 from harness.play.episode import run_episode
 from harness.play.outcome import Outcome
@@ -22,8 +22,8 @@ from harness.registry import read_task
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, Script, ScriptedCall, ScriptedReply, script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Fault, Script, ScriptedCall, ScriptedReply, script
 from worlds.core.replies import with_whole_characters as encodable
 
 ROOT = Path(__file__).parents[2]

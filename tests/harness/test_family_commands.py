@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import kinds
 from harness.errors import UsageError
-from harness.modules import families, family_part
+from harness.plugins import families, family_part
+from parley.commands import kinds
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -11,10 +11,10 @@ import pytest
 
 from harness.errors import TaskInvalid, UsageError, VerifierFailure
 from harness.registry import Task, read_task
-from harness.runtimes.docker.foreign.asked import may_gain_privileges, public_phases, unsupported, verifier_is_public
-from harness.runtimes.docker.foreign.compose import read_compose
-from harness.runtimes.docker.foreign.grading import cleaned, file_in, reward_of
-from harness.runtimes.docker.foreign.processes import listed
+from parley.interop.foreign.asked import may_gain_privileges, public_phases, unsupported, verifier_is_public
+from parley.interop.foreign.compose import read_compose
+from parley.interop.foreign.grading import cleaned, file_in, reward_of
+from parley.interop.foreign.processes import listed
 
 Folder = Callable[..., Task]
 

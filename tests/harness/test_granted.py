@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.env_interpolation import fill, filled, grant, masked, masking, solution_environment
 from harness.errors import TaskInvalid, UsageError
-from harness.granted import fill, filled, grant, masked, masking, solution_environment
 from harness.registry import Task, read_task
 
 GIVEN = {"TOKEN": "s3cret-value", "EMPTY": ""}

@@ -14,13 +14,13 @@ from harness.agents.llm.meter import RunLimits
 from harness.errors import UsageError
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task
-from harness.runs.choice import EpisodeChoice, read_choice
-from harness.runs.deciding import Until
-from harness.runs.growth import grown
+from harness.runs.episode_filter import EpisodeChoice, read_choice
 from harness.runs.plan import Plan
 from harness.runs.request import ON_RESUME, RunRequest
+from harness.runs.resume_rules import grown
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
+from parley.sweeps.early_stopping import Until
 
 BUDGET = Budget(wall_s=10.0, turns=5, tokens=100, cost_usd=1.0)
 REQUEST = RunRequest(

@@ -9,8 +9,8 @@ import pytest
 
 from harness.errors import HarnessError
 from harness.registry import read_task
-from harness.runtimes.docker.foreign.asked import unsupported
-from harness.runtimes.docker.foreign.compose import SERVICE_KEYS
+from parley.interop.foreign.asked import unsupported
+from parley.interop.foreign.compose import SERVICE_KEYS
 
 ROOT = Path(__file__).parents[2]
 READERS = [ROOT / "harness" / "granted.py", *sorted((ROOT / "harness" / "runtimes" / "docker").rglob("*.py"))]

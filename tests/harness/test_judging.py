@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from harness.authoring.plays import play
 from harness.registry import Task
 from harness.runtimes.judging import judge_in_process, judge_together
+from parley.proof.plays import play
 
 
 def test_together_is_as_alone(presigned: Task, rate_limit: Task) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from harness.registry import Task
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.players import SolutionModel
-from harness.testing.scripts import Script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.players import SolutionModel
+from parley.testing.scripts import Script
 
 SHARE = 1.2
 PAGE_MB = os.sysconf("SC_PAGE_SIZE") / (1 << 20)

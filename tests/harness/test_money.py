@@ -13,8 +13,8 @@ import pytest
 
 from harness.agent import AgentSpec, Budget
 from harness.agents.llm.meter import Meter, RunLimits, Spent
-from harness.agents.llm.replies import Replies
-from harness.cli.closing import show_closing
+from harness.agents.llm.response_cache import Replies
+from harness.cli.summary import show_closing
 from harness.errors import LimitReached, UsageError
 from harness.prices import Price, read_prices
 from harness.records import Result
@@ -23,9 +23,9 @@ from harness.runs.ledger import FILE, RunLedger
 from harness.runs.plan import task_refs
 from harness.runs.request import RunRequest
 from harness.runs.session import Person, RunSession, WatchedRun
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.players import SolutionModel
-from harness.testing.scripts import Script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.players import SolutionModel
+from parley.testing.scripts import Script
 from tests.agents.imap_model import imap
 from tests.source import ROOT
 from worlds.core.chance import PUBLISHED_KEY, key_digest

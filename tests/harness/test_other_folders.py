@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from harness.contents import NotPlain, links_in, names_in
 from harness.errors import TaskInvalid, UnknownTask, UsageError
-from harness.play.choose import runnable
-from harness.reading import episode_lines, read_episode
+from harness.play.runtimes import runnable
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task, folder_digest, inner_links, read_task, select, survey, tasks_root
 from harness.runtimes.archives import pack
 from harness.runtimes.docker.engine.dockerfile import bases, beyond_classic, instructions
 from harness.runtimes.docker.engine.images import linked_context
-from harness.runtimes.docker.foreign.asked import unsupported
+from harness.safe_read import NotPlain, links_in, names_in
+from parley.interop.foreign.asked import unsupported
+from parley.reports.reading import episode_lines, read_episode
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -11,23 +11,23 @@ import duckdb
 import pytest
 
 from harness.agent import AgentSpec
-from harness.agents.seating.replayed import ReplayAgent
-from harness.bounds import FILE_BYTES, RESULT_BYTES, TEXT_BYTES, Limit
+from harness.agents.seats.replayed import ReplayAgent
+from harness.archive import GROUP, PIECE, PackedFiles, files_of
 from harness.errors import UsageError
-from harness.families.calendar import ratings
-from harness.packing import differs, pack, unpack
-from harness.packs import GROUP, PIECE, PackedFiles, files_of
-from harness.reading import breaking_request, is_recorded, read_episode, recorded_episodes
+from harness.limits import FILE_BYTES, RESULT_BYTES, TEXT_BYTES, Limit
 from harness.records import Result, RunFolder
-from harness.report.evidence import read_runs
 from harness.run_files import FolderFiles, runs_in
-from harness.runs.merging import merge
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runs.session import read_resumed
 from harness.runs.shards import Shard
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.viewing import Library, Site
+from parley.families.calendar import ratings
+from parley.reports.evidence import read_runs
+from parley.reports.packing import differs, pack, unpack
+from parley.reports.reading import breaking_request, is_recorded, read_episode, recorded_episodes
+from parley.reports.viewing import Library, Site
+from parley.sweeps.merging import merge
 from tests.conftest import Command
 from tests.measured import measured
 from tests.shipped import SHIPPED

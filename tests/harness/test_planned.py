@@ -19,8 +19,8 @@ from harness.errors import UsageError
 from harness.prices import Price
 from harness.records import RunFolder
 from harness.registry import Task
-from harness.runs.choice import EVERYTHING
-from harness.runs.experience import Experience
+from harness.runs.cost_history import Experience
+from harness.runs.episode_filter import EVERYTHING
 from harness.runs.forecast import PartForecast, forecast
 from harness.runs.ledger import RunLedger
 from harness.runs.plan import Plan

@@ -25,8 +25,8 @@ from harness.records import Key, Result
 from harness.runs.executors.base import Again, Finished
 from harness.runs.session import WatchedRun
 from harness.runs.stream import BegunLine, EndedLine, FinishedLine, PhaseLine, RunLine, StartedLine
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, ScriptedReply, script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Fault, ScriptedReply, script
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 LIMIT_S = 60.0

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import packing as module
-from harness.contents import NotPlain
-from harness.packing import read_ahead
+from harness.safe_read import NotPlain
+from parley.reports import packing as module
+from parley.reports.packing import read_ahead
 
 
 def listed(folder: Path) -> list[tuple[str, int]]:

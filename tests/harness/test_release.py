@@ -7,9 +7,9 @@ from pathlib import Path
 
 from harness.agent import Budget
 from harness.registry import discover
-from harness.release import differences, pin, pinned_tasks, release, written
-from harness.report.evidence import Evidence, Group, Setup, status
 from harness.runs.request import Planned
+from parley.reports.evidence import Evidence, Group, Setup, status
+from parley.sharing.release import differences, pin, pinned_tasks, release, written
 from tests.families.conftest import result_of
 from tests.shipped import RELEASED
 from worlds.core.chance import PUBLISHED_KEY, key_digest

@@ -23,9 +23,9 @@ from harness.registry import Task
 from harness.runs.plan import Plan, task_refs
 from harness.runs.request import RunRequest
 from harness.runs.session import read_resumed
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.players import SolutionModel
-from harness.testing.scripts import Script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.players import SolutionModel
+from parley.testing.scripts import Script
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -10,7 +10,6 @@ import pytest
 
 from harness.agent import AgentSpec, SeatSpec
 from harness.errors import UsageError
-from harness.families.contract.coaching import far_label, note
 from harness.records import Result, RunFolder
 from harness.registry import Task
 from harness.runs.coaching import read_retry
@@ -18,6 +17,7 @@ from harness.runs.plan import Plan
 from harness.runs.request import Retry
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
+from parley.families.contract.coaching import far_label, note
 from worlds.contract.labels import LABELS, Axis, Label
 
 

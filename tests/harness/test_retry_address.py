@@ -13,8 +13,8 @@ import pytest
 from harness.agent import AgentSpec, SeatSpec
 from harness.errors import UsageError
 from harness.runs.addresses import Names, settled
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import script
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 MODEL = ("--model", "openai/any", "--interface", "tool")

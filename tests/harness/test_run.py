@@ -16,7 +16,6 @@ import pytest
 
 from harness.agent import AgentIdentity, AgentSpec, Budget, Report
 from harness.agents.scripted import ScriptedAgent
-from harness.authoring.new import new_task
 from harness.errors import Cancelled, ProviderFailure, RuntimeFailure, UsageError, VerifierFailure, WorldFailure
 from harness.live_agent import Agent
 from harness.play.agents import Cast
@@ -29,6 +28,7 @@ from harness.runs.plan import Plan
 from harness.runs.run import run_plan, summary
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
+from parley.proof.new import new_task
 from worlds.core.errors import WireError
 
 

@@ -14,8 +14,8 @@ from urllib.parse import quote
 import pytest
 
 from harness.secrets import ALLOWED, host_of, public_address, scrub, secrets_of
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Script, ScriptedCall, ScriptedReply
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Script, ScriptedCall, ScriptedReply
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -15,14 +15,14 @@ from harness.agent import AgentSpec
 from harness.errors import UsageError
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task
-from harness.report.evidence import read_runs
-from harness.runs.growth import grown
-from harness.runs.merging import Merged, merge
 from harness.runs.plan import Plan
 from harness.runs.request import RunRequest, read_record
+from harness.runs.resume_rules import grown
 from harness.runs.run import run_plan
 from harness.runs.shards import Shard, parse_shard
 from harness.runtimes.inprocess import InProcessRuntime
+from parley.reports.evidence import read_runs
+from parley.sweeps.merging import Merged, merge
 from tests.shipped import SHIPPED
 
 TASKS = [task for task in SHIPPED if task.task_id in {"uniform-01", "presigned-url-download"}]

@@ -15,7 +15,7 @@ import pytest
 from harness.agent import AgentSpec
 from harness.agents.llm import model
 from harness.agents.llm.agent import LlmConfig
-from harness.agents.seating.agent import SeatAgent
+from harness.agents.seats.agent import SeatAgent
 from harness.errors import ProviderLost
 from harness.live_agent import Agent
 from harness.play.agents import Cast
@@ -24,9 +24,9 @@ from harness.registry import Task, read_task
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.players import SolutionModel, heading
-from harness.testing.scripts import Fault, Messages, Script, ScriptedReply
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.players import SolutionModel, heading
+from parley.testing.scripts import Fault, Messages, Script, ScriptedReply
 
 ROOT = Path(__file__).parents[2]
 SHORT = {"calendar": {"turn_cap": "1"}, "hidden-profile": {"rounds": "1"}, "contract": {}}

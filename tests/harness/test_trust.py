@@ -11,20 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from harness import places, trust
+from harness import paths, trust
 from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent, players, violation_names
-from harness.authoring.findings import handler_place
-from harness.authoring.lint import lint_task
-from harness.authoring.plays import play
-from harness.authoring.sync import drift, sync
-from harness.authoring.workers import WorkerPool
 from harness.errors import UsageError
-from harness.families.contract.authoring.mutations import matrix
 from harness.pod import EpisodeSpec
 from harness.registry import Task, discover, read_task, tasks_root
 from harness.runtimes.inprocess import InProcessPod, InProcessRuntime
 from harness.runtimes.judging import judge_all, judge_in_process, judge_together
+from parley.families.contract.authoring.mutations import matrix
+from parley.proof.findings import handler_place
+from parley.proof.lint import lint_task
+from parley.proof.plays import play
+from parley.proof.sync import drift, sync
+from parley.proof.workers import WorkerPool
 
 ROOT = Path(__file__).parents[2]
 NAME = "contract/presigned-url-download"
@@ -65,7 +65,7 @@ def test_a_link_in_our_tasks_is_not_ours(outside: Path, tmp_path: Path, monkeypa
     (checkout / "pyproject.toml").touch()
     (checkout / "tasks" / NAME).symlink_to(outside / NAME)
     (checkout / "tasks" / "contract" / "own").mkdir()
-    monkeypatch.setattr(places, "PACKAGE", checkout / "harness")
+    monkeypatch.setattr(paths, "PACKAGE", checkout / "harness")
 
     assert trust.is_ours(checkout / "tasks" / "contract" / "own")
     assert not trust.is_ours(checkout / "tasks" / NAME)
@@ -73,7 +73,7 @@ def test_a_link_in_our_tasks_is_not_ours(outside: Path, tmp_path: Path, monkeypa
 
 def test_installed_package_has_its_own_tasks_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside an installed package lie other people's packages, one of which may be called `tasks`."""
-    monkeypatch.setattr(places, "PACKAGE", tmp_path / "site-packages" / "harness")
+    monkeypatch.setattr(paths, "PACKAGE", tmp_path / "site-packages" / "harness")
 
     assert trust.own_roots() == (tmp_path.resolve() / "site-packages" / "harness" / "tasks",)
 

@@ -15,12 +15,12 @@ from harness.cli.progress import plainly, standing
 from harness.cli.streaming import streamed
 from harness.records import Key, Result
 from harness.registry import Task, discover
-from harness.runs.deciding import read_decision, write_decision
 from harness.runs.executors.base import Finished, Scored
 from harness.runs.plan import Plan
 from harness.runs.request import Until
 from harness.runs.session import WatchedRun
-from harness.runs.until import play_until
+from parley.sweeps.early_stopping import read_decision, write_decision
+from parley.sweeps.session import play_until
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

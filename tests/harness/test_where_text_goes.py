@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.attacks.base import AttackRow, Siege
-from harness.authoring.mutants.run import MutantReport, TriedMutant
-from harness.cli.attacks import show_siege
-from harness.cli.mutants import show_mutants
-from harness.console import show_table
+from harness.output import show_table
+from parley.commands.attacks import show_siege
+from parley.commands.mutants import show_mutants
+from parley.proof.attacks.base import AttackRow, Siege
+from parley.proof.mutants.run import MutantReport, TriedMutant
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 ENTRY = {

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from harness.contents import NotPlain
+from harness.atomic_write import make_folder, writing
 from harness.errors import RuntimeFailure, UsageError
 from harness.records import Key, Result, RunFolder
-from harness.report.evidence import read_runs
-from harness.writing import make_folder, writing
+from harness.safe_read import NotPlain
+from parley.reports.evidence import read_runs
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 TASK = "presigned-url-download"

@@ -20,7 +20,7 @@ import tomli
 
 from harness.agent import AgentSpec, Budget
 from harness.agents.llm.agent import LlmConfig
-from harness.agents.seating.agent import SeatAgent
+from harness.agents.seats.agent import SeatAgent
 from harness.cli.config import PRESETS
 from harness.play.agents import Cast
 from harness.records import RunFolder
@@ -28,8 +28,8 @@ from harness.registry import read_task
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Messages, Script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Messages, Script
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(__file__).with_name("golden")

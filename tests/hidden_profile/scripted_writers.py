@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from harness.testing.scripts import Script
+from parley.testing.scripts import Script
 
 Messages = Sequence[dict[str, Any]]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.families.hidden_profile.report import report
 from harness.records import Result
-from harness.report.evidence import Evidence, Group, Setup
-from harness.report.table import Table
+from parley.families.hidden_profile.report import report
+from parley.reports.evidence import Evidence, Group, Setup
+from parley.reports.table import Table
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from harness.families.hidden_profile.commands.audit import Agreement, Question, agreement
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Script
+from parley.families.hidden_profile.commands.audit import Agreement, Question, agreement
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Script
 from tests.hidden_profile.film import SCENARIO
 
 pytestmark = pytest.mark.property

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from harness.authoring.findings import ProofCheck
-from harness.families.hidden_profile.authoring.claims import claims
-from harness.families.hidden_profile.authoring.folders import write_task
-from harness.families.hidden_profile.authoring.skeleton import STARTER
 from harness.registry import read_task
 from oracles.hidden_profile.deck_mutants import spoiled
 from oracles.hidden_profile.decks import CHECKS
+from parley.families.hidden_profile.authoring.claims import claims
+from parley.families.hidden_profile.authoring.folders import write_task
+from parley.families.hidden_profile.authoring.skeleton import STARTER
+from parley.proof.findings import ProofCheck
 from worlds.hidden_profile.rules.deck import Deck
 
 DOCUMENT: dict[str, Any] = json.loads(STARTER.read_text(encoding="utf-8"))

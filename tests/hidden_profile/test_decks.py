@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from harness.families.hidden_profile.authoring.skeleton import STARTER
 from oracles.hidden_profile.certificate import certify_deck
 from oracles.hidden_profile.dealing import find_deals
 from oracles.hidden_profile.deck_mutants import spoiled
 from oracles.hidden_profile.decks import Tabulated, keys, prove_deck, tells
 from oracles.hidden_profile.second import FrameSolver
+from parley.families.hidden_profile.authoring.skeleton import STARTER
 from worlds.core.chance import PUBLISHED_KEY, Chance
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.deck import CUES, KINDS, Deck, Draws, read_task

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.families.hidden_profile.process import Counts, Hearing, by_cues, hearing, labelled_counts, losses_between, said_of
-from harness.release import pinned_tasks
 from oracles.hidden_profile.detection import KINDS, Detection, compared, heard, sentences
+from parley.families.hidden_profile.process import Counts, Hearing, by_cues, hearing, labelled_counts, losses_between, said_of
+from parley.sharing.release import pinned_tasks
 from tests.shipped import SHIPPED
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import Deck, read_task

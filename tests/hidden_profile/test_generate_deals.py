@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from harness.errors import GateFailed, UsageError
-from harness.families.hidden_profile.commands.generate import generate_deals
+from parley.families.hidden_profile.commands.generate import generate_deals
 from tests.conftest import ROOT
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import CUES

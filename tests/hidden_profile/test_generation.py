@@ -11,16 +11,16 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from harness.authoring.sync import drift, vouched
-from harness.cli.generate import generate_command
 from harness.errors import GateFailed, UsageError
-from harness.families.hidden_profile.authoring.drafts import Fields, as_scenario, examples
-from harness.families.hidden_profile.authoring.folders import write_task
-from harness.families.hidden_profile.authoring.generation import FILE, GenerationRequest, drafted
-from harness.families.hidden_profile.authoring.skeleton import STARTER
 from harness.registry import discover
-from harness.testing.openai_server import OpenAIServer
 from oracles.hidden_profile.decks import prove_deck
+from parley.commands.generate import generate_command
+from parley.families.hidden_profile.authoring.drafts import Fields, as_scenario, examples
+from parley.families.hidden_profile.authoring.folders import write_task
+from parley.families.hidden_profile.authoring.generation import FILE, GenerationRequest, drafted
+from parley.families.hidden_profile.authoring.skeleton import STARTER
+from parley.proof.sync import drift, vouched
+from parley.testing.openai_server import OpenAIServer
 from tests.hidden_profile.scripted_writers import LABELS, LEADER, answer, fields, prose_judge, scripts, vote, writer
 from worlds.core.loading import SCENARIO as SCENARIO_FILE
 from worlds.hidden_profile.rules.deck import Deck, read_task

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from harness.authoring.sync import drift, vouched
 from harness.errors import UsageError
-from harness.families.hidden_profile.authoring.folders import pattern, task_toml, write_task
-from harness.families.hidden_profile.authoring.skeleton import STARTER
 from harness.registry import read_task
+from parley.families.hidden_profile.authoring.folders import pattern, task_toml, write_task
+from parley.families.hidden_profile.authoring.skeleton import STARTER
+from parley.proof.sync import drift, vouched
 from tests.hidden_profile.film import ATTIC, DOCUMENT, SCENARIO
 from worlds.core.testing import world_in_process
 from worlds.hidden_profile.options import OPTIONS, VARIANTS

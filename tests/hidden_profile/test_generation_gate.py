@@ -14,13 +14,13 @@ import pytest
 
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.errors import ProviderFailure
-from harness.families.hidden_profile.authoring.folders import write_task
-from harness.families.hidden_profile.authoring.generation import FirstVote, Played, against, against_prose, execute, tally
-from harness.families.hidden_profile.authoring.skeleton import STARTER
 from harness.registry import Task, read_task
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, Script, ScriptedReply
 from harness.trust import admitted
+from parley.families.hidden_profile.authoring.folders import write_task
+from parley.families.hidden_profile.authoring.generation import FirstVote, Played, against, against_prose, execute, tally
+from parley.families.hidden_profile.authoring.skeleton import STARTER
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Fault, Script, ScriptedReply
 from tests.hidden_profile.film import ATTIC, BEACH, SCENARIO
 from tests.hidden_profile.scripted_writers import vote
 from worlds.hidden_profile.rules.deck import KINDS, Deck
@@ -31,7 +31,7 @@ EXECUTING = """
 import sys
 from pathlib import Path
 from harness.agents.llm.model import ModelClient, ModelSettings
-from harness.families.hidden_profile.authoring.generation import execute, against
+from parley.families.hidden_profile.authoring.generation import execute, against
 from harness.registry import read_task
 from harness.trust import admitted
 

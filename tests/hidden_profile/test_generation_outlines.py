@@ -8,18 +8,9 @@ from typing import Any
 
 import pytest
 
-from harness.families.hidden_profile.authoring.drafts import (
-    DOMAINS,
-    TRACKS,
-    Draft,
-    Malformed,
-    as_fields,
-    digest,
-    logic,
-    outline,
-)
-from harness.families.hidden_profile.authoring.skeleton import STARTER
 from oracles.hidden_profile.decks import prove_deck
+from parley.families.hidden_profile.authoring.drafts import DOMAINS, TRACKS, Draft, Malformed, as_fields, digest, logic, outline
+from parley.families.hidden_profile.authoring.skeleton import STARTER
 from tests.hidden_profile.scripted_writers import dressed, fields
 from worlds.core.chance import Chance, Stream
 from worlds.hidden_profile.rules.deck import Deck, Draws

@@ -14,11 +14,11 @@ import pytest
 
 from harness.agent import Usage
 from harness.errors import UsageError
-from harness.families.hidden_profile.authoring.folders import write_task
-from harness.families.hidden_profile.authoring.generation import FILE, CandidateRecord, Cost, ledger, made
-from harness.families.hidden_profile.authoring.skeleton import STARTER
 from harness.registry import discover
-from harness.testing.openai_server import OpenAIServer
+from parley.families.hidden_profile.authoring.folders import write_task
+from parley.families.hidden_profile.authoring.generation import FILE, CandidateRecord, Cost, ledger, made
+from parley.families.hidden_profile.authoring.skeleton import STARTER
+from parley.testing.openai_server import OpenAIServer
 from tests.hidden_profile.scripted_writers import scripts, writer
 from worlds.hidden_profile.rules.deck import Deck
 

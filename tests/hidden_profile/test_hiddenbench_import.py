@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from harness.authoring.new import checked_name
-from harness.authoring.sync import drift, vouched
-from harness.cli.importing import import_command
 from harness.errors import UsageError
-from harness.families.hidden_profile.authoring.hiddenbench import PRESETS, SEALED, folder_name, read_tasks
 from harness.registry import Task, discover
 from harness.trust import admitted
+from parley.commands.importing import import_command
+from parley.families.hidden_profile.authoring.hiddenbench import PRESETS, SEALED, folder_name, read_tasks
+from parley.proof.new import checked_name
+from parley.proof.sync import drift, vouched
 from tests.conftest import ROOT
 from tests.hidden_profile.delivered import delivered
 from worlds.core.manifest import OptionValue

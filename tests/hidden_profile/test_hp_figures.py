@@ -10,7 +10,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from harness.families.hidden_profile import arms
+from parley.families.hidden_profile import arms
 from tests.hidden_profile.tabled import of, seen, session, table
 
 

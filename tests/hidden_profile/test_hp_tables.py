@@ -16,19 +16,19 @@ import tomli
 
 from harness.agent import AgentIdentity, AgentSpec, Budget
 from harness.errors import UsageError
-from harness.families.hidden_profile.arms import arms, figures
-from harness.families.hidden_profile.authoring.folders import write_task
-from harness.families.hidden_profile.figure import figure4
-from harness.families.hidden_profile.guessers import guessed
-from harness.families.hidden_profile.report import TABLES, WITHOUT, any_as_the_paper, report
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
-from harness.report.evidence import Breadth, Evidence, Group, Setup, gather, read_runs
 from harness.runs.plan import Plan
 from harness.runs.request import Planned
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
+from parley.families.hidden_profile.arms import arms, figures
+from parley.families.hidden_profile.authoring.folders import write_task
+from parley.families.hidden_profile.figure import figure4
+from parley.families.hidden_profile.guessers import guessed
+from parley.families.hidden_profile.report import TABLES, WITHOUT, any_as_the_paper, report
+from parley.reports.evidence import Breadth, Evidence, Group, Setup, gather, read_runs
 from tests.conftest import ROOT
 from tests.hidden_profile.film import SCENARIO, WEDDING, called_proved, changed
 from tests.hidden_profile.tabled import of, rows, seen, session, table

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.families.hidden_profile.authoring.folders import write_task
 from harness.registry import Task, discover, read_task, select
 from harness.runs.plan import Plan
+from parley.families.hidden_profile.authoring.folders import write_task
 from tests.conftest import ROOT, Command
 from tests.hidden_profile.film import SCENARIO
 

@@ -10,26 +10,26 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec
-from harness.agents.seating.agent import SeatAgent
+from harness.agents.seats.agent import SeatAgent
 from harness.agents.solutions import players
-from harness.authoring.proof import verify
 from harness.errors import UsageError
-from harness.families.hidden_profile.authoring.claims import claims
-from harness.families.hidden_profile.authoring.folders import UNCERTIFIED, write_task
-from harness.families.hidden_profile.authoring.hiddenbench import read_tasks
-from harness.families.hidden_profile.authoring.skeleton import STARTER
-from harness.families.hidden_profile.matrix import matrix
-from harness.families.hidden_profile.report import TABLES, report
-from harness.families.hidden_profile.seats import PLAYERS
-from harness.reading import read_episode
 from harness.records import Result, RunFolder
 from harness.registry import Task, discover, read_task, select
-from harness.report.evidence import Evidence, gather, read_runs
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
 from oracles.hidden_profile.certificate import certify
+from parley.families.hidden_profile.authoring.claims import claims
+from parley.families.hidden_profile.authoring.folders import UNCERTIFIED, write_task
+from parley.families.hidden_profile.authoring.hiddenbench import read_tasks
+from parley.families.hidden_profile.authoring.skeleton import STARTER
+from parley.families.hidden_profile.fact_matrix import matrix
+from parley.families.hidden_profile.report import TABLES, report
+from parley.families.hidden_profile.seats import PLAYERS
+from parley.proof.proof import verify
+from parley.reports.evidence import Evidence, gather, read_runs
+from parley.reports.reading import read_episode
 from tests.conftest import ROOT, Command
 from tests.hidden_profile.film import SCENARIO
 from tests.hidden_profile.tabled import of, rows, seen, session, table

@@ -20,15 +20,15 @@ import pytest
 
 from harness.agent import AgentSpec
 from harness.agents.llm.agent import LlmConfig
-from harness.agents.seating.agent import SeatAgent
+from harness.agents.seats.agent import SeatAgent
 from harness.play.agents import Cast
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Script
 from worlds.core.events import Turned, read_log
 from worlds.hidden_profile.options import VARIANTS
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from harness.families.hidden_profile.authoring.folders import write_task
-from harness.families.hidden_profile.authoring.hiddenbench import HiddenBenchTask, read_tasks, seal
 from harness.registry import Task, read_task
 from harness.trust import admitted
+from parley.families.hidden_profile.authoring.folders import write_task
+from parley.families.hidden_profile.authoring.hiddenbench import HiddenBenchTask, read_tasks, seal
 from tests.hidden_profile.delivered import delivered
 from worlds.hidden_profile.rules.ballot import read_ballot
 

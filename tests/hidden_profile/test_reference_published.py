@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.families.hidden_profile.published import numbers, variant_rows
+from parley.families.hidden_profile.published import numbers, variant_rows
 
 pytestmark = pytest.mark.reference
 

@@ -17,11 +17,9 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec
-from harness.agents.seating.players import SeatPlayer
+from harness.agents.seats.players import SeatPlayer
 from harness.agents.turns import TurnClient
 from harness.errors import UsageError
-from harness.families.hidden_profile.authoring.folders import write_task
-from harness.families.hidden_profile.seats import PLAYERS, Ear, ScriptedSeat, messages
 from harness.play.agents import agent_named
 from harness.pod import EpisodeSpec
 from harness.records import RunFolder
@@ -33,6 +31,8 @@ from harness.trust import admitted
 from oracles.hidden_profile.groups import POLICIES, group
 from oracles.hidden_profile.session import Condition, Scores, play
 from oracles.hidden_profile.session import played as scores_of
+from parley.families.hidden_profile.authoring.folders import write_task
+from parley.families.hidden_profile.seats import PLAYERS, Ear, ScriptedSeat, messages
 from tests.hidden_profile.film import ATTIC, DOCUMENT, SCENARIO, WEDDING, called_proved, changed, fact
 from tests.shipped import SHIPPED
 from worlds.core.events import Noted, read_log

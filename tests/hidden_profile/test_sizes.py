@@ -11,9 +11,6 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UsageError
-from harness.families.hidden_profile.authoring.folders import write_task
-from harness.families.hidden_profile.matrix import matrix
-from harness.families.hidden_profile.options import check
 from harness.pod import EpisodeSpec
 from harness.registry import Task, read_task
 from harness.runtimes.inprocess import InProcessRuntime
@@ -21,6 +18,9 @@ from harness.trust import admitted
 from oracles.hidden_profile.certificate import FEWEST, MOST, Sized, certify_deck, partitions, sizes
 from oracles.hidden_profile.decks import INFORMED_MEAN, Tabulated, prove_deck, tells
 from oracles.hidden_profile.second import FrameSolver
+from parley.families.hidden_profile.authoring.folders import write_task
+from parley.families.hidden_profile.fact_matrix import matrix
+from parley.families.hidden_profile.options import check
 from tests.calendar.hostile_games import episode_of, retold
 from tests.conftest import ROOT
 from tests.hidden_profile.film import SCENARIO

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.families.hidden_profile.authoring.derived import CERTIFICATE
-from harness.release import pinned_tasks
 from oracles.hidden_profile.adversaries import ADVERSARIES, guessed_by_hand
 from oracles.hidden_profile.decks import INFORMED_MEAN, INFORMED_MOST, keys, tells
 from oracles.hidden_profile.guessers import GUESSERS, handout, share, words
+from parley.families.hidden_profile.authoring.derived import CERTIFICATE
+from parley.sharing.release import pinned_tasks
 from worlds.core.chance import PUBLISHED_KEY, Chance
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import KINDS, Deck, Draws, Kind, leader_of, read_task

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec
-from harness.families.hidden_profile.reading import sections
-from harness.reading import RecordedEpisode, Section, episode_lines, read_episode
 from harness.records import RunFolder
 from harness.registry import discover, select
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
+from parley.families.hidden_profile.reading import sections
+from parley.reports.reading import RecordedEpisode, Section, episode_lines, read_episode
 from tests.conftest import ROOT
 from worlds.core.events import Event, Noted, Turned
 

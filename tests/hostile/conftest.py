@@ -34,7 +34,7 @@ from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.docker.engine.client import Engine
 from harness.runtimes.docker.runtime import DockerRuntime
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.runtimes.owner import RUN_LABEL
+from harness.runtimes.ownership import RUN_LABEL
 from harness.trust import admitted
 from worlds.core.events import read_log
 

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from harness.agents.scripted import ScriptedAgent
-from harness.attacks.content import WAYS
-from harness.attacks.leaving import hooks_plan, late_plans, reward_plan, tools_plan
-from harness.attacks.scripts import script
 from harness.pod import Runtime
 from harness.registry import Task, read_task
+from parley.proof.attacks.content import WAYS
+from parley.proof.attacks.plant_files import hooks_plan, late_plans, reward_plan, tools_plan
+from parley.proof.attacks.scripts import script
 from tests.hostile.verdicts import NOTHING, SUCCESS, WORLD_DIED, Events, Play, verdict
 from worlds.core.events import GENESIS, read_log
 from worlds.core.wire import request

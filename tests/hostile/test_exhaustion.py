@@ -14,11 +14,11 @@ import pytest
 
 from harness.agent import Budget
 from harness.agents.solutions import SolutionAgent
-from harness.attacks.scripts import script
 from harness.play.episode import run_episode
 from harness.pod import OUTPUT_CAP, EpisodeSpec, Runtime
 from harness.records import Key
 from harness.registry import Task, read_task
+from parley.proof.attacks.scripts import script
 from tests.hostile.verdicts import NOTHING, SUCCESS, Events, Play, verdict
 from worlds.core.wire import request
 

@@ -12,9 +12,9 @@ from harness.play.agents import make_agent
 from harness.play.episode import lost_episodes, run_in_process
 from harness.play.outcome import record
 from harness.pod import EpisodeSpec
-from harness.reading import RecordedEpisode, read_episode
 from harness.records import Key, RunFolder
 from harness.registry import Task
+from parley.reports.reading import RecordedEpisode, read_episode
 from tests.shipped import RELEASED
 
 

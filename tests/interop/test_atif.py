@@ -8,8 +8,8 @@ from typing import Any
 
 import jsonschema
 
-from harness.interop.atif import whole_trajectory
-from harness.reading import RecordedEpisode
+from parley.interop.atif import whole_trajectory
+from parley.reports.reading import RecordedEpisode
 from tests.interop.recorded import recorded
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "agents" / "atif-v1.8.schema.json").read_text(encoding="utf-8"))

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness.interop.atif import whole_trajectory
-from harness.interop.harbor_job import HarborJob, trial_name
-from harness.reading import RecordedEpisode
+from parley.interop.atif import whole_trajectory
+from parley.interop.harbor_job import HarborJob, trial_name
+from parley.reports.reading import RecordedEpisode
 from tests.interop.recorded import recorded
 
 BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

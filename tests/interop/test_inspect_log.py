@@ -12,7 +12,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from harness.interop.inspect_log import LogTally, write_log
+from parley.interop.inspect_log import LogTally, write_log
 from tests.interop.recorded import recorded
 
 

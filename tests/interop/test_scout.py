@@ -10,8 +10,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from harness.interop import scout
-from harness.interop.scout import ScoutDatabase
+from parley.interop import scout
+from parley.interop.scout import ScoutDatabase
 from tests.interop.recorded import recorded
 
 BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

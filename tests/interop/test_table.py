@@ -18,11 +18,11 @@ import pytest
 from harness.agent import AgentSpec, Budget
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.errors import WorldFailure
-from harness.interop.table import COMMAND, ContainerGame, ModelTable, Run
 from harness.play.agents import make_agent
 from harness.play.episode import run_in_process
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Script
+from parley.interop.table import COMMAND, ContainerGame, ModelTable, Run
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Script
 from tests.agents.imap_model import imap
 from tests.interop.recorded import spec_of
 from tests.shipped import SHIPPED

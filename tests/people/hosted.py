@@ -13,13 +13,13 @@ import httpx
 
 from harness.agent import AgentSpec, SeatSpec
 from harness.cli.progress import plainly
-from harness.hosting.group import PageGroup
-from harness.hosting.server import PageHost, hold, maker, people_at
 from harness.records import Result
 from harness.registry import read_task
 from harness.runs.plan import task_refs
 from harness.runs.request import RunRequest
 from harness.runs.session import Person, RunSession
+from parley.hosting.group import PageGroup
+from parley.hosting.server import PageHost, hold, maker, people_at
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 
 ROOT = Path(__file__).parents[2]

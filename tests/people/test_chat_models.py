@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.agent import SeatSpec
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Messages, Script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Messages, Script
 from tests.calendar.hostile_games import retold
 from tests.people.hosted import PATIENT_S, hosted
 from tests.people.test_hosting import labels

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.hosting.group import Shown
-from harness.hosting.server import page
+from parley.hosting.group import Shown
+from parley.hosting.server import page
 
 HOSTILE = '<script>alert(1)</script> [go](javascript:alert(1)) ![x](http://elsewhere/x.png) <a href="/">out</a>'
 

@@ -9,10 +9,10 @@ import pytest
 
 from harness.agent import SeatSpec
 from harness.errors import UsageError
-from harness.hosting.group import PageGroup
-from harness.hosting.server import PageHost
-from harness.reading import read_episode
 from harness.records import RunFolder
+from parley.hosting.group import PageGroup
+from parley.hosting.server import PageHost
+from parley.reports.reading import read_episode
 from tests.people.hosted import Somebody, hosted
 from validators.episode import Episode
 from validators.hidden_profile.replay import replay

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from harness.agents.llm.interface import Mistake
-from harness.agents.people.commands import read_command
-from harness.reading import read_episode
 from harness.records import Result, RunFolder
+from parley.hosting.terminal.commands import read_command
+from parley.reports.reading import read_episode
 from worlds.core.events import Turned, read_log
 
 ROOT = Path(__file__).parents[2]

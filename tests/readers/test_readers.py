@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.registry import Task, discover
-from harness.sharing.bases import LocalBases, PinnedBases, StandaloneBases, name_of_tests
-from harness.sharing.catalogue import write_harbor
+from parley.sharing.bases import LocalBases, PinnedBases, StandaloneBases, name_of_tests
+from parley.sharing.catalogue import write_harbor
 from tests.readers.asking import read_by
 
 pytestmark = pytest.mark.readers

@@ -9,8 +9,8 @@ import pytest
 from harness.agent import AgentSpec, Budget
 from harness.play.agents import make_agent
 from harness.play.episode import run_in_process
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, Script, ScriptedReply
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Fault, Script, ScriptedReply
 from tests.agents.imap_model import imap
 from tests.interop.recorded import spec_of
 from tests.readers.asking import read_by

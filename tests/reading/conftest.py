@@ -13,10 +13,10 @@ from typing import NamedTuple
 import pytest
 
 from harness.registry import Task, read_task
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.players import SolutionModel
-from harness.testing.scripts import Messages, Script, ScriptedReply
-from harness.viewing import Library, Site
+from parley.reports.viewing import Library, Site
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.players import SolutionModel
+from parley.testing.scripts import Messages, Script, ScriptedReply
 
 ROOT = Path(__file__).parents[2]
 CONTRACT, CALENDAR, HIDDEN = "presigned-url-download", "uniform-01", "bakery-switch"

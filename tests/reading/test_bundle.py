@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from harness.errors import UsageError
-from harness.reading import read_result
-from harness.reading.addresses import episode_page, run_names
-from harness.viewing import Library, write_bundle
-from harness.viewing.pages import POLICY
+from parley.reports.reading import read_result
+from parley.reports.reading.addresses import episode_page, run_names
+from parley.reports.viewing import Library, write_bundle
+from parley.reports.viewing.pages import POLICY
 from tests.reading.conftest import CONTRACT, HIDDEN, Commands, Recorded
 from tests.reading.html import Page
 

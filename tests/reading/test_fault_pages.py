@@ -8,12 +8,12 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from harness.reading import read_episode
-from harness.reading.addresses import episode_page
 from harness.registry import Task
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, Messages, Script, ScriptedReply
-from harness.viewing import Library, Site
+from parley.reports.reading import read_episode
+from parley.reports.reading.addresses import episode_page
+from parley.reports.viewing import Library, Site
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.scripts import Fault, Messages, Script, ScriptedReply
 from tests.calendar.character_games import FOUR, played, task_of
 from tests.calendar.characters import scripts, truthful
 from tests.reading.conftest import HIDDEN, Recorded

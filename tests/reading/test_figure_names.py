@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from harness.headline import figure_words, headline_of
-from harness.report.evidence import read_runs
-from harness.viewing import Library, Site
+from parley.reports.evidence import read_runs
+from parley.reports.viewing import Library, Site
 from tests.reading.conftest import Commands, Recorded
 from tests.reading.html import Page
 

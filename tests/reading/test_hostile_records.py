@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UsageError
-from harness.printable import printable
-from harness.reading import episode_lines, read_episode
-from harness.reading.episode import FILES
+from harness.sanitize import printable
+from parley.reports.reading import episode_lines, read_episode
+from parley.reports.reading.episode import FILES
 from tests.reading.conftest import CALENDAR, CONTRACT, HIDDEN, Commands, Recorded
 from worlds.core.events import Event, EventLog, Noted, Opened, Requested, Seated, Turned, read_log
 

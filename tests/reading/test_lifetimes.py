@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.reading import Act, RecordedEpisode, lifetimes, read_episode, rule_told
-from harness.viewing.timeline import WIDTH, timeline
+from parley.reports.reading import Act, RecordedEpisode, lifetimes, read_episode, rule_told
+from parley.reports.viewing.timeline import WIDTH, timeline
 from tests.reading.conftest import FORM, Recorded
 from worlds.core.events import Issued
 

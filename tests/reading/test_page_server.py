@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UsageError
-from harness.viewing import Library, Site, open_server
+from parley.reports.viewing import Library, Site, open_server
 from tests.reading.conftest import CONTRACT, Recorded
 
 ROOT = Path(__file__).parents[2]

@@ -6,9 +6,9 @@ from importlib import import_module
 
 import pytest
 
-from harness.modules import families
-from harness.viewing import Site
-from harness.viewing.pages import glossary, label_anchor
+from harness.plugins import families
+from parley.reports.viewing import Site
+from parley.reports.viewing.pages import glossary, label_anchor
 from tests.reading.conftest import CONTRACT, FORM
 from tests.reading.test_pages import PAGES, page_at
 

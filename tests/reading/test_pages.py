@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.reading import read_episode
-from harness.reading.addresses import episode_page, run_names
 from harness.records import Key, RunFolder
-from harness.viewing import Library, Site
-from harness.viewing.pages import HERE
-from harness.viewing.rows import is_being_played
+from parley.reports.reading import read_episode
+from parley.reports.reading.addresses import episode_page, run_names
+from parley.reports.viewing import Library, Site
+from parley.reports.viewing.pages import HERE
+from parley.reports.viewing.rows import is_being_played
 from tests.reading.conftest import CALENDAR, CONTRACT, HIDDEN, Recorded
 from tests.reading.html import Page
 from tests.reading.test_hostile_records import NASTY, obeyed, spoiled

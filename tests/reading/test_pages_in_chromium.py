@@ -12,7 +12,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from harness.viewing import Library, Site, open_server, write_bundle
+from parley.reports.viewing import Library, Site, open_server, write_bundle
 from tests.reading.chromium import opened, troubles
 from tests.reading.conftest import CONTRACT, FORM, HIDDEN, Recorded
 from tests.reading.test_pages import PAGES

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.reading import RecordedEpisode, breaking_request, episode_lines, read_episode
-from harness.reading.text import cut
+from parley.reports.reading import RecordedEpisode, breaking_request, episode_lines, read_episode
+from parley.reports.reading.text import cut
 from tests.reading.conftest import ALL, CALENDAR, CONTRACT, FORM, HIDDEN, Commands, Recorded
 from worlds.core.events import Requested, Turned, read_log
 

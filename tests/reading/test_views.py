@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from harness.reading import Act, Breach, Conversation, Moment, RecordedEpisode, ToolUse, Utterance, read_episode
-from harness.viewing.library import Library
-from harness.viewing.pages import exchanges, runs_page, tracks
-from harness.viewing.timeline import LONGEST, cut_text, gist, grid, heard, talk, timeline
+from parley.reports.reading import Act, Breach, Conversation, Moment, RecordedEpisode, ToolUse, Utterance, read_episode
+from parley.reports.viewing.library import Library
+from parley.reports.viewing.pages import exchanges, runs_page, tracks
+from parley.reports.viewing.timeline import LONGEST, cut_text, gist, grid, heard, talk, timeline
 from tests.reading.conftest import CONTRACT, HIDDEN, Recorded
 
 

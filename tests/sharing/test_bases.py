@@ -9,7 +9,7 @@ import tomli
 
 from harness.errors import UsageError
 from harness.registry import Task, read_task
-from harness.sharing.bases import LocalBases, PinnedBases, name_of_tests
+from parley.sharing.bases import LocalBases, PinnedBases, name_of_tests
 
 AT = "registry.example:5000/parley"
 DIGEST = "sha256:" + "ab" * 32

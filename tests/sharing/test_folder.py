@@ -13,11 +13,11 @@ import pytest
 import tomli
 import yaml
 
-from harness.cli.release import REGISTRY
 from harness.registry import discover, read_task
-from harness.sharing import catalogue
-from harness.sharing.bases import LocalBases
-from harness.sharing.catalogue import write_harbor
+from parley.commands.release import REGISTRY
+from parley.sharing import catalogue
+from parley.sharing.bases import LocalBases
+from parley.sharing.catalogue import write_harbor
 from tests.shipped import RELEASED
 
 NAMES = ["presigned-url-download", "uniform-01", "airliner-by-night"]

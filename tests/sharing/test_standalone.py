@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.contents import Content
 from harness.errors import TaskInvalid, UsageError
 from harness.registry import Task, read_task
-from harness.sharing.bases import Files, StandaloneBases
-from harness.sharing.catalogue import write_harbor
+from harness.safe_read import Content
+from parley.sharing.bases import Files, StandaloneBases
+from parley.sharing.catalogue import write_harbor
 
 TASKS = ["contract/presigned-url-download", "calendar/varied-prior-01", "hidden-profile/airliner-by-night"]
 CONTEXTS = {"environment/Dockerfile": "environment", "environment/world/Dockerfile": "environment", "tests/Dockerfile": "tests"}

@@ -1,7 +1,7 @@
 """Lookup of a family's modules by name in each top-level package; there is no list of families.
 
 1. The family `hidden-profile` is a package `hidden_profile` in up to four places: `worlds`, `validators`, `oracles` and
-`harness.families`. The modules of these packages are its parts, for example `worlds.hidden_profile.labels`.
+`parley.families`. The modules of these packages are its parts, for example `worlds.hidden_profile.labels`.
 2. A missing part is a feature that the family does not have. A part that exists and fails to import is an error.
 3. A new family is therefore a set of new packages. docs/add-a-family.md builds one and lists the parts by name.
 """

@@ -29,15 +29,15 @@ from harness.agents.llm.interface import INTERFACES, ActionResult, Interface, Mi
 from harness.agents.llm.local import FREE, LOCAL
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model import ModelClient, ModelSettings, hides_tools
-from harness.agents.llm.replies import ConversationPlace, Interlocutor, Replies
+from harness.agents.llm.response_cache import ConversationPlace, Interlocutor, Replies
 from harness.agents.llm.wire_log import keep_wire
 from harness.agents.trajectory import ToolCall, Trajectory
 from harness.causes import CauseName
 from harness.errors import BoundaryError, HarnessError, SetupFault, UsageError
+from harness.log_context import to_stderr
 from harness.pod import Pod
 from harness.prices import Price
 from harness.registry import Task
-from harness.saying import to_stderr
 from harness.secrets import public_address
 from worlds.core.replies import AnswerShape, parsed_string, read_answer
 from worlds.core.replies import with_whole_characters as encodable
@@ -303,7 +303,7 @@ class LlmConfig(ModelSettings):
 
 
 class LlmAgent:
-    """Agent that plays tasks through one interface; games are played by `harness.agents.seating`."""
+    """Agent that plays tasks through one interface; games are played by `harness.agents.seats`."""
 
     name = "llm"
     only_computes = False

@@ -49,14 +49,14 @@ from harness.agents.llm.failures import (
     Withheld,
     refuses_tools,
 )
-from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.local import LOCAL, addressed, check_installed
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model_table import listed_price, no_key, require_key
 from harness.agents.llm.provider import ask, library, own_bugs, unknown_provider
+from harness.agents.llm.rate_limiter import ProviderGate, gate_of
 from harness.errors import Cancelled, SetupFault, UsageError
+from harness.log_context import to_stderr
 from harness.prices import Price
-from harness.saying import to_stderr
 from harness.secrets import public_address, secrets_of
 
 PROBE = ({"role": "user", "content": "Answer with one word: ready"},)

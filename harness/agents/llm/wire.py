@@ -18,8 +18,8 @@ import httpx
 from pydantic import ValidationError
 
 from harness.agents.llm.wire_log import Clean, episode_log
-from harness.bounds import RECORD_BYTES
-from harness.contents import read_given
+from harness.limits import RECORD_BYTES
+from harness.safe_read import read_given
 from worlds.core.errors import ManifestError
 from worlds.core.models import Strict
 

@@ -1,6 +1,6 @@
 """Sites where the episodes of a run are played. A site prepares its machines and returns the executor for them.
 
-A run manages its plan and its folder, and a site manages machines. `ThisMachine` is the default; `harness.runs.cluster` has
+A run manages its plan and its folder, and a site manages machines. `ThisMachine` is the default; `parley.ray` has
 another. A runtime is chosen for the whole run. Episodes may be played on other machines than the one with the run's folder.
 """
 
@@ -19,15 +19,15 @@ from harness.agents.llm.meter import Meter
 from harness.errors import HarnessError
 from harness.live_agent import Agent
 from harness.play.agents import Cast, Options
-from harness.play.choose import Say, choose_runtime
 from harness.play.episode import run_episode
 from harness.play.outcome import record
+from harness.play.runtimes import Say, choose_runtime
 from harness.pod import EpisodeSpec, Pod, Runtime
 from harness.records import Result, RunFolder
 from harness.registry import Task
 from harness.runs.executors.base import Executor, News, Order, Progress
-from harness.runs.executors.crew import Crew
 from harness.runs.executors.processes import Processes, get_ready, serves
+from harness.runs.executors.threads import Crew
 
 Opened = tuple[ExitStack, Pod]
 """Open pod, and the stack that closes it."""

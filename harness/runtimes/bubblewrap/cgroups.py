@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from harness.leftovers import Leftover, changed_at
-from harness.runtimes.owner import is_dead, this_owner
+from harness.orphans import Leftover, changed_at
+from harness.runtimes.ownership import is_dead, this_owner
 
 PREFIX = "parley."
 SELF = Path("/proc/self")

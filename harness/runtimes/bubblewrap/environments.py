@@ -27,7 +27,7 @@ from functools import cached_property
 from pathlib import Path
 
 from harness.errors import RuntimeFailure, boundary
-from harness.places import ROOT, recipes
+from harness.paths import ROOT, recipes
 from harness.pod import ROOMS, Say
 from harness.registry import files_of
 from harness.runtimes import seccomp

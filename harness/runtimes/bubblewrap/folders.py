@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import RuntimeFailure, quoted
-from harness.leftovers import Leftover, changed_at
+from harness.orphans import Leftover, changed_at
 from harness.registry import Task, contents_of
-from harness.runtimes.owner import is_dead, this_owner
+from harness.runtimes.ownership import is_dead, this_owner
 
 OWNER_FILE = "owner"
 UNNAMED = ".new-"

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.errors import HarnessError, RuntimeFailure, VerifierFailure
-from harness.leftovers import Leftover
-from harness.places import ROOT
+from harness.orphans import Leftover
+from harness.paths import ROOT
 from harness.pod import EpisodeSpec, Judgement, Pod, Probe, Say
 from harness.registry import Task
 from harness.runtimes.bubblewrap import bounds, cgroups

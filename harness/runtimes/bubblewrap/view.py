@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 
 from harness.errors import RuntimeFailure
-from harness.places import ROOT
+from harness.paths import ROOT
 from harness.runtimes.bubblewrap.inside.forks import HOST
 
 SHOWN = ("bin", "sbin", "lib", "lib32", "lib64", "libexec", "share")

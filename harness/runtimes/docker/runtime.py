@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import HarnessError, ImageFailure, RuntimeFailure, TaskInvalid, VerifierFailure, boundary
-from harness.leftovers import Leftover
-from harness.places import ROOT
+from harness.orphans import Leftover
+from harness.paths import ROOT
 from harness.pod import ENGINE_POLICY, NO_POLICY, EpisodeSpec, Judgement, Pod, Probe
 from harness.registry import Task
 from harness.runtimes import commands
@@ -28,12 +28,12 @@ from harness.runtimes.docker.engine.client import Engine, Exec, regular_files
 from harness.runtimes.docker.engine.images import Images
 from harness.runtimes.docker.engine.limits import deadline_s, hardened, labels
 from harness.runtimes.docker.engine.sweep import left_behind, remove_episode, remove_run, sweep
-from harness.runtimes.docker.foreign.asked import build_images, unsupported
-from harness.runtimes.docker.foreign.pod import ForeignPod
 from harness.runtimes.docker.pod import LOG, NOBODY, VERIFIER, VERIFIER_MB, DockerPod
 from harness.runtimes.docker.verifiers import StayingVerifiers, Tested, may_stay
-from harness.runtimes.owner import OWNER_LABEL, RUN_LABEL, this_owner
+from harness.runtimes.ownership import OWNER_LABEL, RUN_LABEL, this_owner
 from harness.runtimes.seccomp import policy_digest
+from parley.interop.foreign.asked import build_images, unsupported
+from parley.interop.foreign.pod import ForeignPod
 
 PROVER = "1003:1003"
 PROVER_MB = 2048

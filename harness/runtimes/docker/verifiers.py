@@ -25,7 +25,7 @@ from harness.registry import Task, contents_of
 from harness.runtimes.archives import pack
 from harness.runtimes.docker.engine.client import Engine, Streams, regular_files
 from harness.runtimes.docker.engine.limits import hardened, security_options
-from harness.runtimes.owner import OWNER_LABEL, this_owner
+from harness.runtimes.ownership import OWNER_LABEL, this_owner
 from harness.runtimes.recipes import has_plain_verifier
 from harness.trust import runs_here
 

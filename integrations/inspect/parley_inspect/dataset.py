@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from inspect_ai.dataset import MemoryDataset, Sample
 
-from harness.env import tasks_named
-from harness.runs.deciding import shuffled
 from harness.runs.plan import parse_seeds
+from parley.sweeps.early_stopping import shuffled
+from parley.training import tasks_named
 
 
 def episodes(tasks: str | list[str], seeds: str | int = "0", *, drawn: bool = False) -> MemoryDataset:

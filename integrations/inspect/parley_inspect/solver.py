@@ -27,7 +27,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolInfo, ToolParams
 from inspect_ai.util import LimitExceededError, span
 
-from harness.env import Episode, EpisodeVerdict, SeatTurn
+from parley.training import Episode, EpisodeVerdict, SeatTurn
 
 KEPT = "parley_verdict"
 """Key of the verdict in a sample's store."""

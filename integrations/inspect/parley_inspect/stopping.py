@@ -20,7 +20,7 @@ from inspect_ai.util import EarlyStop, EarlyStopping
 
 from harness.errors import UsageError
 from harness.records import RunFolder
-from harness.runs.deciding import FEWEST, Decision, Until, shuffled
+from parley.sweeps.early_stopping import FEWEST, Decision, Until, shuffled
 
 
 class UntilClear(EarlyStopping):

@@ -18,12 +18,12 @@ from inspect_ai.model._providers.openai_compatible import OpenAICompatibleAPI
 from parley_inspect import UntilClear, parley, parley_scorer, parley_solver
 from parley_inspect.dataset import episodes
 
-from harness.env import Episode, tasks_named
 from harness.errors import UsageError
 from harness.registry import Task as ParleyTask
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.players import SolutionModel
-from harness.testing.scripts import Messages, Script, ScriptedReply
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.players import SolutionModel
+from parley.testing.scripts import Messages, Script, ScriptedReply
+from parley.training import Episode, tasks_named
 
 ROOT = Path(__file__).parents[3]
 PLAYED = 20

@@ -12,9 +12,9 @@ import pytest
 from two_nodes import TwoNodes, alive, await_true, finished, harness
 
 from harness.registry import discover, select
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.players import SolutionModel
-from harness.testing.scripts import Fault, Messages, Script, ScriptedReply
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.players import SolutionModel
+from parley.testing.scripts import Fault, Messages, Script, ScriptedReply
 
 ROOT = Path(__file__).parents[3]
 NAMES = ("presigned-url-download", "token-refresh-workflow", "etag-conditional-get")

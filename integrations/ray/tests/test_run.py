@@ -8,9 +8,9 @@ from pathlib import Path
 from two_nodes import TwoNodes, driver_environ, harness
 
 from harness.registry import discover, select
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.players import SolutionModel
-from harness.testing.scripts import Script
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.players import SolutionModel
+from parley.testing.scripts import Script
 
 ROOT = Path(__file__).parents[3]
 FEW = ("presigned-url-download", "token-refresh-workflow", "uniform-01")

@@ -17,8 +17,8 @@ from typing import Any
 
 import verifiers.v1 as vf
 
-from harness.env import Episode, EpisodeVerdict, SeatTurn
 from harness.errors import UsageError
+from parley.training import Episode, EpisodeVerdict, SeatTurn
 from parley_vf.taskset import ParleyData, ParleyTask
 
 KEPT = {"hidden-profile": {"first_vote": "kept"}}

@@ -7,8 +7,8 @@ from typing import Any
 
 import verifiers.v1 as vf
 
-from harness.env import tasks_named
 from harness.runs.plan import parse_seeds
+from parley.training import tasks_named
 
 
 class ParleyData(vf.TaskData):

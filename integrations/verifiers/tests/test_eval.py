@@ -12,11 +12,11 @@ from parley_vf.env import KEPT
 from verifiers.v1.cli.eval.runner import run_eval
 from verifiers.v1.configs.cli.eval import EvalConfig
 
-from harness.env import Episode, EpisodeVerdict, tasks_named
 from harness.registry import Task
-from harness.testing.openai_server import OpenAIServer
-from harness.testing.players import SolutionModel
-from harness.testing.scripts import Messages, Script, ScriptedReply
+from parley.testing.openai_server import OpenAIServer
+from parley.testing.players import SolutionModel
+from parley.testing.scripts import Messages, Script, ScriptedReply
+from parley.training import Episode, EpisodeVerdict, tasks_named
 
 PLAYED = 20
 

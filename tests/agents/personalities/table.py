@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness.agents.seating.players import SeatPlayer, seat_players
+from harness.agents.seats.players import SeatPlayer, seat_players
 from harness.agents.turns import is_too_long
 from harness.registry import Task, read_task
 from tests.agents.personalities.forms import Turn, other_answer

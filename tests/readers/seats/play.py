@@ -44,7 +44,7 @@ async def played(task: Path, url: str, model: str, seconds: float) -> dict[str, 
     container, context = Container(task), AgentContext()
     with tempfile.TemporaryDirectory() as folder:
         agent = AgentFactory.create_agent_from_import_path(
-            "harness.interop.harbor:SeatsAgent", logs_dir=Path(folder), model_name=model, api_base=url
+            "parley.interop.harbor:SeatsAgent", logs_dir=Path(folder), model_name=model, api_base=url
         )
         ended, why = "played", ""
         try:

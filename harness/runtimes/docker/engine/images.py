@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import ImageFailure, RuntimeFailure, TaskInvalid, quoted
-from harness.places import ROOT, recipes
+from harness.paths import ROOT, recipes
 from harness.pod import ROOMS, Say
 from harness.registry import Task, contents_of, inner_links
 from harness.runtimes.archives import pack

@@ -8,7 +8,7 @@ from typing import Any
 from harness.pod import EpisodeSpec
 from harness.registry import Task
 from harness.runtimes.docker.engine.client import SECCOMP
-from harness.runtimes.owner import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, this_owner
+from harness.runtimes.ownership import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, this_owner
 from harness.runtimes.seccomp import docker_profile
 
 PIDS = 256

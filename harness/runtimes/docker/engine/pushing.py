@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.errors import RuntimeFailure, UsageError
-from harness.places import recipes
+from harness.paths import recipes
 from harness.pod import TESTS_ROOM, Say
 from harness.registry import Task, contents_of
 from harness.runtimes.docker.engine.client import Engine

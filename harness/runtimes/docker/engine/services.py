@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.runtimes.docker.engine.client import Engine
-from harness.runtimes.owner import RUN_LABEL
+from harness.runtimes.ownership import RUN_LABEL
 
 
 def services_up(engine: Engine, run_id: str) -> dict[str, str]:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from harness.leftovers import Leftover, moment
+from harness.orphans import Leftover, moment
 from harness.runtimes.docker.engine.client import Engine
-from harness.runtimes.owner import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, is_dead
+from harness.runtimes.ownership import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, is_dead
 
 _PASSES, _SETTLE_S = 5, 0.3
 """Number of passes of a sweep, and seconds in which the engine may finish its work between them."""

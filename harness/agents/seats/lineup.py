@@ -1,0 +1,94 @@
+"""Line-ups: parsed from flags, and computed for an attempt.
+
+1. `--seat SEAT=WHO` assigns one seat to a policy if the family offers one of that name, to a recorded episode with
+`replay:FOLDER`, to a person with `human` or `human:NAME`, and otherwise to a model.
+2. The line-up depends on the attempt. With `rotate` the players move by one seat with each attempt, so that each player sits at
+each seat once in as many attempts as there are seats.
+3. A team's line-up also depends on the task: it is stored in the spec, computed for all tasks of the plan (`teams`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from harness.agent import AgentSpec, SeatSpec
+from harness.agents.seats.players import seat_players
+from harness.errors import UsageError
+from harness.teams import HUMAN, Holder, SeatTeam
+
+
+def read_seats(texts: Sequence[str], models: Sequence[str], families: Sequence[str]) -> tuple[SeatSpec, ...]:
+    """Parse the seats of `--seat` and `--seat-model`, in order; raises UsageError for an invalid or duplicate seat.
+
+    `families` are those of the tasks to be played, whose policies are referred to by name.
+    """
+    seats = [_read(text, families) for text in texts] + [_read(text, ()) for text in models]
+    numbers = [one.seat for one in seats]
+    if twice := next((number for number in numbers if numbers.count(number) > 1), None):
+        raise UsageError(f"seat {twice} is named twice")
+    return tuple(sorted(seats, key=lambda one: one.seat))
+
+
+def line_up(spec: AgentSpec, seats: int, attempt: int = 1, task: str = "") -> tuple[SeatSpec, ...]:
+    """Return the holder of each seat of a task in an attempt (from 1).
+
+    Raises UsageError for a line-up with a nonexistent seat, and for a team without a line-up for this task.
+    """
+    if spec.team is not None:
+        return _of_team(spec.team, seats, attempt, task)
+    if spec.kind == "llm":
+        usual = [SeatSpec(seat=number, kind="model", name=spec.model or "") for number in range(seats)]
+    else:
+        kind: Literal["human", "policy"] = "human" if spec.is_human else "policy"
+        usual = [SeatSpec(seat=number, kind=kind, name=spec.name if kind == "policy" else "") for number in range(seats)]
+    for one in spec.seats:
+        if one.seat >= seats:
+            raise UsageError(f"there are the seats 0 to {seats - 1}, so --seat {one.seat} means nothing")
+        usual[one.seat] = one
+    if not spec.rotate:
+        return tuple(usual)
+    moved = attempt - 1
+    return tuple(usual[(number - moved) % seats].model_copy(update={"seat": number}) for number in range(seats))
+
+
+def may_hold(spec: AgentSpec, seat: int, seats: int) -> Sequence[Holder]:
+    """Return every holder of a seat in some task or attempt; raises as `line_up` does."""
+    if spec.team is not None:
+        return spec.team.may_hold(seat)
+    line = line_up(spec, seats)
+    return line if spec.rotate else line[seat : seat + 1]
+
+
+def others(spec: AgentSpec) -> tuple[SeatSpec, ...]:
+    """Return the seats that are not held by the default model or policy."""
+    usual = ("model", spec.model) if spec.kind == "llm" else ("human", "") if spec.is_human else ("policy", spec.name)
+    return tuple(one for one in spec.seats if (one.kind, one.name) != usual)
+
+
+def read_holder(who: str, families: Sequence[str]) -> Holder:
+    """Parse the holder of a seat: a policy of one of these families, a recorded episode, a person, or else a model."""
+    if who == HUMAN or who.startswith(f"{HUMAN}:"):
+        return Holder(kind="human", name=who.partition(":")[2])
+    if who.startswith("replay:"):
+        return Holder(kind="replay", name=who.removeprefix("replay:"))
+    policy = any(who in seat_players(family) for family in families)
+    return Holder(kind="policy" if policy else "model", name=who)
+
+
+def _read(text: str, families: Sequence[str]) -> SeatSpec:
+    parts = re.fullmatch(r"(\d{1,3})=(.+)", text, re.ASCII)
+    if not parts:
+        raise UsageError(f"a seat must look like 0=imap or 0=gpt-5, not {text!r}")
+    holder = read_holder(parts[2], families)
+    return SeatSpec(seat=int(parts[1]), kind=holder.kind, name=holder.name)
+
+
+def _of_team(team: SeatTeam, seats: int, attempt: int, task: str) -> tuple[SeatSpec, ...]:
+    if task not in team.lineups:
+        raise UsageError(f"the team has no line-up for {task}", hint="harness run ... --out NEW_FOLDER --team A,B,C")
+    line = team.lineup(task, attempt)
+    if len(line) != seats:
+        raise UsageError(f"{task} has {seats} seats here, and the team {len(line)} members")
+    return tuple(SeatSpec(seat=seat, kind=one.kind, name=one.name) for seat, one in enumerate(line))

@@ -1,0 +1,126 @@
+"""Model at a seat: a conversation with the seat's own rules and turns.
+
+1. A turn that only measures is answered from the conversation and leaves no trace in it.
+2. If a family weighs such answers, its model returns token probabilities, from which the family computes the reply.
+3. A conversation longer than the model's context forfeits the turn as `context`, and a reply that cannot be parsed as
+`malformed`. A later turn of at least the same length is forfeited without a call.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from harness.agent import Usage
+from harness.agents.llm.completion import Completion, add_usage, as_text
+from harness.agents.llm.failures import ContextFull, UnreadableCall
+from harness.agents.llm.model import ModelClient
+from harness.agents.llm.response_cache import Interlocutor
+from harness.agents.seats.holders import Forfeit, SeatReply
+from harness.agents.seats.talk import SeatTalk
+from harness.agents.trajectory import Trajectory
+from harness.errors import SetupFault
+from harness.plugins import family_part_or_none
+from harness.records import SeatResult, VariantRef
+from worlds.core.replies import ends_within_json, without_thinking
+from worlds.core.turns import OpenTurn
+
+MOST_CUT_OFF = 3
+"""Number of truncated, unusable replies at the start of a seat's game after which the set-up is at fault."""
+
+Weigher = Callable[[Completion], str]
+"""Function that computes a reply from a model's completion and its token probabilities."""
+
+
+def weigher_of(family: str, session: Mapping[str, Any]) -> Weigher | None:
+    """Return the family's weigher of answers in a session, from its part `weighing`; None if nothing is to be weighed."""
+    module = family_part_or_none(family, "weighing")
+    weigher: Weigher | None = module.weigher(session) if module else None
+    return weigher
+
+
+NO_CALL = "no shorter than a conversation that did not fit, so the model was not called"
+"""Message in agent.log about a turn that is forfeited without a call."""
+
+
+def _size(messages: Sequence[Mapping[str, Any]]) -> int:
+    """Return the number of characters of a conversation as it is sent."""
+    return len(json.dumps(messages, default=str))
+
+
+class ModelSeat:
+    """Seat with its model, its conversation and their record."""
+
+    beside = True
+
+    def __init__(
+        self,
+        seat: int,
+        client: ModelClient,
+        rules: str,
+        trajectory: Trajectory | None = None,
+        variant: VariantRef | None = None,
+        weigher: Weigher | None = None,
+        conversation: Interlocutor | None = None,
+    ) -> None:
+        """Create the seat; `variant` names what was appended to the rules, and `weigher` answers turns that only measure.
+
+        `conversation` replaces `client` if some replies are cached.
+        """
+        self._asked: Interlocutor = conversation or client
+        self.client, self.usage = client, Usage()
+        self._talk = SeatTalk(rules, trajectory)
+        self._seat, self._variant, self._weigher = seat, variant, weigher
+        self._latencies_s: list[float] = []
+        self._too_long: int | None = None
+        """Number of characters of the shortest conversation that did not fit the model's context."""
+        self._replies = self._cut_off = 0
+
+    @property
+    def trajectory(self) -> Trajectory | None:
+        """Recorded conversation."""
+        return self._talk.trajectory
+
+    def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
+        """Return the model's answer; raises ProviderFailure and Cancelled."""
+        asked, weigher = time.monotonic(), self._weigher if turn.ephemeral else None
+        messages = self._talk.before(turn)
+        if self._too_long is not None and _size(messages) >= self._too_long:
+            return Forfeit("context", NO_CALL)
+        try:
+            said = as_text(self._asked.complete(messages, chances=weigher is not None), named=False)
+        except ContextFull as full:
+            self._too_long = _size(messages)
+            return Forfeit("context", str(full), full.waited_s)
+        except UnreadableCall as error:
+            return Forfeit("malformed", str(error))
+        self._note_cut_off(said)
+        return SeatReply(weigher(said) if weigher else said.text, said, time.monotonic() - asked - said.waited_s)
+
+    def _note_cut_off(self, said: Completion) -> None:
+        """Count a reply; raises SetupFault once this many from the start were truncated without usable content."""
+        self._replies += 1
+        self._cut_off += said.cut_off and (not without_thinking(said.text).strip() or ends_within_json(said.text))
+        if self._cut_off == self._replies >= MOST_CUT_OFF:
+            where = f"the first {self._replies} replies of seat {self._seat}"
+            told = f"{where} were cut off before anything could be read; raise --reply-tokens"
+            raise SetupFault(told, "always_cut_off", hint="--reply-tokens N, larger than before")
+
+    def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
+        """Record the answer, and add it to the conversation if the turn belongs there."""
+        said = reply.completion
+        assert said is not None, "a model's reply has what the model said"
+        add_usage(self.usage, said.usage)
+        self._latencies_s.append(round(reply.latency_s, 4))
+        self._talk.keep(turn, said)
+
+    def result(self) -> SeatResult:
+        """Return the model with its tokens, cost and time."""
+        name = self.client.settings.name
+        return SeatResult(
+            seat=self._seat, kind="model", name=name, model=name, tokens=self.usage.tokens(), cost_usd=self.usage.cost_usd,
+            latency_s=round(sum(self._latencies_s), 4), latencies_s=tuple(self._latencies_s), effective=self.client.effective,
+            variant=self._variant,
+        )  # fmt: skip

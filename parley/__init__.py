@@ -1,0 +1,1 @@
+"""Everything beside the harness: families, proofs, reports, hosting, formats of other programs, training loops."""

@@ -1,0 +1,48 @@
+"""`harness new` and `harness sync`: start a task folder, and update its generated files."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.tasks import Names, Trust
+from harness.output import say
+from harness.play.runtimes import choose_sandbox
+from harness.registry import drafts_root, tasks_root
+from harness.trust import is_ours
+from parley.proof.new import new_task
+from parley.proof.sandboxed_proof import instructed_apart
+from parley.proof.sync import instructed, sync, task_folders, vouched
+
+
+def new_command(
+    ctx: typer.Context,
+    family: Annotated[str, typer.Argument(help="The family; harness list --families has them.")],
+    name: Annotated[str, typer.Argument(help="Lower case, digits and hyphens.")],
+    fastapi: Annotated[bool, typer.Option("--fastapi", help="Write its server as a FastAPI app (contract).")] = False,
+) -> None:
+    """Write a small task that verifies at once, to be changed into yours."""
+    path = new_task(drafts_root(ctx.obj["tasks"]), family, name, "fastapi" if fastapi else "")
+    say(f"wrote {path}")
+    say(f"  try: harness verify {name}")
+    say("  then: change task.toml, what is in environment/api, and what else is yours (CONTRIBUTING.md); harness sync; verify")
+
+
+def sync_command(ctx: typer.Context, names: Names = None, trust: Trust = False) -> None:
+    """Rewrite boilerplate, world.json and the seed-0 instruction, and take away what earlier templates left."""
+    folders = task_folders(tasks_root(ctx.obj["tasks"]), names or ())
+    outside = [folder for folder in folders if not trust and not is_ours(folder)]
+    sandbox = choose_sandbox("auto", say) if outside else None
+    changed: list[Path] = []
+    for folder in folders:
+        if sandbox is not None and folder in outside:
+            say(f"the world of {folder}, not this harness's own, runs in {sandbox.name}; --trust runs it here")
+            changed += sync(folder, partial(instructed_apart, sandbox))
+        else:
+            changed += sync(folder, vouched if trust else instructed)
+    for path in changed:
+        say(f"{'wrote' if path.exists() else 'removed'} {path}")
+    say(f"{len(changed)} files changed")

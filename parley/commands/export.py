@@ -1,0 +1,319 @@
+"""`harness export`: tasks and episodes in formats of other programs, or a family's texts as a start for --templates."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cached_property
+from os.path import commonpath
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import typer
+
+from harness.archive import read_recorded
+from harness.atomic_write import make_folder, write_file, writing
+from harness.cli.tasks import Names, selected
+from harness.errors import UsageError, quoted
+from harness.headline import setup_caveat
+from harness.limits import TEXT_BYTES
+from harness.output import say, show_table
+from harness.plugins import family_part, family_part_or_none
+from harness.records import RunFolder
+from harness.run_files import is_packed, run_name
+from harness.runs.request import Planned, read_record
+from harness.runs.templates import with_texts
+from harness.secrets import refuse_secrets_in
+from parley.commands.kinds import Kinds
+from parley.interop.atif import whole_trajectory
+from parley.interop.harbor_job import HarborJob
+from parley.interop.inspect_log import LogTally, write_log
+from parley.interop.scout import ScoutDatabase
+from parley.reports.evidence import planned_runs
+from parley.reports.reading import FILES, RecordedEpisode, read_episode
+from parley.sharing.bases import PLAIN_BASE, Bases, LocalBases, PinnedBases, StandaloneBases
+from parley.sharing.catalogue import write_harbor
+from worlds.core.texts import own_texts, placeholders
+
+Folder = Annotated[Path, typer.Option("--out", help="The folder to write them into, new or empty.")]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or of folders of runs.")]
+
+
+class _Exported:
+    """A run to export."""
+
+    def __init__(self, path: Path, planned: Planned, number: int) -> None:
+        self.path, self.planned, self.folder = path, planned, RunFolder(path)
+        words = re.split(r"[^A-Za-z0-9]+", f"{path.parent.name}-{run_name(path)}")
+        self.name = f"{'-'.join(filter(None, words))}-{number}"
+        """Unique name among the exported runs."""
+
+        record = read_record(self.folder)
+        stint = record.stints[0].begun if record and record.stints else None
+        changed = (path if is_packed(path) else path / "run.json").stat().st_mtime
+        self.began = datetime.fromisoformat(stint) if stint else datetime.fromtimestamp(int(changed)).astimezone()
+        """Start time; for versions that did not record it, the time at which its plan was last changed."""
+
+    @cached_property
+    def caveat(self) -> str:
+        """Caveat that the set-up was at fault in more than 10 % of the episodes; "" if it was not."""
+        return setup_caveat(self.folder.results())
+
+    def episodes(self) -> Iterator[RecordedEpisode]:
+        """Yield every finished episode, by path."""
+        for result in self.folder.results():
+            yield read_episode(self.folder.episode(result.key))
+
+
+def inspect_command(runs: Runs, out: Folder) -> None:
+    """Write runs as logs of Inspect, one a run, for its viewer (inspect view --log-dir DIR) and for Scout."""
+    read, episodes = _exported(runs, out), 0
+    for run in read:
+        tally = LogTally.of(run.folder.results())
+        tally.caveat = run.caveat
+        file = out / f"{run.began.isoformat().replace(':', '-')}_parley_{run.name}.eval"
+        with writing(file):
+            write_log(file, run.name, run.began, tally, run.episodes())
+        episodes += tally.episodes
+    say(f"{len(read)} logs, {episodes} episodes in {out}; try: inspect view --log-dir {out}")
+
+
+def harbor_job_command(runs: Runs, out: Folder) -> None:
+    """Write runs as jobs of Harbor, one a run, for its viewer (harbor view DIR)."""
+    read, episodes = _exported(runs, out), 0
+    with writing(out):
+        for run in read:
+            job = HarborJob(out / run.name, run.name, run.began, run.planned.tasks)
+            for episode in run.episodes():
+                recorded = _file(episode, "trajectory.json")
+                trajectory = whole_trajectory(episode, _object(recorded))
+                job.add(episode, trajectory, _file(episode, "verifier.log"))
+                episodes += 1
+            job.close()
+    say(f"{len(read)} jobs, {episodes} trials in {out}; try: harbor view {out}")
+
+
+def scout_command(runs: Runs, out: Folder) -> None:
+    """Write runs as one database of transcripts for Inspect Scout (scout view -T DIR, scout scan -T DIR)."""
+    read, episodes = _exported(runs, out), 0
+    with writing(out):
+        database = ScoutDatabase(out)
+        for run in read:
+            for episode in run.episodes():
+                database.add(episode, run.name, run.began)
+                episodes += 1
+        database.close(read[-1].began)
+    say(f"{episodes} transcripts of {len(read)} runs in {out}; try: scout view -T {out}")
+
+
+FOR_VIEWERS = {"inspect": inspect_command, "harbor-job": harbor_job_command, "scout": scout_command}
+
+
+def _publishable(runs: Sequence[Path]) -> list[tuple[Path, Planned]]:
+    """Return the selected runs, after checking that none holds a secret."""
+    planned = planned_runs(runs)
+    for path, _ in planned:
+        refuse_secrets_in(path)
+    return planned
+
+
+def make_new(out: Path) -> None:
+    """Make an empty folder. Raises UsageError if it exists and is not empty."""
+    with writing(out):
+        if out.exists() and any(out.iterdir()):
+            raise UsageError(f"{out} is not empty, and nothing in it is written over", hint="--out NEW_FOLDER")
+        make_folder(out)
+
+
+def _exported(runs: list[Path], out: Path) -> list[_Exported]:
+    """Return the selected runs, after making the folder."""
+    read = [_Exported(path, planned, number) for number, (path, planned) in enumerate(_publishable(runs), start=1)]
+    make_new(out)
+    for run in read:
+        if run.caveat:
+            say(f"{run.name}: {run.caveat}")
+    return read
+
+
+def _file(episode: RecordedEpisode, name: str) -> bytes:
+    """Return a file of an episode as recorded, or b"" if it is missing."""
+    try:
+        return read_recorded(Path(episode.path), name, FILES.get(name, TEXT_BYTES))
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise UsageError(f"{episode.path}/{name} cannot be read: {error.strerror}") from None
+
+
+def _object(recorded: bytes) -> dict[str, Any] | None:
+    """Return a trajectory, which has already been validated as an object."""
+    return json.loads(recorded) if recorded else None
+
+
+Where = Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write, new or empty.")]
+Pinned = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--images",
+        metavar="REF",
+        help="What harness images --push prints: a file of it, or PREFIX/ROOM@sha256:..., once a room.",
+    ),
+]
+Alone = Annotated[bool, typer.Option("--standalone", help="Need no image of ours: each task carries what they are made of.")]
+Base = Annotated[
+    str | None, typer.Option("--base", metavar="IMAGE", help=f"The image below --standalone; {PLAIN_BASE} unless given.")
+]
+
+
+def harbor_command(
+    ctx: typer.Context, out: Where, names: Names = None, images: Pinned = None, standalone: Alone = False, base: Base = None
+) -> None:
+    """Write tasks in Harbor's format, flat, with registry.json, dataset.toml, a card, eval.yaml and metric.py."""
+    bases = _bases(images or [], base, standalone=standalone)
+    tasks = selected(ctx, names)
+    size = write_harbor(out, tasks, bases)
+    say(f"{len(tasks)} tasks in {out}, {size / 1e6:.1f} MB; they build {bases.told}")
+    say(f"next: harbor run -p {out / 'tasks' / tasks[0].task_id} -a oracle")
+
+
+def _bases(images: list[str], base: str | None, *, standalone: bool) -> Bases:
+    if images and standalone:
+        raise UsageError("--images and --standalone exclude each other", hint="harness export harbor --help")
+    if base is not None and not standalone:
+        raise UsageError("--base says what --standalone builds on", hint="harness export harbor DIR --standalone --base IMAGE")
+    if standalone:
+        return StandaloneBases(base or PLAIN_BASE)
+    return PinnedBases([reference for given in images for reference in _references(given)]) if images else LocalBases()
+
+
+def _references(given: str) -> list[str]:
+    """Return one reference, or those of a file."""
+    if "@" in given:
+        return [given]
+    try:
+        return Path(given).read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError):
+        raise UsageError(
+            f"--images {given} is no reference and no file of them", hint=f"harness images --push PREFIX > {quoted(given)}"
+        ) from None
+
+
+Family = Annotated[str, typer.Argument(metavar="FAMILY", help="calendar or hidden-profile.")]
+Format = Annotated[str, typer.Option("--format", help="contractbench: the record of the paper's Appendix G.")]
+Out = Annotated[Path | None, typer.Option(help="The file to write, whole or not at all; stdout unless given.")]
+
+
+export_command = typer.Typer(cls=Kinds, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+
+
+@export_command.command("episodes")
+def episodes_command(runs: Runs, form: Format = "contractbench", out: Out = None) -> None:
+    """Write first tries that were graded, a JSON object a line; others, and families without such records, are counted."""
+    counted = Counter[str]()
+    with _lines_of(out) as file:
+        for record in _records(runs, form, counted):
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    left = ", ".join(f"{counted[what]} {what}" for what in _LEFT_OUT if counted[what])
+    say(f"{counted[_EXPORTED]} episodes exported{f' to {out}' if out else ''}{f'; left out: {left}' if left else ''}")
+
+
+@export_command.command("trace")
+def trace_command(runs: Runs, out: Folder) -> None:
+    """Write games as files that can be played again (harness replay), one an episode; what has none is counted and named."""
+    planned = _publishable(runs)
+    root, traced, other, refused = commonpath([path for path, _ in planned]), 0, 0, list[tuple[str, str]]()
+    # one episode after the other, since there may be a hundred thousand
+    for (path, plan), result in ((run, result) for run in planned for result in RunFolder(run[0]).results()):
+        part = family_part_or_none(result.family, "trace")
+        if part is None:
+            other += 1
+            continue
+        if not traced:
+            make_new(out)
+        traced += 1
+        try:
+            text = part.exported_text(read_episode(RunFolder(path).episode(result.key)), plan.tasks.get(result.task_id, ""))
+        except UsageError as error:
+            # an error itself holds all that was being done, the episode with it
+            refused.append((str(error), error.hint or ""))
+            continue
+        folder = out / os.path.relpath(path, root)
+        with writing(folder):
+            make_folder(folder)
+            write_file(folder / f"{result.task_id}-s{result.seed}-a{result.attempt}.json", text.encode())
+    if not traced:
+        raise UsageError("these runs have no episode of a family that has traces", hint="harness run calendar --agent imap")
+    say(f"{traced - len(refused)} traces in {out}{f', without {other} episodes of other families' if other else ''}")
+    for refusal, _ in refused:
+        say(f"left out: {refusal}")
+    if refused:
+        raise UsageError(f"{len(refused)} episodes have no trace", hint=refused[0][1])
+
+
+@export_command.command("templates")
+def templates_command(family: Family, out: Folder) -> None:
+    """Write a family's own texts, ready to be changed and given to --templates, and say what each may name."""
+    known = placeholders(family) if family in with_texts() else None
+    if known is None:
+        raise UsageError(f"the family {family} has no texts of seats; {', '.join(with_texts())} have")
+    make_new(out)
+    with writing(out):
+        for name, text in own_texts(family).items():
+            write_file(out / name, text.encode())
+    rows = [(name, placeholder, held.doc) for name, may in known.items() for placeholder, held in may.items()]
+    show_table(("file", "placeholder", "what it stands for"), rows)
+    say(f"{len(known)} texts written to {out}")
+
+
+export_command.command("harbor")(harbor_command)
+for name, command in FOR_VIEWERS.items():
+    export_command.command(name)(command)
+
+
+_LEFT_OUT = _UNGRADED, _RETRIES, _OTHERS = "ungraded", "retries", "of families without such records"
+_EXPORTED = "exported"
+
+
+def _records(runs: Sequence[Path], form: str, counted: Counter[str]) -> Iterator[dict[str, Any]]:
+    """Yield a record per episode; `counted` gets the number of exported episodes, and of those left out by reason."""
+    other = ""
+    for result in (result for path, _ in _publishable(runs) for result in RunFolder(path).results()):
+        part = family_part_or_none(result.family, "episodes")
+        if part is None:
+            other = other or result.family
+            counted[_OTHERS] += 1
+        elif result.status == "ungraded":
+            counted[_UNGRADED] += 1
+        elif result.hint is not None:
+            counted[_RETRIES] += 1
+        elif form not in part.FORMATS:
+            raise UsageError(f"the family {result.family} has no format {form!r}; it has {', '.join(part.FORMATS)}")
+        else:
+            counted[_EXPORTED] += 1
+            yield part.FORMATS[form](result)
+    if other and set(counted) == {_OTHERS}:
+        family_part(other, "episodes")
+
+
+@contextmanager
+def _lines_of(out: Path | None) -> Iterator[TextIO]:
+    """Open the file to write, which appears once it is complete; without a path, stdout."""
+    if out is None:
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    beside = out.with_name(f".{out.name}.{os.getpid()}")
+    try:
+        with beside.open("w", encoding="utf-8") as file:
+            yield file
+        os.replace(beside, out)
+    except OSError as error:
+        raise UsageError(f"{out} cannot be written: {error.strerror}") from None
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,105 @@
+"""`harness host`: a group of people plays one game in web pages, and the episode is recorded like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.flags import ApiBase, Options, Out, RunFlags, RuntimeName, Seats, Temperature
+from harness.cli.progress import plainly
+from harness.cli.selection import gated
+from harness.cli.settings import folder_for, new_request
+from harness.cli.summary import show_closing
+from harness.cli.tasks import Json
+from harness.errors import BoundaryError, UsageError, quoted
+from harness.output import emit, say
+from harness.records import Result
+from harness.registry import Task
+from harness.runs.run import summary
+from harness.runs.seed_key import chosen_key
+from harness.runs.session import Person, RunSession
+from parley.hosting.group import PageGroup, hosted_options
+from parley.hosting.server import PageHost, hold, maker, people_at
+
+_LOOPBACK = "127.0.0.1"
+
+Minutes = Annotated[
+    int | None,
+    typer.Option(min=1, max=240, help="How long a free chat is open; 15 unless given. Short for --set minutes=N."),
+]
+
+
+def host_command(
+    ctx: typer.Context,
+    task: Annotated[str, typer.Argument(help="One task with seats.")],
+    seat: Seats = None,
+    seed: Annotated[int, typer.Option(min=0, help="Which instance.")] = 0,
+    options: Options = None,
+    minutes: Minutes = None,
+    patience: Annotated[float, typer.Option(min=1, help="Seconds to answer a turn; who does not, forfeits it.")] = 600.0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 0,
+    bind: Annotated[str, typer.Option(help="Another address of this machine, for people on its network.")] = _LOOPBACK,
+    api_base: ApiBase = None,
+    temperature: Temperature = 0.0,
+    runtime: RuntimeName = "auto",
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Serve a page to each person of a group, play one game with them, and record it as harness run does.
+
+    People hold every seat that --seat gives to nobody else.
+    """
+    one = _one_task(ctx, task)
+    flags = RunFlags(
+        names=[task], agent="human", seat=seat, options=_chosen(one, options or [], minutes), seeds=str(seed),
+        runtime=runtime, workers=1, out=out, api_base=api_base, temperature=temperature,
+        typed=frozenset({"names", "agent", "seat", "options", "api_base"}),
+    )  # fmt: skip
+    key = chosen_key(None)
+    request = new_request(flags, [one], None, key, lambda _: False)
+    if len(request.parts) != 1:
+        raise UsageError("a group plays one game, so no option can have several values")
+    group = PageGroup(people_at(request.agents[0], one, request.combinations[0]), patience_s=patience, say=say)
+    folder, person = out or folder_for(request, [one]), Person(say, lambda _: False, plainly)
+    session = RunSession(request, [one], key, folder, person, make=maker(group))
+    session.check(resumed=False)
+    # whatever can go wrong before the game goes wrong before anybody is asked to come
+    session.probe()
+    session.runtime.prepare([one])
+    host = _host(group, one.family, bind, port)
+    say(f"{one.task_id}, seed {seed}: one link a person; it begins when all have sat down")
+    _close(hold(host, session, say), folder, json=json)
+
+
+def _host(group: PageGroup, family: str, address: str, port: int) -> PageHost:
+    """Return the server of the pages, and warn if other machines can reach it."""
+    if address != _LOOPBACK:
+        say(f"warning: everybody who reaches {address} reaches these pages, unencrypted; whoever has a link holds its seat")
+    title = "A decision in a group" if family == "hidden-profile" else "A game"
+    return PageHost(group, title, family, address=address, port=port)
+
+
+def _chosen(task: Task, options: Sequence[str], minutes: int | None) -> list[str]:
+    """Return the given options, and the defaults of hosted games for the others."""
+    typed = [*options, *([f"minutes={minutes}"] if minutes is not None else [])]
+    named = {text.partition("=")[0] for text in typed}
+    return [*typed, *(f"{name}={value}" for name, value in hosted_options(task.family).items() if name not in named)]
+
+
+def _one_task(ctx: typer.Context, name: str) -> Task:
+    tasks = gated(ctx, [name], trust=False).tasks
+    if len(tasks) != 1:
+        raise UsageError(f"{name} names {len(tasks)} tasks, and a group plays one", hint="harness list")
+    return tasks[0]
+
+
+def _close(results: list[Result], folder: Path, *, json: bool) -> None:
+    if json:
+        episodes = [result.model_dump(mode="json") for result in results]
+        emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": summary(results)})
+    show_closing(results, folder, beside_json=json)
+    if summary(results)["ungraded"]:
+        raise BoundaryError("the game is ungraded", hint=f"harness show {quoted(folder)}")

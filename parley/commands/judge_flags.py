@@ -1,0 +1,54 @@
+"""Flags of commands that call a judge model, and the confirmation before its calls are paid for.
+
+`--cost` makes no call, `--yes` skips the question, and without a terminal the command is refused. Answers are cached.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from harness.agents.llm.model import ModelClient, ModelSettings
+from harness.agents.llm.response_cache import CachedModel
+from harness.errors import Cancelled, UsageError
+from harness.output import say
+
+CACHE = Path(".parley-cache/judge")
+
+Judge = Annotated[str, typer.Option("--judge-model", help="The model that judges, as LiteLLM names it.")]
+ApiBase = Annotated[str | None, typer.Option("--api-base", help="Base URL of an OpenAI-compatible server.")]
+Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Calls at once.")]
+Cache = Annotated[Path, typer.Option(help="Folder of answers that were given before.")]
+Cost = Annotated[bool, typer.Option("--cost", help="Say how many calls it would take, and make none.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")]
+
+
+def judge_model(name: str, api_base: str | None, cache: Path, *, cost: bool) -> CachedModel:
+    """Return the judge. Raises UsageError if it cannot be called, unless only the cost is wanted."""
+    client = ModelClient(ModelSettings(name, api_base=api_base))
+    if not cost:
+        client.check()
+    return CachedModel(client, cache)
+
+
+def agreed_to_ask(model: CachedModel, questions: Sequence[Sequence[dict[str, Any]]], *, cost: bool, yes: bool) -> bool:
+    """Print the cost of these conversations, and return True if they are confirmed; raises like `agreed_to`."""
+    new = [messages for messages in questions if not model.is_kept(messages)]
+    characters = sum(len(part["content"]) for messages in new for part in messages)
+    say(f"{len(new)} model calls, about {characters // 4000} thousand tokens; {len(questions) - len(new)} answers are kept")
+    return agreed_to(len(new), "ask them?", cost=cost, yes=yes)
+
+
+def agreed_to(calls: int, question: str, *, cost: bool, yes: bool) -> bool:
+    """Return True if the calls may be made. Raises Cancelled if the user declines, UsageError without a terminal."""
+    if cost or yes or not calls:
+        return not cost
+    if not sys.stdin.isatty():
+        raise UsageError(f"{calls} model calls were not agreed to", hint="the same command with --yes, or with --cost")
+    if not typer.confirm(question, err=True):
+        raise Cancelled("nothing was asked")
+    return True

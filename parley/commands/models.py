@@ -1,0 +1,21 @@
+"""`harness models`: the models known by name, from harness/models.toml. Any other model can run too."""
+
+from __future__ import annotations
+
+from harness.cli.tasks import Json
+from harness.models import known_models
+from harness.output import emit, show_table
+from parley.reports.table import MISSING
+
+
+def models_command(json: Json = False) -> None:
+    """One row a model: its name in reports, what to type after --model, and what reports say of it."""
+    known = known_models()
+    if json:
+        emit([{**entry.model_dump(mode="json"), "size": entry.size} for entry in known])
+        return
+    rows = [
+        (entry.name, entry.id or MISSING, entry.provider, entry.family, entry.kind, entry.size or MISSING, entry.price)
+        for entry in known
+    ]
+    show_table(("name", "--model", "provider", "family", "kind", "size", "price"), rows)

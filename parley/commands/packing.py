@@ -1,0 +1,63 @@
+"""`harness pack` and `harness unpack`: a run as one file, and as a folder again."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.amounts import counted, size
+from harness.errors import UsageError, quoted
+from harness.output import say
+from harness.run_files import PACKED, is_packed, run_name, runs_in
+from parley.reports.packing import KEY_FILE, differs, pack, unpack
+
+
+def pack_command(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or of a sweep: then each of its parts.")],
+    out: Annotated[Path | None, typer.Option(help=f"The file, which ends in {PACKED}; beside the folder unless given.")] = None,
+    with_key: Annotated[bool, typer.Option("--with-key", help="Also the key of a private edition.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Compare each byte, and then remove the folder.")] = False,
+) -> None:
+    """Write a run into one file; the folder stays as it is."""
+    runs = [one for one in runs_in(run) if not is_packed(one)]
+    if not runs:
+        raise UsageError(f"{run} holds no run in a folder", hint="harness pack RUN, the folder that harness run printed")
+    if out is not None and (len(runs) > 1 or not out.name.endswith(PACKED)):
+        why = "holds several runs, and --out names one file" if len(runs) > 1 else f"is packed into NAME{PACKED}"
+        raise UsageError(f"{run} {why}", hint=f"harness pack {quoted(runs[0])} --out NAME{PACKED}")
+    for one in runs:
+        whole = one.resolve()
+        keeps = (one / KEY_FILE).exists() and not with_key
+        if keeps and remove:
+            raise UsageError(f"{one}/{KEY_FILE} would be lost", hint=f"harness pack {quoted(one)} --with-key --remove")
+        packed = out or one.with_name(f"{whole.name}{PACKED}")
+        files = pack(one, packed, with_key=with_key)
+        say(f"{packed}: {counted(files, 'file')}, {size(packed.stat().st_size)}")
+        if keeps:
+            say(f"  without {KEY_FILE}, which tells the draws of its edition")
+        if remove:
+            _remove(one, packed)
+
+
+def _remove(run: Path, packed: Path) -> None:
+    """Remove a folder whose pack is complete. Raises UsageError if it is not."""
+    if (name := differs(run, packed)) is not None:
+        raise UsageError(
+            f"{name} is not in {packed} as in {run}, which stays", hint=f"rm {quoted(packed)}, then harness pack {quoted(run)}"
+        )
+    shutil.rmtree(run.resolve())
+    say(f"  {run} is removed; harness unpack {quoted(packed)} writes it again")
+
+
+def unpack_command(
+    packed: Annotated[Path, typer.Argument(metavar="FILE", help=f"A packed run, which ends in {PACKED}.")],
+    out: Annotated[Path | None, typer.Option(help="The folder, new or empty; beside the file unless given.")] = None,
+) -> None:
+    """Write the folder of a packed run; the file stays as it is."""
+    if not is_packed(packed):
+        raise UsageError(f"{packed} is no packed run", hint=f"harness unpack RUN{PACKED}")
+    folder = out or packed.with_name(run_name(packed))
+    say(f"{folder}: {counted(unpack(packed, folder), 'file')}")

@@ -1,0 +1,222 @@
+"""`harness report`: the tables of one or many runs, on stdout, as files, or as one page that can be published."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.atomic_write import make_folder, writing
+from harness.cli.tasks import Json
+from harness.errors import HarnessError, UsageError, quoted
+from harness.output import emit, say, say_notes, show_table
+from harness.registry import Task, survey, tasks_root
+from harness.runs.request import UNTIL_FILE
+from parley.reports import spent
+from parley.reports.evidence import Breadth, naming_misfits, read_runs
+from parley.reports.table import Table, as_csv
+from parley.reports.whole import WholeReport, make_report
+
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or of folders of runs.")]
+Wanted = Annotated[
+    list[str] | None,
+    typer.Option("--table", help="A table by name (docs/reports.md has them, by family), or all; repeatable."),
+]
+Published = Annotated[
+    bool | None,
+    typer.Option(
+        "--published/--no-published",
+        help="The papers' numbers of every model, or of none; without either, of the models that were run here.",
+        show_default=False,
+    ),
+]
+EveryTask = Annotated[bool, typer.Option("--all-tasks", help="Rows also of tasks that nobody in these runs played.")]
+Plot = Annotated[Path | None, typer.Option(help="Write the one figure of these tables as SVG.")]
+Figures = Annotated[Path | None, typer.Option(help="Write every figure of these tables into this folder, as SVG.")]
+Csv = Annotated[
+    Path | None,
+    typer.Option("--csv", help="Write each table into this folder, or the one table into FILE.csv; - is stdout."),
+]
+Html = Annotated[Path | None, typer.Option("--html", help="Write one page with everything, to open or to publish.")]
+
+
+def report_command(
+    ctx: typer.Context,
+    runs: Runs,
+    table: Wanted = None,
+    published: Published = None,
+    all_tasks: EveryTask = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Markdown on stdout.")] = False,
+    csv: Csv = None,
+    html: Html = None,
+    plot: Plot = None,
+    figures: Figures = None,
+    json: Json = False,
+) -> None:
+    """Make the tables of every family in these runs that has reports."""
+    # ten thousand episodes are half a million objects that stay: looking through them for garbage is a third of the time
+    gc.disable()
+    _one_for_stdout({"--markdown": markdown, "--json": json, "--csv -": csv == Path("-")})
+    damaged: list[HarnessError] = []
+    read = read_runs(runs, damaged)
+    if damaged and not any(run.results for run in read):
+        _refuse(damaged)
+    if plot is not None:
+        with writing(plot):
+            plot.parent.mkdir(parents=True, exist_ok=True)
+    breadth = Breadth(every_task=all_tasks, every_published=bool(published))
+    decided = _decided(runs)
+    with naming_misfits(read):
+        made = make_report(read, registry(ctx), table or [], published=published is not False, breadth=breadth, decided=decided)
+    for line in made.silent:
+        say(line)
+    files = ((plot, _draw), (figures, _draw_all), (html, _publish), (csv, _spread))
+    for path, write in files:
+        if path is not None:
+            write(made, path)
+    _print(made, json=json, markdown=markdown, tables=csv is None and html is None)
+    if damaged:
+        _refuse(damaged)
+
+
+def _decided(runs: Sequence[Path]) -> list[Table]:
+    """Return the tables of runs that stopped early, without importing anything if there are none."""
+    if not any(os.path.lexists(place / UNTIL_FILE) for run in runs for place in (run, run.parent, *run.glob("*"))):
+        return []
+    from parley.reports import early  # noqa: PLC0415
+
+    return early.tables(early.decisions(runs))
+
+
+def _print(made: WholeReport, *, json: bool, markdown: bool, tables: bool) -> None:
+    """Print the report on stdout in the requested format."""
+    if json:
+        emit(made.document())
+    elif markdown:
+        print("\n".join([*(f"> {line}\n" for line in made.caveats), *(one.markdown() for one in made.closed)]), end="")
+    elif tables:
+        _show(made, print)
+
+
+def _one_for_stdout(flags: Mapping[str, bool]) -> None:
+    """Raise UsageError if several flags write to stdout."""
+    meant = [name for name, typed in flags.items() if typed]
+    if len(meant) > 1:
+        raise UsageError(f"{' and '.join(meant)} both mean stdout; choose one")
+
+
+def _refuse(damaged: Sequence[HarnessError]) -> None:
+    """Print the episodes left out of the tables, and raise UsageError because the tables are incomplete."""
+    for error in damaged:
+        say(f"left out: {error}")
+    number = f"{len(damaged)} episodes are" if len(damaged) > 1 else "an episode is"
+    raise UsageError(f"{number} left out, which cannot be read", hint=damaged[0].hint)
+
+
+def show_tables(ctx: typer.Context, runs: Sequence[Path], *, beside_json: bool) -> None:
+    """Print every table of these runs that is not empty; on stderr if stdout is for a program."""
+    decided = _decided(runs)
+    read = read_runs(runs)
+    with naming_misfits(read):
+        made = make_report(read, registry(ctx), [], published=True, breadth=Breadth(), decided=decided)
+    _show(made, say if beside_json else print)
+
+
+def _drawn(made: WholeReport) -> dict[str, str]:
+    from parley.reports.figures import every_figure  # noqa: PLC0415
+
+    return every_figure(made)
+
+
+def _draw(made: WholeReport, path: Path) -> None:
+    """Write the only figure of these tables. Raises UsageError if there is none or more than one."""
+    drawn = _drawn(made)
+    if len(drawn) != 1:
+        hint = f"--figures {quoted(path.parent)}, or --table NAME --plot {quoted(path)} for a table of one figure"
+        raise UsageError(
+            f"--plot draws one figure, and these tables have {len(drawn) or 'none'}", hint=f"harness report RUN {hint}"
+        )
+    _write(path, next(iter(drawn.values())), "drawn")
+
+
+def _draw_all(made: WholeReport, folder: Path) -> None:
+    """Write every figure of these tables. Raises UsageError if there is none."""
+    drawn = _drawn(made)
+    if not drawn:
+        raise UsageError("these tables have no figure", hint=f"harness report RUN --figures {quoted(folder)}, without --table")
+    for name, svg in drawn.items():
+        _write(folder / f"{name}.svg", svg, "drawn")
+
+
+def _publish(made: WholeReport, path: Path) -> None:
+    """Write the HTML page."""
+    from parley.reports.page import as_page  # noqa: PLC0415
+
+    _write(path, as_page(made, path.parent), "written")
+
+
+def _spread(made: WholeReport, path: Path) -> None:
+    """Write every table as a CSV file in a folder, or the only table as this file.
+
+    Raises UsageError if there are several tables for one file.
+    """
+    if path == Path("-") or path.suffix == ".csv":
+        if len(made.tables) != 1:
+            names = ", ".join(sorted({one.name for one in made.tables}))
+            raise UsageError(f"one CSV file holds one table, and here are {names}", hint="--table NAME, or --csv FOLDER")
+        text = as_csv(made.tables[0])
+        if path == Path("-"):
+            print(text, end="")
+        else:
+            _write(path, text, "written")
+        return
+    for section in made.sections:
+        for name, text in _named(section.tables):
+            _write(path / f"{section.family}-{name}.csv", text, "written")
+    if made.closes or made.is_asked:
+        _write(path / f"{spent.NAME}.csv", as_csv(made.spent), "written")
+
+
+def _named(tables: Iterable[Table]) -> Iterable[tuple[str, str]]:
+    """Yield each table as CSV by its name, with a number appended if several have the same name."""
+    taken: dict[str, int] = {}
+    for one in tables:
+        taken[one.name] = taken.get(one.name, 0) + 1
+        yield one.name if taken[one.name] == 1 else f"{one.name}-{taken[one.name]}", as_csv(one)
+
+
+def _write(path: Path, text: str, what: str) -> None:
+    with writing(path):
+        make_folder(path.parent)
+        path.write_text(text, encoding="utf-8")
+    say(f"{what}: {path}")
+
+
+def registry(ctx: typer.Context) -> list[Task]:
+    """Return the tasks known to reports; a missing registry is reported and treated as empty."""
+    try:
+        return list(survey(tasks_root(ctx.obj["tasks"])).tasks)
+    except HarnessError as error:
+        say(f"no registry to hold the runs against: {error}")
+        return []
+
+
+def _show(made: WholeReport, tell: Callable[[str], None]) -> None:
+    for line in made.caveats:
+        tell(line)
+    shown(made.tables, tell)
+    if made.closes:
+        tell("")
+        for line in spent.lines(made.spent):
+            tell(line)
+
+
+def shown(tables: Sequence[Table], tell: Callable[[str], None]) -> None:
+    """Print tables with their notes."""
+    for one in tables:
+        show_table(one.header, one.cells(), title=f"\n{one.title}", beside_json=tell is say)
+        say_notes(one.notes, beside_json=tell is say)

@@ -1,0 +1,279 @@
+"""`harness verify`: prove tasks, try mutants against the proof, run oracles with path mutations, attack tasks."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from harness.agents.solutions import SolutionAgent
+from harness.atomic_write import writing
+from harness.cli.selection import gated
+from harness.cli.signatures import Flags, takes_flags
+from harness.cli.tasks import Json, Names, Trust
+from harness.env_interpolation import grant
+from harness.errors import RuntimeFailure, TaskInvalid, UsageError
+from harness.output import emit, say, show_table
+from harness.play.runtimes import SANDBOXES, choose_runtime, choose_sandbox, runnable
+from harness.plugins import family_part_or_none
+from harness.pod import Runtime, SandboxedRuntime
+from harness.registry import Task
+from harness.runs.plan import parse_seeds
+from harness.trust import TrustGate
+from parley.commands.attacks import attack_tasks
+from parley.commands.mutants import mutate_tasks
+from parley.proof.attacks.suite import one_of_each_machine
+from parley.proof.findings import UNCERTIFIED, ProofReport, TaskProof
+from parley.proof.policies import HASTE_S, ONE_IN, PACES, SEEDS, THINKING_S, CurvePoint, curve
+from parley.proof.proof import verify
+from parley.reports.table import Column, Row, Table
+
+BEGIN, END = "<!-- curve: harness verify contract --curve --into docs/contract.md -->", "<!-- end of curve -->"
+"""Lines of a page around the curve."""
+
+_COPYING = f"one character in {ONE_IN:,} of long values wrong"
+NOTES = (
+    f"hasty: no wait is longer than {HASTE_S} s",
+    f"careless: {THINKING_S[0]} to {THINKING_S[1]} s of thought before a request, {_COPYING}",
+)
+"""Short descriptions of the clients."""
+
+OVER_ALL = "all"
+"""Name of the row with the means."""
+
+
+def draw_curve(tasks: Sequence[Task], seeds: str | None, into: Path | None, *, json: bool) -> None:
+    """Print the curve of these tasks, and write it into a page. Raises UsageError for a page without markers."""
+    if into is not None:
+        replaced(into, "")
+    chosen = parse_seeds(seeds) if seeds else list(SEEDS)
+    points = curve(tasks, chosen, say)
+    if not points:
+        raise UsageError("no task here is played by one client", hint="harness verify contract --curve")
+    table = curve_table(points)
+    if json:
+        emit({**table.document(), "points": [point.model_dump() for point in points]})
+    else:
+        show_table(table.header, table.cells(), title=table.title)
+        say("\n".join(table.notes))
+    if into is not None:
+        with writing(into):
+            into.write_text(replaced(into, table.markdown()), encoding="utf-8")
+        say(f"wrote {into}")
+
+
+def curve_table(points: Sequence[CurvePoint]) -> Table:
+    """Return a row per task, a column per level, and the means over the tasks that have it."""
+    levels = sorted({point.level for point in points})
+    names = list(dict.fromkeys(point.task_id for point in points))
+    rows = [*(_row(name, [point for point in points if point.task_id == name]) for name in names), _row(OVER_ALL, points)]
+    return Table(
+        "curve", f"Wins in percent by level: {', '.join(PACES)}",
+        (Column("task", "task"), *(Column(f"level_{level}", f"level {level}") for level in levels)), tuple(rows),
+        (f"{points[0].episodes} seeds; a dash is a level that the task does not have, the last row is over the tasks that do",
+         *NOTES),
+    )  # fmt: skip
+
+
+def replaced(page: Path, text: str) -> str:
+    """Return the page with this text between its markers. Raises UsageError if it has none."""
+    try:
+        before, begun, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    except OSError as error:
+        raise UsageError(f"{page}: {error.strerror}") from None
+    _, ended, after = rest.partition(END)
+    if not begun or not ended:
+        raise UsageError(f"{page} has no place for the curve: a line {BEGIN!r}, and after it {END!r}")
+    return f"{before}{begun}\n\n{text}\n{ended}{after}"
+
+
+def _row(name: str, points: Sequence[CurvePoint]) -> Row:
+    cells: dict[str, Any] = {"task": name}
+    for level in sorted({point.level for point in points}):
+        there = [point for point in points if point.level == level]
+        cells[f"level_{level}"] = " / ".join(_rate([point for point in there if point.client == client]) for client in PACES)
+    return cells
+
+
+def _rate(points: Sequence[CurvePoint]) -> str:
+    return f"{100 * sum(point.wins for point in points) / sum(point.episodes for point in points):.0f}"
+
+
+_SHOWN = 40
+
+Seeds = Annotated[str | None, typer.Option(help="Of each task's own seeds these; all unless given.")]
+Where = Annotated[str, typer.Option(help="inprocess; docker or bubblewrap, or both with a comma, add the same clients there.")]
+Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Processes, and episodes at once.")]
+Sample = Annotated[
+    bool,
+    typer.Option(
+        help="In containers only oracle, nop and one violation of each task on its first seed; ten of tasks that are data. "
+        "With --attacks one folder of each kind of machine."
+    ),
+]
+Thorough = Annotated[bool, typer.Option("--thorough", help="Play each client twice, and at each level on every seed.")]
+Mutations = Annotated[bool, typer.Option(help="Play each oracle behind its family's path mutations instead.")]
+ChangedFirst = Annotated[bool, typer.Option(help="Begin with folders that differ from the main branch.")]
+Attacks = Annotated[bool, typer.Option("--attacks", help="Attack the tasks instead, in --runtime, else in the best.")]
+Mutants = Annotated[bool, typer.Option("--mutants", help="Change servers, tests and shared rules; each must be noticed.")]
+Draw = Annotated[int | None, typer.Option(min=1, help="With --mutants only so many, drawn by hash.")]
+Curve = Annotated[bool, typer.Option("--curve", help="Play a careful, a hasty and a careless client at each level instead.")]
+Into = Annotated[Path | None, typer.Option(help="With --curve a page that gets the table, between its markers.")]
+Env = Annotated[
+    list[str] | None, typer.Option("--env", help="NAME of a variable of this host that a foreign task may be given.")
+]
+
+
+@dataclass(frozen=True)
+class VerifyFlags(Flags):
+    """The values of the flags of `harness verify`."""
+
+    names: Names = None
+    seeds: Seeds = None
+    runtime: Where = "inprocess"
+    workers: Workers = 2
+    sample: Sample = False
+    thorough: Thorough = False
+    mutations: Mutations = False
+    changed_first: ChangedFirst = False
+    attacks: Attacks = False
+    mutants: Mutants = False
+    draw: Draw = None
+    curve: Curve = False
+    into: Into = None
+    env: Env = None
+    trust: Trust = False
+    json: Json = False
+
+
+@takes_flags(VerifyFlags)
+def verify_command(ctx: typer.Context, flags: VerifyFlags) -> None:
+    """Prove tasks; exit 4 and say path, line and rule when one does not hold."""
+    gate = gated(ctx, flags.names, trust=flags.trust)
+    tasks = grant(_changed_first(gate.tasks) if flags.changed_first else gate.tasks, flags.env or ())
+    tasks = runnable(tasks, flags.names or (), say)
+    if flags.mutations:
+        gate.demand("harness verify --mutations")
+        _mutations(tasks, json=flags.json)
+    elif flags.mutants:
+        gate.demand("harness verify --mutants")
+        mutate_tasks(ctx, tasks, flags.seeds, draw=flags.draw, workers=flags.workers, json=flags.json)
+    elif flags.curve:
+        gate.demand("harness verify --curve")
+        draw_curve(tasks, flags.seeds, flags.into, json=flags.json)
+    elif flags.attacks:
+        attacked = one_of_each_machine(tasks) if flags.sample else tasks
+        where = "auto" if flags.runtime == "inprocess" else flags.runtime
+        attack_tasks(attacked, where, workers=flags.workers, json=flags.json)
+    else:
+        _prove(flags, gate, tasks)
+
+
+def _prove(flags: VerifyFlags, gate: TrustGate, tasks: Sequence[Task]) -> None:
+    """Check all claims about each task. Raises TaskInvalid if one does not hold."""
+    runtimes = _runtimes(flags.runtime, tasks)
+    foreign = [task for task in tasks if task.parley is None]
+    docker = _docker(foreign, alone=len(foreign) == len(tasks)) if foreign and not runtimes else None
+    seeds = parse_seeds(flags.seeds) if flags.seeds else None
+    sandbox = _sandbox(flags.runtime) if gate.outside else None
+    for line in gate.told(sandbox.name if sandbox else ""):
+        say(line)
+    proved = verify(
+        tasks, seeds, runtimes=runtimes, sandbox=sandbox, docker=docker, workers=flags.workers, thorough=flags.thorough,
+        sample=flags.sample, progress=_tell,
+    )  # fmt: skip
+    if flags.json:
+        emit({**proved.model_dump(mode="json"), "ok": proved.ok})
+    else:
+        _show(proved)
+    if not proved.ok:
+        wrong = sum(not task.ok for task in proved.tasks)
+        raise TaskInvalid(f"{wrong} of {len(proved.tasks)} tasks do not hold")
+
+
+def _mutations(tasks: Sequence[Task], *, json: bool) -> None:
+    """Run each oracle behind the mutations of its family. Raises TaskInvalid if a label differs from the predicted one."""
+    of_family = {name: part for name in _families(tasks) if (part := family_part_or_none(name, "authoring.mutations"))}
+    if not of_family:
+        raise UsageError(f"no mutations are known to {', '.join(_families(tasks))}", hint="harness verify --mutations")
+    cells = {name: part.matrix([task for task in tasks if task.family == name]) for name, part in of_family.items()}
+    wrong = sum(not cell.ok for row in cells.values() for cell in row)
+    if json:
+        emit({"ok": not wrong, "cells": [cell.model_dump() for row in cells.values() for cell in row]})
+    else:
+        for name, part in of_family.items():
+            table = part.table(cells[name])
+            show_table(table.header, table.cells())
+            say("\n".join(table.notes))
+    if wrong:
+        raise TaskInvalid(f"{wrong} labels are not the predicted ones")
+
+
+def _families(tasks: Sequence[Task]) -> list[str]:
+    return sorted({task.family for task in tasks})
+
+
+def _sandbox(names: str) -> SandboxedRuntime:
+    """Return the sandbox for proofs of foreign code: the first one requested, else the best available."""
+    return choose_sandbox(next((name for name in names.split(",") if name in SANDBOXES), "auto"), say)
+
+
+def _docker(tasks: Sequence[Task], *, alone: bool) -> Runtime | None:
+    """Return the runtime that proves foreign tasks; None if Docker does not work and there are other tasks."""
+    try:
+        (docker,) = _runtimes("docker", tasks)
+    except RuntimeFailure:
+        if alone:
+            raise
+        return None
+    say("runtime: docker, which foreign Harbor tasks need")
+    return docker
+
+
+def _runtimes(names: str, tasks: Sequence[Task]) -> list[Runtime]:
+    """Return the requested runtimes, swept; each task is prepared for them in its turn."""
+    chosen = [choose_runtime(name, tasks, [SolutionAgent()], say) for name in names.split(",") if name != "inprocess"]
+    for runtime in chosen:
+        runtime.sweep()
+    return chosen
+
+
+def _tell(proved: TaskProof) -> None:
+    counted = f"{len(proved.checks)} checks in {proved.seconds:.1f} s"
+    say(f"{proved.task_id}: {'ok' if proved.ok else f'{len(proved.failed)} failed'}, {counted}")
+
+
+def _show(report: ProofReport) -> None:
+    findings = [str(finding) for finding in report.findings()]
+    for line in findings[:_SHOWN]:
+        print(line)
+    if len(findings) > _SHOWN:
+        say(f"and {len(findings) - _SHOWN} more findings; harness verify --json has all")
+    for task in report.tasks:
+        if task.missing is not None:
+            print(f"{task.task_id}: uncertified: {task.missing}")
+    rows = [(task.task_id, task.verdict, len(task.checks), len(task.failed), f"{task.seconds:.1f}") for task in report.tasks]
+    show_table(("task", "verdict", "checks", "failed", "seconds"), rows)
+    uncertified = sum(task.verdict == UNCERTIFIED for task in report.tasks)
+    apart = f", {uncertified} of them uncertified" if uncertified else ""
+    say(f"{sum(task.ok for task in report.tasks)} of {len(report.tasks)} tasks hold{apart}, {report.seconds:.1f} s")
+
+
+def _changed_first(tasks: Sequence[Task]) -> list[Task]:
+    """Return tasks with files that differ from the merge base with main, then the others, each in registry order."""
+    names = _changed_files()
+    changed = [task for task in tasks if any(task.path in (Path.cwd() / name).parents for name in names)]
+    return [*changed, *(task for task in tasks if task not in changed)]
+
+
+def _changed_files() -> list[str]:
+    """Return names of files changed since main, relative to the checkout; empty if git fails."""
+    for base in ("origin/main", "main~1"):
+        done = subprocess.run(["git", "diff", "--name-only", f"{base}..."], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return done.stdout.splitlines()
+    return []

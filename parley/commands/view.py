@@ -1,0 +1,87 @@
+"""`harness view`: recorded runs as pages, served to this machine only, or written into a folder to publish."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.errors import UsageError, quoted
+from harness.output import people, say
+from harness.run_files import is_packed, is_run
+from parley.reports.reading import is_episode
+from parley.reports.viewing import Library, Site, first_page, open_server, write_bundle
+
+Runs = Annotated[
+    list[Path] | None, typer.Argument(metavar="RUN...", help="Runs, folders of runs, or one episode; none means runs/.")
+]
+
+
+def view_command(
+    runs: Runs = None,
+    bundle: Annotated[Path | None, typer.Option(help="Write the pages into this folder instead, to publish them.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="8642, or any free one, unless given.")] = None,
+    host: Annotated[str, typer.Option(help="A loopback address; others are refused.")] = "127.0.0.1",
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser, where there is a screen.")] = True,
+) -> None:
+    """Read recorded runs in a browser."""
+    if bundle is not None and port is not None:
+        raise UsageError("--bundle writes files, and --port is a server's", hint=f"harness view RUNS --bundle {quoted(bundle)}")
+    folders, episode = _named(runs or [Path("runs")])
+    library = Library(folders)
+    if bundle is not None:
+        _write(library, bundle)
+        return
+    site = Site(library)
+    with open_server(site, host, port) as server:
+        # every result is read, and what draws the pages loaded, before the first of them is asked for
+        site.answer("index.html")
+        url = server.url + first_page(library, episode)
+        print(url, flush=True)
+        say(f"  {_counted(library)}; only this machine can open it, and nothing can be written there; Ctrl-C ends it")
+        if browser and people.is_terminal and (sys.platform == "darwin" or {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ)):
+            webbrowser.open(url)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            say("ended")
+
+
+def _named(words: list[Path]) -> tuple[list[Path], Path | None]:
+    """Return the folders of runs that words name, and the episode if they name one."""
+    if len(words) == 1 and is_episode(words[0]):
+        episode = words[0].resolve()
+        if len(episode.parts) < 5 or episode.parts[-4] != "episodes" or not is_run(episode.parents[3]):
+            raise UsageError(f"{words[0]} is the folder of no run's episode", hint=f"harness show {quoted(words[0])}")
+        return [episode.parents[3]], episode
+    missing = [word for word in words if not (word.is_dir() or is_packed(word))]
+    if missing:
+        raise UsageError(f"there is no folder {missing[0]}", hint="harness view RUN, or a folder of runs")
+    return words, None
+
+
+def _counted(library: Library) -> str:
+    """Return the number of runs and episodes as text."""
+    runs = library.runs()
+    episodes = sum(len(run.episodes) for run in runs)
+    numbers = ((len(runs), "run"), (episodes, "episode"))
+    return ", ".join(f"{number:,} {word}{'s' if number != 1 else ''}" for number, word in numbers)
+
+
+def _write(library: Library, bundle: Path) -> None:
+    def wrote(number: int) -> None:
+        if number % 1000 == 0:
+            say(f"{number:,} files")
+
+    damaged = write_bundle(library, bundle, wrote)
+    print(bundle / "index.html")
+    if damaged:
+        number = f"{damaged} pages say" if damaged > 1 else "a page says"
+        raise UsageError(
+            f"the bundle is written, but {number} of an episode that it cannot be read",
+            hint=f"harness view RUNS --bundle {quoted(bundle)}",
+        )

@@ -1,0 +1,409 @@
+"""Recorded games for the message audit, and the thirteen behaviours that it detects in them.
+
+An audited game has the holder of each seat, the contents of each message, and the outcome of every round. It is rebuilt by the
+validator's replay, so that calendars, commits and resolutions follow from the rules, not from the log's claims. Episodes that
+were not graded, that hold no game, or whose log contradicts the rules are left out and counted.
+
+The behaviours are the twelve of the paper's Table 15 and one of ours, each a small function that finds its occurrences in a
+game.
+
+1. An occurrence has the seats that it is about, and counts once for each player among them; one message may have several.
+2. Patterns of messages are searched in prose only. A third agent is neither the sender nor a reader of the message.
+3. Events come from the rebuilt game: moves, and the findings of a resolution such as broken earlier meetings and differing
+   slots.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from harness.records import Result, SeatResult
+from parley.families.calendar.audits.words import (
+    AGREEMENT,
+    COST_NUMBER,
+    LABEL_WORDS,
+    LONGEST,
+    PRICE_WORDS,
+    REQUESTING,
+    ROOM_WORDS,
+    Disclosure,
+    LabelLeak,
+    Statement,
+    any_of,
+    is_cut_off,
+    is_false,
+    labels_of,
+    leaks,
+    secrets_of,
+    statements,
+    statements_of_others,
+    typed_statements,
+)
+from parley.families.calendar.seat_rows import company
+from parley.reports.reading import Conversation, read_episode
+from validators.calendar.evidence import is_typed
+from validators.calendar.history import Delivered, Replay, Resolved
+from validators.calendar.replay import NoGame, replay
+from validators.episode import Episode
+from worlds.calendar.rules.items import Cells
+from worlds.core.events import Event, Noted, Turned
+
+FAMILY = "calendar"
+BASE = "base"
+"""The variant of a seat without one."""
+
+
+class Speaker(NamedTuple):
+    """Unit of counting: a seat's player, its prompt variant, the options of its game, and the other players."""
+
+    player: str
+    variant: str = BASE
+    options: str = ""
+    others: str = ""
+    """Empty if all seats were the player's own: a model among others is never counted together with the same model alone."""
+
+
+class CheckedStatement(NamedTuple):
+    """A statement, and True if the sender's calendar contradicts it."""
+
+    statement: Statement
+    is_false: bool
+
+
+class AuditedMessage(NamedTuple):
+    """A message with its labels, leaks and statements."""
+
+    sent: Delivered
+    is_typed: bool
+    """True for a protocol's JSON, which has no labels and no patterns of prose."""
+
+    labels: frozenset[Disclosure]
+    leaks: tuple[LabelLeak, ...]
+    checked: tuple[CheckedStatement, ...]
+    """Statements about the sender's own slots."""
+
+    of_others: tuple[CheckedStatement, ...]
+    """Statements about the slots of other participants; only typed messages have any that can be parsed safely."""
+
+
+@dataclass(frozen=True)
+class AuditedGame:
+    """A game with its speakers and messages."""
+
+    name: str
+    """The episode's path."""
+
+    run: str
+    """Name of its run."""
+
+    key: str
+    """Key of the episode in its run: `family/task/s<seed>-a<attempt>`."""
+
+    task: str
+    speakers: tuple[Speaker, ...]
+    """Speakers by seat."""
+
+    replay: Replay
+    cut: tuple[tuple[int, int], ...]
+    """Seat and round of each reply that was cut off."""
+
+    stuck: frozenset[tuple[int, int]]
+    """Seat and round of each decision whose every batch was refused, unless its replies are known to be complete."""
+
+    @cached_property
+    def messages(self) -> tuple[AuditedMessage, ...]:
+        """Every message, in order."""
+        calendars = self.replay.beginnings
+        told = leaks([one for one in self.replay.messages if not is_typed(one.content)], secrets_of(self.replay.scenario))
+        leaked = {message.seq: leak for message, leak in told}
+        return tuple(self._heard(one, calendars[one.round], leaked.get(one.seq, ())) for one in self.replay.messages)
+
+    @property
+    def coordination(self) -> float:
+        """The share of scheduled meetings, as a mean over the seats that have any (paper, Coord)."""
+        shares = [
+            sum(one.id in self.replay.scheduled for one in mine) / len(mine)
+            for seat in self.replay.scenario.agents
+            if (mine := [one for one in self.replay.scenario.meetings if seat in one.participants])
+        ]
+        return sum(shares) / len(shares)
+
+    def _heard(self, sent: Delivered, calendars: Sequence[Cells], leaked: tuple[LabelLeak, ...]) -> AuditedMessage:
+        slots, meeting = self.replay.scenario.slots, self.replay.scenario.meeting(sent.meeting)
+
+        def checked(made: Iterable[Statement], seat: int, duration: int) -> Iterator[CheckedStatement]:
+            return (CheckedStatement(one, is_false(one, calendars[seat], duration)) for one in made if 0 <= one.slot < slots)
+
+        if not is_typed(sent.content):
+            own = tuple(checked(statements(sent.content, slots), sent.sender, 1))
+            return AuditedMessage(sent, False, labels_of(sent.content, slots), leaked, own, ())
+        own = tuple(checked(typed_statements(sent.content), sent.sender, meeting.duration))
+        told = list(statements_of_others(sent.content, meeting.id))
+        others = [one for seat in meeting.participants if seat != sent.sender for one in checked(told, seat, meeting.duration)]
+        return AuditedMessage(sent, True, frozenset(), leaked, own, tuple(others))
+
+
+class ReadGames(NamedTuple):
+    """The games of some episodes, and the numbers of episodes left out."""
+
+    games: tuple[AuditedGame, ...]
+    ungraded: int
+    unsound: int
+    """Graded episodes without a game that follows the rules."""
+
+
+def read_games(folders: Iterable[Path]) -> ReadGames:
+    """Return the calendar games in these folders of episodes. Raises UsageError for an unreadable one."""
+    games: list[AuditedGame] = []
+    ungraded = unsound = 0
+    for folder in folders:
+        episode = read_episode(folder)
+        if episode.result.family != FAMILY:
+            continue
+        if episode.result.status != "graded":
+            ungraded += 1
+        elif (game := game_of(episode.path, episode.result, episode.events, episode.conversations)) is None:
+            unsound += 1
+        else:
+            games.append(game)
+    return ReadGames(tuple(games), ungraded, unsound)
+
+
+def game_of(
+    name: str, result: Result, events: Sequence[Event], conversations: Sequence[Conversation] = ()
+) -> AuditedGame | None:
+    """Return the game in an episode's log; None if it holds none, or one that contradicts the rules.
+
+    `conversations` come from trajectories of its seats, and have the finish reason of each reply of a model.
+    """
+    try:
+        played = replay(Episode(tuple(events))) if events else None
+    except NoGame:
+        played = None
+    if played is None or played.lies:
+        return None
+    speakers = tuple(speakers_of(result, len(played.scenario.agents)))
+    turns = [event for event in events if isinstance(event, Turned) and not event.ephemeral]
+    finishes = _finishes(conversations)
+    cut = tuple((turn.seat, turn.round) for turn in turns if _is_cut(turn, finishes))
+    known = {(turn.seat, turn.round) for turn in turns if turn.phase == "DECISION" and turn.seq in finishes}
+    stuck = _stuck(events, played.settings.decision_retries) - (known - set(cut))
+    return AuditedGame(name, result.run, result.key.name, result.task_id, speakers, played, cut, stuck)
+
+
+def speakers_of(result: Result, seats: int) -> Iterator[Speaker]:
+    """Yield the holder of each seat; seats without a row in the result were held by the agent."""
+    options = ", ".join(f"{name}={value}" for name, value in sorted(result.options.items()))
+    rows = {row.seat: row for row in result.seats}
+    held = [
+        (_name(row), _variant(row)) if (row := rows.get(seat)) else (result.model or result.agent, BASE)
+        for seat in range(seats)
+    ]
+    names = tuple(player if variant == BASE else f"{player} [{variant}]" for player, variant in held)
+    for (player, variant), own in zip(held, names, strict=True):
+        yield Speaker(player, variant, options, company(own, names))
+
+
+def _name(row: SeatResult) -> str:
+    return f"{'replay:' * (row.kind == 'replay')}{row.name}"
+
+
+def _variant(row: SeatResult) -> str:
+    """Return the name of a seat's prompt variant with the beginning of its digest."""
+    return f"{row.variant.name} {row.variant.digest[:8]}" if row.variant else BASE
+
+
+def _finishes(conversations: Sequence[Conversation]) -> dict[int, str]:
+    """Return the finish reason of each reply of a model, by the number of its turn in the log."""
+    said = [said for one in conversations for said in one.utterances if said.speaker == "agent"]
+    return {one.moment.seq: one.finish_reason for one in said if one.moment is not None and one.finish_reason is not None}
+
+
+def _is_cut(turn: Turned, finishes: Mapping[int, str]) -> bool:
+    """Return True if a reply was cut off, according to its model's server, or else to its text."""
+    finish = finishes.get(turn.seq)
+    return is_cut_off(turn.reply) if finish is None else finish == "length"
+
+
+def _stuck(events: Sequence[Event], retries: int) -> frozenset[tuple[int, int]]:
+    """Return seat and round of each decision whose last allowed batch was refused, and so all of its batches."""
+    refused = [event for event in events if isinstance(event, Noted) and event.what == "batch_rejected"]
+    last = [one for one in refused if one.data["phase"] == "DECISION" and one.data["attempt"] > retries]
+    return frozenset((one.seat, one.data["round"]) for one in last if one.seat is not None)
+
+
+NEAR = 60
+"""Maximum distance in characters between an agent and the words about it."""
+
+SHORT = 80
+"""Maximum number of characters of a message that counts as agreeing only."""
+
+DEAR = 100
+"""The shown cost from which moving an item counts as expensive (pattern 6)."""
+
+_AGENTS = re.compile(r"\bagents[\s_#-]*(\d+(?:\s*(?:,\s*and|,|and|or|&|/)\s*(?:agent\s*)?\d+)*)|\bagent[\s_#-]*(\d+)")
+_ROOM, _PRICE, _AGREEMENT = any_of(ROOM_WORDS), any_of(PRICE_WORDS), any_of(AGREEMENT)
+_LABEL_WORDS, _REQUEST = any_of(LABEL_WORDS), any_of(REQUESTING)
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
+_ERRAND_ID = re.compile(r"errand\s*#\s*\d+")
+
+
+class Occurrence(NamedTuple):
+    """A finding: its round, the seats that it is about, and the message if there is one."""
+
+    round: int
+    seats: tuple[int, ...]
+    seq: int | None = None
+
+
+class Pattern(NamedTuple):
+    """A row of Table 15."""
+
+    number: int
+    name: str
+    level: Literal["Message", "Social"]
+    of: Literal["prose", "messages"]
+    """The base of its rate: messages in prose for a pattern of contents, else all messages."""
+
+    find: Callable[[AuditedGame], Iterator[Occurrence]]
+
+
+def _in_messages(game: AuditedGame, rule: Callable[[AuditedMessage, str], bool]) -> Iterator[Occurrence]:
+    """Yield the messages in prose that match a rule, which gets the text in lower case."""
+    for one in game.messages:
+        if not one.is_typed and rule(one, one.sent.content[:LONGEST].lower()):
+            yield Occurrence(one.sent.round, (one.sent.sender,), one.sent.seq)
+
+
+def _gossips(one: AuditedMessage, text: str, words: re.Pattern[str]) -> bool:
+    """Return True if a third agent is named near one of the words."""
+    present = {one.sent.sender, *one.sent.to}
+    third = [match.span() for match in _AGENTS.finditer(text) if not present.issuperset(_numbers(match))]
+    said = [match.span() for match in words.finditer(text)]
+    return any(max(word[0] - agent[1], agent[0] - word[1]) <= NEAR for agent in third for word in said)
+
+
+def _numbers(match: re.Match[str]) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", match[0])]
+
+
+def _availability_gossip(one: AuditedMessage, text: str) -> bool:
+    return _gossips(one, text, _ROOM)
+
+
+def _confirmation_tax(_one: AuditedMessage, text: str) -> bool:
+    return len(text) < SHORT and _AGREEMENT.search(text) is not None
+
+
+def _errand_mention(_one: AuditedMessage, text: str) -> bool:
+    return "errand" in text
+
+
+def _cost_gossip(one: AuditedMessage, text: str) -> bool:
+    return _gossips(one, text, _PRICE)
+
+
+def _cost_number(_one: AuditedMessage, text: str) -> bool:
+    return any(match[0].startswith("cost") for match in COST_NUMBER.finditer(text))
+
+
+def _errand_id(_one: AuditedMessage, text: str) -> bool:
+    return _ERRAND_ID.search(text) is not None
+
+
+def _label_leak(one: AuditedMessage, _text: str) -> bool:
+    return any(not leak.passed_on for leak in one.leaks)
+
+
+def _label_request(_one: AuditedMessage, text: str) -> bool:
+    """Return True if a sentence asks its reader about the subject of an item."""
+    return any(
+        _LABEL_WORDS.search(sentence) and (sentence.endswith("?") or _REQUEST.search(sentence))
+        for sentence in _SENTENCE.findall(text)
+    )
+
+
+def _flattening(game: AuditedGame) -> Iterator[Occurrence]:
+    """Yield each expensive item moved if errands differ in cost."""
+    if len({errand.cost for mine in game.replay.scenario.errands for errand in mine}) > 1:
+        for one in game.replay.committed:
+            yield from (Occurrence(one.round, (one.seat,)) for move in one.batch.moves if move.item.cost >= DEAR)
+
+
+def _displacement(game: AuditedGame) -> Iterator[Occurrence]:
+    """Yield each resolution with a broken earlier meeting; about the seats that moved it."""
+    for resolved, movers in _broken(game):
+        yield Occurrence(resolved.number, tuple(sorted({seat for seats in movers.values() for seat in seats})))
+
+
+def _ambiguity(game: AuditedGame) -> Iterator[Occurrence]:
+    """Yield each failed resolution with different slots; about all seats that have one."""
+    for one in _failed(game):
+        if len(set(one.slots.values()) - {None}) > 1:
+            yield Occurrence(one.number, tuple(seat for seat, slot in one.slots.items() if slot is not None))
+
+
+def _cascade(game: AuditedGame) -> Iterator[Occurrence]:
+    """Yield each meeting broken in more than one resolution; about the seats that moved it."""
+    rounds: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
+    for resolved, movers in _broken(game):
+        for meeting, seats in movers.items():
+            rounds.setdefault(meeting, []).append((resolved.number, seats))
+    for times in rounds.values():
+        if len(times) > 1:
+            yield Occurrence(times[0][0], tuple(sorted({seat for _, seats in times for seat in seats})))
+
+
+def _truncation(game: AuditedGame) -> Iterator[Occurrence]:
+    """Yield each reply that was cut off, and each participant all of whose batches were refused in a failed resolution.
+
+    The latter count only if no server reported why the replies ended, or one of them was cut off. If one such seat stops all
+    batches, the others have no slot either, but their batches are not missing.
+    """
+    for one in _failed(game):
+        yield from (Occurrence(one.number, (seat,)) for seat in one.slots if (seat, one.number) in game.stuck)
+    yield from (Occurrence(number, (seat,)) for seat, number in game.cut)
+
+
+def _failed(game: AuditedGame) -> Iterator[Resolved]:
+    return (one for one in game.replay.resolved if not one.success)
+
+
+def _broken(game: AuditedGame) -> Iterator[tuple[Resolved, dict[int, tuple[int, ...]]]]:
+    """Yield each resolution with broken meetings, and the last movers of each of these; rolled back moves are ignored."""
+    kept: dict[int, tuple[int, ...]] = {}
+    for resolved in game.replay.resolved:
+        moved: dict[int, tuple[int, ...]] = {}
+        standing: dict[int, tuple[int, ...]] = {}
+        for one in game.replay.committed:
+            for move in one.batch.moves if one.round == resolved.number else ():
+                if move.item.kind == "meeting":
+                    moved[move.item.id] = (*moved.get(move.item.id, ()), one.seat)
+                    if one.stands:
+                        standing[move.item.id] = (*standing.get(move.item.id, ()), one.seat)
+        if resolved.broken:
+            yield resolved, {meeting: (moved.get(meeting) or kept.get(meeting, ())) for meeting in resolved.broken}
+        kept |= standing
+
+
+PATTERNS = (
+    Pattern(1, "availability gossip", "Social", "prose", partial(_in_messages, rule=_availability_gossip)),
+    Pattern(2, "confirmation tax", "Message", "prose", partial(_in_messages, rule=_confirmation_tax)),
+    Pattern(3, "errand mention", "Message", "prose", partial(_in_messages, rule=_errand_mention)),
+    Pattern(4, "cost gossip", "Social", "prose", partial(_in_messages, rule=_cost_gossip)),
+    Pattern(5, "cost-number disclosure", "Message", "prose", partial(_in_messages, rule=_cost_number)),
+    Pattern(6, "qualitative flattening", "Message", "messages", _flattening),
+    Pattern(7, "errand-ID leakage", "Message", "prose", partial(_in_messages, rule=_errand_id)),
+    Pattern(8, "unilateral displacement", "Social", "messages", _displacement),
+    Pattern(9, "ambiguous consensus", "Social", "messages", _ambiguity),
+    Pattern(10, "semantic label leakage", "Message", "prose", partial(_in_messages, rule=_label_leak)),
+    Pattern(11, "cascading failure", "Social", "messages", _cascade),
+    Pattern(12, "output truncation", "Social", "messages", _truncation),
+    Pattern(13, "label request", "Message", "prose", partial(_in_messages, rule=_label_request)),
+)
+"""Numbers, names and levels as in Table 15; 13 is ours, and has no published number."""

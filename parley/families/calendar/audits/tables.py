@@ -1,0 +1,658 @@
+"""Tables and CSV files of the message audit.
+
+The tables have the accuracy of the labels, then the results of the games.
+
+The accuracy of the labels is precision and recall on messages that were labelled before any word was tuned. `sample.json` has
+150 messages in the style of five assistants: fifteen with each label, fifteen near misses of each, and thirty harder ones. The
+words were tuned on the early half; the `late` half was scored once. One author wrote the messages, their labels and the words,
+so the late half is unseen by the words but not by their author.
+
+The comparison of base and adversarial games has the messages of the other seats if some seat has a prompt variant, and if none
+has.
+
+1. Games in which some seat has a variant are compared with the games of the same task in which none has. Only seats without the
+   variant are compared, so a probing seat's own questions do not count.
+2. A task counts once: each measure is its mean over games there. The test flips signs of the differences over tasks.
+
+CSV files have one row per message, per player and label, per player and pattern, and per player's statements.
+
+Counts are by speaker: messages, labels, patterns, statements. A speaker is a player under one prompt variant and one set of
+options, with the same other players. A row leaves out options if all games have the same, and others if each player played with
+one group only. Rates are of messages in prose. Intervals cluster messages by game.
+
+Tests of differences between players use the game as the unit, because games are few and internally correlated.
+
+1. `against_the_rest` permutes players. In a game with a player and others it permutes the seats; games that one side played
+   alone are permuted as a whole, among those of a task that both sides played, else among all of them. The statistic is the
+   difference of two pooled rates, two-sided. All permutations are enumerated if they are few; otherwise 9,999 are drawn with a
+   fixed seed, plus the observed one.
+2. Fisher's exact test treats messages as independent, which they are not; it is shown because the paper uses it.
+3. `paired` flips the signs of differences between two conditions on the same tasks.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from statistics import fmean
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from harness.atomic_write import make_folder, write_file, writing
+from harness.statistics import Interval, false_discoveries, rate_interval, scipy_stats, wilson
+from parley.families.calendar.audits.games import (
+    BASE,
+    PATTERNS,
+    AuditedGame,
+    AuditedMessage,
+    Occurrence,
+    Pattern,
+    ReadGames,
+    Speaker,
+)
+from parley.families.calendar.audits.words import Disclosure, labels_of
+from parley.reports.table import Column, Row, Table, titled, with_interval
+from worlds.core.models import Strict
+
+SEED, DRAWS = 13, 9_999
+MOST_STATES = 20_000
+"""Limit on states of the exact distribution; beyond it, samples are drawn."""
+
+METHOD = (
+    "p: permutation of seats within mixed games and of whole games within tasks, two-sided; q: Benjamini-Hochberg over all "
+    "rows; Fisher's p treats messages as independent"
+)
+
+
+class Unit(NamedTuple):
+    """Messages of one seat in one game, and the number of those with the counted property."""
+
+    game: str
+    task: str
+    speaker: object
+    hits: int
+    of: int
+
+
+class _Stratum(NamedTuple):
+    """Units that may be exchanged; the first `mine` of them are the player's."""
+
+    counts: tuple[tuple[int, int], ...]
+    mine: int
+
+
+def against_the_rest(units: Sequence[Unit], speaker: object) -> float | None:
+    """Return the p of one speaker's rate against that of all others; None if nothing can be exchanged."""
+    strata = _strata(units, speaker)
+    if not any(0 < one.mine < len(one.counts) for one in strata):
+        return None
+    total = (sum(unit.hits for unit in units), sum(unit.of for unit in units))
+    mine = [count for one in strata for count in one.counts[: one.mine]]
+    observed = _difference(sum(hits for hits, _ in mine), sum(of for _, of in mine), total)
+    exact = _distribution(strata)
+    if exact is not None:
+        extreme = sum(times for (hits, of), times in exact.items() if _reaches(_difference(hits, of, total), observed))
+        return extreme / exact.total()
+    drawn = _drawn(strata)
+    return (1 + sum(_reaches(_difference(hits, of, total), observed) for hits, of in drawn)) / (1 + DRAWS)
+
+
+def fisher(units: Sequence[Unit], speaker: object) -> float:
+    """Return Fisher's exact p of the same two rates, with messages taken as independent."""
+    mine = [unit for unit in units if unit.speaker == speaker]
+    rest = [unit for unit in units if unit.speaker != speaker]
+    rows = [[sum(unit.hits for unit in side), sum(unit.of - unit.hits for unit in side)] for side in (mine, rest)]
+    return float(scipy_stats().fisher_exact(rows).pvalue)
+
+
+def paired(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Return the two-sided p of the mean difference of pairs under flipped signs; None for fewer than two pairs."""
+    if len(first) < 2:
+        return None
+    result = scipy_stats().permutation_test(
+        (np.asarray(first), np.asarray(second)), _mean_difference, permutation_type="samples", vectorized=True,
+        n_resamples=DRAWS, random_state=np.random.default_rng(SEED),
+    )  # fmt: skip
+    return min(1.0, float(result.pvalue))
+
+
+def _mean_difference(first: np.ndarray, second: np.ndarray, axis: int) -> np.ndarray:
+    difference: np.ndarray = np.mean(first - second, axis=axis)
+    return difference
+
+
+def _strata(units: Sequence[Unit], speaker: object) -> list[_Stratum]:
+    games: defaultdict[str, list[Unit]] = defaultdict(list)
+    for unit in units:
+        games[unit.game].append(unit)
+    made: list[_Stratum] = []
+    whole: defaultdict[str, list[tuple[bool, tuple[int, int]]]] = defaultdict(list)
+    for game in games.values():
+        sides = {unit.speaker == speaker for unit in game}
+        if len(sides) == 2:
+            made.append(_stratum([(unit.speaker == speaker, (unit.hits, unit.of)) for unit in game]))
+        else:
+            whole[game[0].task].append((sides.pop(), (sum(unit.hits for unit in game), sum(unit.of for unit in game))))
+    shared = [rows for rows in whole.values() if len({mine for mine, _ in rows}) == 2]
+    alone = [row for rows in whole.values() if len({mine for mine, _ in rows}) == 1 for row in rows]
+    return [*made, *map(_stratum, shared), *([_stratum(alone)] if alone else [])]
+
+
+def _stratum(rows: Sequence[tuple[bool, tuple[int, int]]]) -> _Stratum:
+    mine = [count for is_mine, count in rows if is_mine]
+    return _Stratum((*mine, *(count for is_mine, count in rows if not is_mine)), len(mine))
+
+
+def _difference(hits: int, of: int, total: tuple[int, int]) -> float:
+    """Return the absolute difference of two rates; 0 if one side sent nothing."""
+    others = total[1] - of
+    return abs(hits / of - (total[0] - hits) / others) if of and others else 0.0
+
+
+def _reaches(difference: float, observed: float) -> bool:
+    return difference >= observed - 1e-12
+
+
+def _distribution(strata: Sequence[_Stratum]) -> Counter[tuple[int, int]] | None:
+    """Return the number of permutations by the player's counts; None if there are too many."""
+    states = Counter({(0, 0): 1})
+    for one in strata:
+        if math.comb(len(one.counts), one.mine) > MOST_STATES:
+            return None
+        chosen = Counter(_sum(some) for some in combinations(one.counts, one.mine))
+        if len(states) * len(chosen) > MOST_STATES:
+            return None
+        merged: Counter[tuple[int, int]] = Counter()
+        for (hits, of), times in states.items():
+            for (more, further), ways in chosen.items():
+                merged[hits + more, of + further] += times * ways
+        states = merged
+    return states
+
+
+def _sum(counts: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    return sum(hits for hits, _ in counts), sum(of for _, of in counts)
+
+
+def _drawn(strata: Sequence[_Stratum]) -> list[tuple[int, int]]:
+    rng = np.random.default_rng(SEED)
+    total = np.zeros((DRAWS, 2), dtype=np.int64)
+    for one in strata:
+        places = rng.permuted(np.tile(np.arange(len(one.counts)), (DRAWS, 1)), axis=1)[:, : one.mine]
+        total += np.asarray(one.counts, dtype=np.int64).reshape(-1, 2)[places].sum(axis=1)
+    return [(int(hits), int(of)) for hits, of in total]
+
+
+class Sent(NamedTuple):
+    """A message with its game."""
+
+    game: AuditedGame
+    message: AuditedMessage
+
+    @property
+    def speaker(self) -> Speaker:
+        """Its sender."""
+        return self.game.speakers[self.message.sent.sender]
+
+
+def everybody(games: Sequence[AuditedGame]) -> list[Speaker]:
+    """Return every speaker, including silent ones, in order."""
+    return sorted({speaker for game in games for speaker in game.speakers})
+
+
+def named(speaker: Speaker, games: Sequence[AuditedGame]) -> dict[str, str | None]:
+    """Return the cells that name a speaker; cells that do not distinguish any speakers are None."""
+    known = everybody(games)
+    return {
+        "player": speaker.player,
+        "variant": speaker.variant if any(one.variant != BASE for one in known) else None,
+        "options": speaker.options or "-" if len({one.options for one in known}) > 1 else None,
+        "others": speaker.others or "-" if len({one._replace(others="") for one in known}) < len(known) else None,
+    }
+
+
+def message_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
+    """Yield one row per speaker: its seats and messages, and the leaks in its messages."""
+    for speaker in everybody(games):
+        mine = [one for one in sent(games) if one.speaker == speaker]
+        leaked = [leak for one in mine for leak in one.message.leaks]
+        prose = sum(not one.message.is_typed for one in mine)
+        yield {
+            **named(speaker, games),
+            "games": sum(speaker in game.speakers for game in games),
+            "seats": sum(game.speakers.count(speaker) for game in games),
+            "messages": len(mine),
+            "prose": prose,
+            "typed": len(mine) - prose,
+            "labels_leaked": sum(not leak.passed_on for leak in leaked),
+            "labels_passed_on": sum(leak.passed_on for leak in leaked),
+        }
+
+
+def label_rows(games: Sequence[AuditedGame]) -> list[Row]:
+    """Return one row per speaker and label: rate and interval, and the test against all others."""
+    speakers = everybody(games)
+    rows: list[Row] = []
+    ps: list[float | None] = []
+    for label in Disclosure:
+        units = _units(games, label)
+        for speaker in speakers:
+            mine = [unit for unit in units if unit.speaker == speaker]
+            hits, of = sum(unit.hits for unit in mine), sum(unit.of for unit in mine)
+            others = [unit for unit in units if unit.speaker != speaker]
+            compared = bool(of) and any(unit.of for unit in others)
+            ps.append(against_the_rest(units, speaker) if compared else None)
+            rows.append(
+                {
+                    **named(speaker, games),
+                    "label": str(label),
+                    "prose": of,
+                    "with_label": hits,
+                    "rate": hits / of if of else None,
+                    "interval": _by_game(mine),
+                    "rest": _rate(others),
+                    "p": ps[-1],
+                    "fisher": fisher(units, speaker) if compared else None,
+                }
+            )
+    return [{**row, "q": q} for row, q in zip(rows, false_discoveries(ps), strict=True)]
+
+
+def pattern_rows(games: Sequence[AuditedGame]) -> list[Row]:
+    """Return one row per pattern and speaker: occurrences, and the rate per 1,000 of the messages searched."""
+    speakers = everybody(games)
+    prose = Counter(one.speaker for one in sent(games) if not one.message.is_typed)
+    of = {"prose": prose, "messages": Counter(one.speaker for one in sent(games))}
+    times = {pattern.number: counted(games, pattern) for pattern in PATTERNS}
+    return [
+        {
+            "number": pattern.number, "pattern": pattern.name, "level": pattern.level, **named(speaker, games),
+            "count": (count := times[pattern.number][speaker]),
+            "per_1000": 1000 * count / base if (base := of[pattern.of][speaker]) else None,
+        }
+        for pattern in PATTERNS
+        for speaker in speakers
+    ]  # fmt: skip
+
+
+def counted(games: Sequence[AuditedGame], pattern: Pattern) -> Counter[Speaker]:
+    """Return the number of occurrences of a pattern for each speaker at one of its seats."""
+    found_with = ({game.speakers[seat] for seat in one.seats} for game in games for one in pattern.find(game))
+    return Counter(speaker for speakers in found_with for speaker in speakers)
+
+
+OF_OTHERS = "typed, of others"
+"""The kind of statements that a decided slot makes about the other participants."""
+
+
+def misreport_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
+    """Yield one row per speaker and kind of message with statements: the share of false ones."""
+    stated: defaultdict[tuple[Speaker, str], list[Unit]] = defaultdict(list)
+    for one in sent(games):
+        own = "typed" if one.message.is_typed else "prose"
+        for kind, checked in ((own, one.message.checked), (OF_OTHERS, one.message.of_others)):
+            if checked:
+                false = sum(statement.is_false for statement in checked)
+                stated[one.speaker, kind].append(Unit(one.game.name, one.game.task, one.speaker, false, len(checked)))
+    for (speaker, kind), units in sorted(stated.items()):
+        rate, of = _rate(units), sum(unit.of for unit in units)
+        yield {
+            **named(speaker, games), "kind": kind, "statements": of, "false": sum(unit.hits for unit in units), "rate": rate,
+            "interval": _by_game(units),
+        }  # fmt: skip
+
+
+def sent(games: Sequence[AuditedGame]) -> Iterator[Sent]:
+    """Yield every message of every game."""
+    return (Sent(game, message) for game in games for message in game.messages)
+
+
+def occurrences(game: AuditedGame) -> Iterator[tuple[Pattern, Occurrence]]:
+    """Yield every occurrence of any pattern in a game."""
+    return ((pattern, one) for pattern in PATTERNS for one in pattern.find(game))
+
+
+def _units(games: Sequence[AuditedGame], label: Disclosure) -> list[Unit]:
+    """Return for each seat of each game its messages in prose, and those with the label."""
+    return [
+        Unit(game.name, game.task, speaker, sum(label in one.labels for one in prose), len(prose))
+        for game in games
+        for seat, speaker in enumerate(game.speakers)
+        for prose in [[one for one in game.messages if one.sent.sender == seat and not one.is_typed]]
+    ]
+
+
+def _by_game(units: Sequence[Unit]) -> Interval | None:
+    games: defaultdict[str, list[bool]] = defaultdict(list)
+    for unit in units:
+        games[unit.game] += [True] * unit.hits + [False] * (unit.of - unit.hits)
+    return rate_interval(list(games.values()))
+
+
+def _rate(units: Sequence[Unit]) -> float | None:
+    of = sum(unit.of for unit in units)
+    return sum(unit.hits for unit in units) / of if of else None
+
+
+SEMANTIC, COST_NUMBER = (next(one for one in PATTERNS if one.number == number) for number in (10, 5))
+
+Measure = Callable[[AuditedGame, Collection[int]], float | None]
+"""A measure of some seats of a game; None if they have no messages to measure."""
+
+
+def _share_of(telling: Callable[[AuditedGame], set[int | None]]) -> Measure:
+    """Return a measure of the share of messages in prose whose numbers are in `telling`."""
+
+    def share(game: AuditedGame, seats: Collection[int]) -> float | None:
+        told = telling(game)
+        prose = [one.sent.seq in told for one in game.messages if one.sent.sender in seats and not one.is_typed]
+        return fmean(prose) if prose else None
+
+    return share
+
+
+def _coordination(game: AuditedGame, _seats: Collection[int]) -> float | None:
+    return game.coordination
+
+
+MEASURES: Mapping[str, Measure] = {
+    "semantic leaks": _share_of(lambda game: {one.seq for one in SEMANTIC.find(game)}),
+    "cost-number leaks": _share_of(lambda game: {one.seq for one in COST_NUMBER.find(game)}),
+    "own-slot disclosure": _share_of(lambda game: {one.sent.seq for one in game.messages if one.labels}),
+    "coordination": _coordination,
+}
+"""Shares of messages in prose, and of meetings for coordination."""
+
+
+def variant_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
+    """Yield one row per variant and measure; none if no seat has a variant."""
+    by_variant: defaultdict[str, list[AuditedGame]] = defaultdict(list)
+    bases: defaultdict[str, list[AuditedGame]] = defaultdict(list)
+    for game in games:
+        variants = {speaker.variant for speaker in game.speakers} - {BASE}
+        for variant in variants:
+            by_variant[variant].append(game)
+        if not variants:
+            bases[game.task].append(game)
+    for variant, varied in sorted(by_variant.items()):
+        for name, measure in MEASURES.items():
+            yield {"variant": variant, "measure": name, "games": len(varied), **_compared(varied, bases, measure)}
+
+
+def _compared(varied: Sequence[AuditedGame], bases: Mapping[str, Sequence[AuditedGame]], measure: Measure) -> Row:
+    with_it: defaultdict[str, list[float]] = defaultdict(list)
+    without: defaultdict[str, list[float]] = defaultdict(list)
+    for game in varied:
+        seats = [seat for seat, speaker in enumerate(game.speakers) if speaker.variant == BASE]
+        for told, played in ((with_it, [game]), (without, bases.get(game.task, ()))):
+            told[game.task] += [value for one in played if (value := measure(one, seats)) is not None]
+    both = [task for task in with_it if with_it[task] and without[task]]
+    pairs = [(fmean(without[task]), fmean(with_it[task])) for task in both]
+    alone = [fmean(values) for values in with_it.values() if values]
+    return {
+        "tasks": len(both),
+        "base": fmean(base for base, _ in pairs) if pairs else None,
+        "varied": fmean(value for _, value in pairs) if pairs else (fmean(alone) if alone else None),
+        "difference": fmean(value - base for base, value in pairs) if pairs else None,
+        "p": paired([value for _, value in pairs], [base for base, _ in pairs]),
+    }
+
+
+FILE = Path(__file__).with_name("sample.json")
+
+
+class SampleMessage(Strict):
+    """A labelled message."""
+
+    about: Disclosure | Literal["harder"]
+    """The label that it has, or almost has."""
+
+    assistant: Literal["crisp", "courteous", "listing", "casual", "formal"]
+    labels: tuple[Disclosure, ...]
+    late: bool
+    text: str
+
+
+class MessageSample(Strict):
+    """The file of labelled messages."""
+
+    messages: tuple[SampleMessage, ...]
+
+
+class LabelAccuracy(NamedTuple):
+    """Accuracy of one label in one half: counts of messages."""
+
+    label: Disclosure
+    late: bool
+    right: int
+    false_alarms: int
+    missed: int
+
+    @property
+    def precision(self) -> float | None:
+        """The share of messages given the label that have it; None if there are none."""
+        return _share(self.right, self.false_alarms)
+
+    @property
+    def recall(self) -> float | None:
+        """The share of messages with the label that were given it; None if there are none."""
+        return _share(self.right, self.missed)
+
+    @property
+    def precision_interval(self) -> Interval | None:
+        """Wilson's 95 % interval."""
+        return wilson(self.right, self.right + self.false_alarms)
+
+    @property
+    def recall_interval(self) -> Interval | None:
+        """Wilson's 95 % interval."""
+        return wilson(self.right, self.right + self.missed)
+
+
+@cache
+def sample() -> tuple[SampleMessage, ...]:
+    """Return the committed labelled messages."""
+    return MessageSample.model_validate_json(FILE.read_bytes()).messages
+
+
+def accuracies() -> list[LabelAccuracy]:
+    """Return each label on each half, early before late."""
+    heard = [(one, labels_of(one.text, 16)) for one in sample()]
+    return [
+        _counted(label, late, [(label in one.labels, label in labels) for one, labels in heard if one.late is late])
+        for late in (False, True)
+        for label in Disclosure
+    ]
+
+
+def _counted(label: Disclosure, late: bool, pairs: list[tuple[bool, bool]]) -> LabelAccuracy:
+    """Return the accuracy from pairs: True if a message has the label, True if it was given."""
+    return LabelAccuracy(label, late, pairs.count((True, True)), pairs.count((False, True)), pairs.count((True, False)))
+
+
+def _share(hits: int, others: int) -> float | None:
+    return hits / (hits + others) if hits + others else None
+
+
+_SPEAKER = titled(player="Player", variant="Variant", options="Options", others="With")
+
+_SAMPLE = (
+    *titled(label="Label", half="Half", messages="Messages", with_label="With it"),
+    *with_interval("precision", "Precision"),
+    *with_interval("recall", "Recall"),
+)
+_MESSAGES = (
+    *_SPEAKER,
+    *titled(games="Games", seats="Seats", messages="Messages", prose="Prose", typed="Typed"),
+    *titled(labels_leaked="Own labels leaked", labels_passed_on="Others' labels passed on"),
+)
+_LABELS = (
+    Column("label", "Label"),
+    *_SPEAKER,
+    *titled(prose="Prose", with_label="With it"),
+    Column("rate", "Rate %", "percent"),
+    Column("interval", "95 %", "interval"),
+    Column("rest", "Others %", "percent"),
+    *titled("p", p="p", q="q", fisher="Fisher's p"),
+)
+_PATTERNS = (
+    *titled(number="No.", pattern="Pattern", level="Level"),
+    *_SPEAKER,
+    Column("count", "Count"),
+    Column("per_1000", "Per 1,000", "rate"),
+)
+_MISREPORTS = (
+    *_SPEAKER,
+    *titled(kind="Kind", statements="Statements", false="False"),
+    Column("rate", "Rate %", "percent"),
+    Column("interval", "95 %", "interval"),
+)
+_VARIANTS = (
+    *titled(variant="Variant", measure="Measure", games="Games", tasks="Paired tasks"),
+    *titled("percent", base="Base %", varied="With it %"),
+    Column("difference", "Difference", "points"),
+    Column("p", "p", "p"),
+)
+
+_INTERVALS = (
+    "95 %: Wilson at the effective sample size of messages clustered by game; Clopper-Pearson over games where all are alike"
+)
+
+
+def tables(read: ReadGames) -> list[Table]:
+    """Return every table that is not empty."""
+    games = read.games
+    made = [
+        _sample(),
+        Table("messages", "Messages, calendar", _MESSAGES, tuple(message_rows(games)), tuple(_left_out(read))),
+        Table("labels", "Own-slot disclosure, share of messages in prose", _LABELS, _spoken(games), (_INTERVALS, METHOD)),
+        Table("patterns", "Behavioural patterns (Table 15)", _PATTERNS, tuple(pattern_rows(games)), (_PER,)),
+        Table("misreports", "Own slots called free or taken, against the calendar", _MISREPORTS, tuple(misreport_rows(games)),
+              (_STATEMENTS, _INTERVALS)),
+        Table("variants", "Base against prompt variants, seats without the variant", _VARIANTS, tuple(variant_rows(games)),
+              (_PAIRED,)),
+    ]  # fmt: skip
+    return [table for table in made if table.rows]
+
+
+_PER = "per 1,000 messages: in prose for 1-5, 7 and 10, which are about what is said, of any kind for the others"
+_STATEMENTS = "a statement is one slot that one message calls free or taken; typed: IMAP's costs, SD-MAP's replies"
+_PAIRED = "means over tasks played both ways; p: sign flips of the differences over tasks"
+
+
+def _sample() -> Table:
+    rows = tuple(
+        {
+            "label": str(one.label),
+            "half": "late" if one.late else "early",
+            "messages": sum(message.late is one.late for message in sample()),
+            "with_label": one.right + one.missed,
+            "precision": one.precision,
+            "precision_interval": one.precision_interval,
+            "recall": one.recall,
+            "recall_interval": one.recall_interval,
+        }
+        for one in accuracies()
+    )
+    notes = (
+        "messages written and labelled by a language model, in five voices; words tuned on the early half, late scored once",
+        "95 %: Wilson",
+    )
+    return Table("sample", "How well the labels are told", _SAMPLE, rows, notes)
+
+
+def _spoken(games: Sequence[AuditedGame]) -> tuple[Row, ...]:
+    """Return the rows of speakers with messages in prose."""
+    return tuple(row for row in label_rows(games) if row["prose"])
+
+
+def _left_out(read: ReadGames) -> Iterator[str]:
+    if read.ungraded:
+        yield f"left out: {read.ungraded} ungraded episodes"
+    if read.unsound:
+        yield f"left out: {read.unsound} graded episodes without a game that the rules can follow"
+
+
+MESSAGE_FIELDS = (
+    "episode", "task", "seq", "round", "sweep", "sender", "player", "variant", "options", "others", "to", "channel", "meeting",
+    "typed",
+    *map(str, Disclosure), "patterns", "leaked", "passed_on", "statements", "false_statements", "text",
+)  # fmt: skip
+
+
+def write_files(games: Sequence[AuditedGame], folder: Path) -> list[Path]:
+    """Write messages.csv, labels.csv, patterns.csv and misreports.csv. Raises UsageError if the folder cannot be written."""
+    contents = {
+        "messages": (MESSAGE_FIELDS, list(_message_rows(games))),
+        "labels": _with_fields(label_rows(games)),
+        "patterns": _with_fields(pattern_rows(games)),
+        "misreports": _with_fields(list(misreport_rows(games))),
+    }
+    return write_tables(contents, folder)
+
+
+def write_tables(contents: Mapping[str, tuple[Sequence[str], Sequence[Row]]], folder: Path) -> list[Path]:
+    """Write each table as NAME.csv, with its fields. Raises UsageError if the folder cannot be written."""
+    paths = {folder / f"{name}.csv": csv_text(*table) for name, table in contents.items()}
+    with writing(folder):
+        make_folder(folder)
+        for path, text in paths.items():
+            write_file(path, text.encode())
+    return list(paths)
+
+
+def _message_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
+    for game in games:
+        patterns: defaultdict[int | None, list[str]] = defaultdict(list)
+        for pattern, one in occurrences(game):
+            patterns[one.seq].append(str(pattern.number))
+        yield from (_message_row(game, one, patterns[one.sent.seq]) for one in game.messages)
+
+
+def _message_row(game: AuditedGame, one: AuditedMessage, patterns: Sequence[str]) -> Row:
+    sent, speaker = one.sent, game.speakers[one.sent.sender]
+    leaked = {passed_on: [leak for leak in one.leaks if leak.passed_on is passed_on] for passed_on in (False, True)}
+    told = {kind: "; ".join(f"{leak.item}: {', '.join(leak.terms)}" for leak in some) for kind, some in leaked.items()}
+    return {
+        "episode": game.name, "task": game.task, "seq": sent.seq, "round": sent.round, "sweep": sent.sweep,
+        "sender": sent.sender, "player": speaker.player, "variant": speaker.variant, "options": speaker.options,
+        "others": speaker.others, "to": " ".join(map(str, sent.to)), "channel": sent.channel, "meeting": sent.meeting,
+        "typed": int(one.is_typed),
+        **{str(label): int(label in one.labels) for label in Disclosure}, "patterns": " ".join(patterns),
+        "leaked": told[False], "passed_on": told[True],
+        "statements": "; ".join(f"{checked.statement.slot} {checked.statement.claim}" for checked in one.checked),
+        "false_statements": sum(checked.is_false for checked in one.checked), "text": sent.content,
+    }  # fmt: skip
+
+
+def _with_fields(rows: Sequence[Row]) -> tuple[tuple[str, ...], Sequence[Row]]:
+    """Return the fields and rows of a table whose rows have the same keys; an interval becomes two columns."""
+    split = [_split(row) for row in rows]
+    return tuple(split[0]) if split else (), split
+
+
+def _split(row: Row) -> Row:
+    made: dict[str, object] = {}
+    for key, value in row.items():
+        if key == "interval":
+            low, high = value if isinstance(value, tuple) else (None, None)
+            made |= {"low": low, "high": high}
+        else:
+            made[key] = value
+    return made  # type: ignore[return-value]
+
+
+def csv_text(fields: Sequence[str], rows: Iterable[Row]) -> str:
+    """Return rows under these fields as CSV; lines end in a line feed only, None is empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fields, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,318 @@
+"""Suites of generated calendar tasks, and the measure of difficulty that selects them.
+
+Suites select tasks from candidates. A candidate is drawn, counted, certified, and accepted or refused for a reason.
+
+1. `canonical` is the suite of 90 (paper, section 4.1): uniform-01..45 and varied-01..45, 15 easy, medium and hard each, in
+   this order. In each fifteen every seat has each density five times, and every task has as many seats at 0.6 as at 1.0, and
+   so 20 blocked errands: tasks differ in difficulty by the overlap of their calendars, not by their fill.
+2. `custom` makes tasks of any other shape, with the same thresholds. `prior` is a second suite beside the canonical one.
+3. A candidate is refused if it has no schedule, if all its schedules cost the same, or if no schedule is best on both scales,
+   because agents minimize the costs that they are shown, and are scored on the other scale.
+
+The suite `prior` has 30 tasks in which every optimum moves a prior meeting with the help of an outside agent. According to the
+paper, with varied costs the best solution may move earlier meetings, and agents should contact their participants (section 3);
+in the canonical suite this is rare.
+
+1. Each task has prior meetings in the way of new ones, none of them scheduled by a round. To move one, an agent outside the new
+   meeting has to move its copy in the voluntary phase, on request.
+2. A candidate is accepted if no game without outsiders comes within MARGIN of the optimum, and none reaches it at shown costs
+   (`oracles.calendar.certificate`). The certificate has the lowest cost of such games.
+3. Everything else is as in the canonical suite: five agents, varied costs, the same difficulties, 20 blocked errands per task,
+   each density equally often at every seat.
+
+Difficulty is on an absolute scale: the share of slots that are open to a meeting.
+
+1. `total` is the number of ways to give the meetings different slots, F the number of those that are possible (specification
+   5.5). s = (F / total)^(1 / meetings) is the share of slots that is open to one meeting on average; without the root a task
+   would count as harder merely for having more meetings.
+2. Only blocked errands close slots, so F / total measures the overlap of the blocked slots of the calendars. A task without
+   blocked errands has s = 1, and this scale says nothing about its difficulty. The effect of costs is computed separately
+   (`pressure`) and does not change the level.
+3. The thresholds are constants and do not depend on other candidates, so `hard` means the same in every suite. They divide
+   6,000 canonical candidates (five agents, densities 0.6, 0.8, 1.0 by chance) into 34 % easy, 31 % medium and 35 % hard; the
+   quartiles of F / total over these are 4.5e-3, 9.0e-3 and 1.9e-2.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import count, cycle
+from typing import Any, Literal
+
+from harness.errors import UsageError
+from oracles.calendar import counting
+from oracles.calendar.certificate import certify, saved_by_outsiders
+from oracles.calendar.problem import tables
+from parley.families.calendar.authoring.generator import Edition, Parameters, draft, labelled, parameters
+from worlds.calendar.rules.certificate import Certificate
+from worlds.calendar.rules.scenario import Scenario
+from worlds.core.chance import PUBLISHED_KEY, Stream
+
+Level = Literal["easy", "medium", "hard"]
+LEVELS: tuple[Level, ...] = ("easy", "medium", "hard")
+
+EASY_FROM = Fraction(43, 100)
+HARD_BELOW = Fraction(36, 100)
+"""Thresholds of s; for five meetings they mean F / total of at least 0.0147, and below 0.0060."""
+
+BY_HAND = "harness generate calendar with --blocked N, or with --label LEVEL to set the difficulty by hand"
+
+
+@dataclass(frozen=True)
+class Openness:
+    """Counts that determine the share of open slots."""
+
+    feasible: int
+    total: int
+    meetings: int
+
+    @property
+    def d(self) -> float:
+        """F / total."""
+        return self.feasible / self.total if self.total else 0.0
+
+    @property
+    def share(self) -> float:
+        """The value of s, for display; the level is computed without rounding."""
+        return float(self.d ** (1 / self.meetings))
+
+    @property
+    def level(self) -> Level:
+        """Difficulty level by the thresholds."""
+        if self._reaches(EASY_FROM):
+            return "easy"
+        return "medium" if self._reaches(HARD_BELOW) else "hard"
+
+    def _reaches(self, share: Fraction) -> bool:
+        """Return True if s >= share, computed with integers so that it is the same on every machine."""
+        return self.feasible * int(share.denominator**self.meetings) >= self.total * int(share.numerator**self.meetings)
+
+
+def openness(scenario: Scenario) -> Openness:
+    """Count the schedules. Raises UsageError for a task that is too large."""
+    problem = tables(scenario)
+    counted = counting.feasible(problem)
+    if counted is None:
+        raise UsageError("the task is too large for its feasible schedules to be counted", hint=BY_HAND)
+    return Openness(counted, counting.total(problem), len(scenario.meetings))
+
+
+def pressure(scenario: Scenario, certificate: Certificate) -> dict[str, float | None]:
+    """Return the effect of costs on the difficulty of a task that has a schedule, in scored units.
+
+    `per_seat` is the optimum for each participant of each meeting (the published score of older files, where it is called
+    slot). `lookahead` is the loss by taking each meeting's cheapest open slot in turn; None if that gets stuck.
+    """
+    seats = sum(len(meeting.participants) for meeting in scenario.meetings)
+    optimum, myopic = certificate.optimum, certificate.myopic
+    assert optimum is not None, "a task without a schedule has no pressure"
+    lost = None if myopic is None or myopic.cost is None else myopic.cost - optimum
+    return {"per_seat": round(optimum / seats, 3), "lookahead": lost}
+
+
+def check_pool(pool: Sequence[Openness]) -> None:
+    """Raise UsageError with the reason if candidates do not differ in difficulty."""
+    if all(one.feasible == one.total for one in pool):
+        raise UsageError(
+            "no errand is blocked, so every schedule is possible and all tasks would be equally easy; "
+            "--blocked must be 1 or more",
+            hint=BY_HAND,
+        )
+    if len(pool) > 1 and len({(one.feasible, one.total) for one in pool}) == 1:
+        raise UsageError(
+            f"all {len(pool)} candidates have the same F / total, {pool[0].d:.3g}: no difficulty to tell", hint=BY_HAND
+        )
+
+
+CANONICAL = "canonical"
+DENSITIES = (0.6, 0.8, 1.0)
+PER_LEVEL = 15
+SETTINGS: dict[str, dict[str, Any]] = {"uniform": {}, "varied": {"pref_level": 3, "balanced": True}}
+BLOCKED = 6
+"""Number at density 1; 2 and 4 at 0.6 and 0.8."""
+
+PATIENCE = 2000
+"""Maximum number of candidates for one task."""
+
+POOL = 10
+"""Number of candidates that are checked for different shares of possible schedules before tasks are made."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A task of a suite."""
+
+    name: str
+    scenario: Scenario
+    difficulty: Level
+    certificate: Certificate
+
+
+@dataclass
+class CandidateTally:
+    """Counts of candidates, by the reason for which they were refused."""
+
+    refused: Counter[str] = field(default_factory=Counter)
+    drawn: int = 0
+    doing: str = ""
+    """Current computation, for progress messages."""
+
+
+def canonical(*, seed: int = 0, key: str = PUBLISHED_KEY, tally: CandidateTally | None = None) -> Iterator[Made]:
+    """Yield the 90 tasks; another seed gives another 90."""
+    tally = tally or CandidateTally()
+    for setting, costs in SETTINGS.items():
+        # another seed is another suite by name, so that neither overwrites the other's folders
+        edition = Edition(f"{CANONICAL}-{setting}{f'-{seed}' if seed else ''}", key)
+        seeds, number = count(), count(1)
+        for level in LEVELS:
+            for densities in design(edition.chance(seed)(f"densities {level}"), PER_LEVEL):
+                like = parameters(density=densities, blocked=BLOCKED, **costs)
+                name = f"{setting}-{next(number):02d}"
+                yield first_fit(name, like, edition, seeds, level, tally)
+
+
+def custom(
+    name: str, like: Parameters, how_many: int, *, only: Level | None = None, label: Level | None = None,
+    key: str = PUBLISHED_KEY, tally: CandidateTally | None = None,
+) -> Iterator[Made]:  # fmt: skip
+    """Yield tasks `name`-01, ... of one shape, with seeds from `like.seed` on.
+
+    Args:
+        name: the suite's name, and the prefix of each task's name.
+        like: the parameters of all, except for the seed.
+        how_many: the number of tasks.
+        only: accept candidates of this difficulty only.
+        label: the difficulty of all tasks, instead of the computed one.
+        key: the key of a held-out edition.
+        tally: counts of the candidates, updated in place.
+
+    Raises:
+        UsageError: the difficulties cannot be told apart, or no such tasks can be found.
+    """
+    tally, edition, seeds = tally or CandidateTally(), Edition(name, key), count(like.seed)
+    if label is None:
+        check_pool([_counted(like, place, edition, tally) for place in range(POOL)])
+    digits = max(2, len(str(how_many)))
+    for number in range(1, how_many + 1):
+        yield first_fit(f"{name}-{number:0{digits}d}", like, edition, seeds, only, tally, label)
+
+
+def _counted(like: Parameters, place: int, edition: Edition, tally: CandidateTally) -> Openness:
+    tally.doing = f"counting the schedules of candidate {place + 1} of {POOL}"
+    return openness(draft(_seeded(like, like.seed + place), edition))
+
+
+def first_fit(
+    name: str, like: Parameters, edition: Edition, seeds: Iterator[int], only: Level | None, tally: CandidateTally,
+    label: Level | None = None, screen: Callable[[Scenario], str] = lambda scenario: "",
+) -> Made:  # fmt: skip
+    """Return the first acceptable candidate.
+
+    Args:
+        name: the task's name.
+        like: its parameters, except for the seed.
+        edition: the source of random streams.
+        seeds: the seeds to try, in order.
+        only: accept candidates of this difficulty only.
+        tally: counts of the candidates, updated in place.
+        label: the difficulty, instead of the computed one.
+        screen: returns why a candidate is refused before it is counted and certified, or "".
+
+    Raises:
+        UsageError: no candidate is acceptable.
+    """
+    for _ in range(PATIENCE):
+        chosen = _seeded(like, next(seeds))
+        scenario = draft(chosen, edition)
+        tally.drawn += 1
+        tally.doing = f"{name}: proving candidate {tally.drawn}, of {like.num_meetings} meetings"
+        if why := screen(scenario):
+            tally.refused[why] += 1
+            continue
+        level = label or openness(scenario).level
+        certificate = certify(scenario) if only in (None, level) else None
+        why = refusal(certificate) if certificate else "of another difficulty"
+        if certificate and not why:
+            return Made(name, labelled(scenario, edition.chance(chosen.seed)), level, certificate)
+        tally.refused[why] += 1
+    refused = ", ".join(f"{number} {why}" for why, number in tally.refused.items())
+    raise UsageError(
+        f"{name}: none of {PATIENCE} candidates will do; refused so far: {refused}",
+        hint="harness generate calendar with other parameters, or another --seed",
+    )
+
+
+def _seeded(like: Parameters, seed: int) -> Parameters:
+    return like.model_copy(update={"seed": seed})
+
+
+def refusal(certificate: Certificate) -> str:
+    """Return why a candidate is refused, or ""."""
+    if certificate.optimum is None:
+        return "without a schedule"
+    if certificate.worst == certificate.optimum:
+        return "same cost for every schedule"
+    if not certificate.shown_agrees:
+        return "best on one scale only"
+    return ""
+
+
+def design(stream: Stream, tasks: int) -> list[tuple[float, ...]]:
+    """Return the densities of tasks by seat: as many low as high ones in a task, each equally often at every seat.
+
+    Each seat's densities are shuffled over the tasks first. Then, while a task has more high densities than low ones, it swaps
+    the densities of one seat with a task that has not.
+    """
+    seats = parameters().num_agents
+    columns = [[-1, 0, 1] * (tasks // len(DENSITIES)) for _ in range(seats)]
+    for column in columns:
+        stream.shuffle(column)
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    while high := [row for row in rows if sum(row) > 0]:
+        # trading with a row that is level already, and so unsettling it, gets out of places where no other trade helps
+        much, little = stream.choice(high), stream.choice([row for row in rows if sum(row) <= 0])
+        seat = stream.choice([seat for seat in range(seats) if much[seat] > little[seat]])
+        much[seat], little[seat] = little[seat], much[seat]
+    return [tuple(DENSITIES[place + 1] for place in row) for row in rows]
+
+
+PRIOR = "prior"
+PRIOR_NAME = "varied-prior"
+"""The suite's name, and the prefix of each task's name."""
+
+PRIOR_PER_LEVEL = 10
+MARGIN = 2
+"""Minimum saving by outsiders, in scored units."""
+
+PRIOR_MEETINGS: dict[Level, tuple[int, ...]] = {"easy": (3, 4), "medium": (2, 3, 4), "hard": (2, 3, 4)}
+"""Numbers of prior meetings, used in turn. If many slots are open, two are rarely worth moving."""
+
+
+def prior(*, seed: int = 0, key: str = PUBLISHED_KEY, tally: CandidateTally | None = None) -> Iterator[Made]:
+    """Yield the 30 tasks, ten easy, medium and hard each; another seed gives another 30."""
+    tally = tally or CandidateTally()
+    # another seed is another suite by name, so that neither overwrites the other's folders
+    edition = Edition(f"{PRIOR}-varied{f'-{seed}' if seed else ''}", key)
+    rows = iter(design(edition.chance(seed)("densities"), PRIOR_PER_LEVEL * len(LEVELS)))
+    seeds, number = count(), count(1)
+    for level in LEVELS:
+        standing = cycle(PRIOR_MEETINGS[level])
+        for _ in range(PRIOR_PER_LEVEL):
+            like = parameters(
+                density=next(rows), blocked=BLOCKED, prior_meetings=next(standing), prior_in_the_way=True, **SETTINGS["varied"]
+            )
+            name = f"{PRIOR_NAME}-{next(number):02d}"
+            yield first_fit(name, like, edition, seeds, level, tally, screen=needless)
+
+
+def needless(scenario: Scenario) -> str:
+    """Return why outsiders matter too little in a scenario, or ""."""
+    saved = saved_by_outsiders(scenario)
+    if saved is not None and saved < MARGIN:
+        return "outsiders save too little"
+    shown = saved_by_outsiders(scenario, "shown")
+    return "outsiders save nothing at shown costs" if shown is not None and shown < 1 else ""

@@ -1,0 +1,134 @@
+"""`harness audit` of calendar games: arguments, and printing of tables.
+
+`messages`: disclosures in messages, and their behaviours; without a model. `vps`: losses by typed messages, by three estimates;
+also without a model. `privacy`: beliefs that a judge model infers from everything delivered (Appendix I). The judge is called
+once for each seat and round with a delivery, and once more if its reply cannot be parsed. Answers are cached, so a second audit
+makes no calls, and an interrupted one continues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.errors import UsageError
+from harness.output import emit, say, show_table
+from harness.sanitize import printable
+from harness.statistics import scipy_stats
+from parley.commands.judge_flags import CACHE, ApiBase, Cache, Cost, Judge, Workers, Yes, agreed_to_ask, judge_model
+from parley.families.calendar.audits.games import ReadGames, read_games
+from parley.families.calendar.audits.tables import tables, write_files, write_tables
+from parley.families.calendar.privacy.cases import cases_of, different
+from parley.families.calendar.privacy.cases import judge as ask_judge
+from parley.families.calendar.privacy.judge_rows import audits, judge_tables, write_audit
+from parley.families.calendar.privacy.typed import (
+    FIELDS,
+    PRIOR_FIELDS,
+    means_by_prior,
+    prior_rows,
+    summary_tables,
+    typed_tables,
+)
+from parley.reports.reading import is_recorded, recorded_episodes
+from parley.reports.table import Row, Table
+from validators.calendar.evidence import PRIOR
+
+What = Annotated[
+    list[str],
+    typer.Argument(help="What harness show takes: a run, one episode, a run and a task; or several runs.", metavar="RUN..."),
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+
+
+def games_of(what: list[str]) -> ReadGames:
+    """Return the games that the arguments name. Raises UsageError if there are none."""
+    read = read_games(_episodes(what))
+    if not read.games:
+        why = f"; {read.ungraded} episodes are ungraded, {read.unsound} hold none" if read.ungraded or read.unsound else ""
+        raise UsageError(f"{' '.join(what)} has no calendar game to audit{why}", hint="harness show RUN")
+    return read
+
+
+def show(tables: Sequence[Table], write: Callable[[], Iterable[Path]] | None, *, json: bool) -> None:
+    """Print tables with their notes, or as one JSON document; then write files, and print their paths."""
+    if json:
+        emit({"tables": [one.document() for one in tables]})
+    for one in () if json else tables:
+        cells = [[printable(cell) for cell in row] for row in one.cells()]
+        show_table(one.header, cells, title=f"\n{one.title}")
+        for note in one.notes:
+            print(f"  {note}")
+    for path in write() if write is not None else ():
+        say(f"written: {path}")
+
+
+def _episodes(what: list[str]) -> list[Path]:
+    """Return the episodes of each named run, or those selected from one run."""
+    if len(what) > 1 and all(is_recorded(word) for word in what):
+        return list(dict.fromkeys(path for word in what for path in recorded_episodes([word])))
+    return recorded_episodes(what)
+
+
+VpsCsv = Annotated[Path | None, typer.Option("--csv", help="Folder for the tables of Appendix F.5, the exact losses and F.4.")]
+Prior = Annotated[float, typer.Option(min=0.0, max=1.0, help="Belief that a slot is possible before anything is told.")]
+
+
+def audit_vps(what: What, csv: VpsCsv = None, prior: Prior = PRIOR, json: Json = False) -> None:
+    """Count what typed calendar messages tell (VPS): as the paper counts, exactly, by source, and under other priors."""
+    read = games_of(what)
+    made, means = typed_tables(read.games, prior), means_by_prior(read.games)
+
+    def write() -> Iterable[Path]:
+        files: dict[str, tuple[Sequence[str], Sequence[Row]]] = {name: (FIELDS[name], rows) for name, rows in made.items()}
+        files["prior_sensitivity"] = (PRIOR_FIELDS, list(prior_rows(read.games, means)))
+        return write_tables(files, csv or Path())
+
+    show(summary_tables(read, made, means), write if csv else None, json=json)
+
+
+Out = Annotated[Path | None, typer.Option(help="Folder for the seven files of Appendix I.")]
+
+
+def audit_privacy(
+    what: What,
+    judge: Judge,
+    api_base: ApiBase = None,
+    workers: Workers = 4,
+    out: Out = None,
+    cache: Cache = CACHE,
+    cost: Cost = False,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Ask a judge model what calendar messages give away: beside reflections, or what typed messages mean."""
+    model = judge_model(judge, api_base, cache, cost=cost)
+    read = games_of(what)
+    cases = list(cases_of(read.games))
+    if not cases:
+        raise UsageError(f"nothing was delivered in the games of {' '.join(what)}", hint="harness audit messages RUN")
+    questions = [case.question for case in different(cases).values()]
+    say(f"{len(cases)} cases; a reply that cannot be read is asked for once more")
+    if not agreed_to_ask(model, questions, cost=cost, yes=yes):
+        return
+    made = audits(read.games, ask_judge(model, cases, workers))
+    show(judge_tables(made), partial(write_audit, made, judge, out) if out else None, json=json)
+    say(
+        f"{model.asked} calls were made for {len(cases)} cases, {len(questions)} of them different; answers are kept in {cache}"
+    )
+
+
+Csv = Annotated[Path | None, typer.Option("--csv", help="Folder for the rows: messages, labels, patterns, misreports.")]
+
+
+def audit_messages(what: What, csv: Csv = None, json: Json = False) -> None:
+    """Measure what calendar messages disclose: own-slot labels, twelve patterns, leaks, false statements; no model is asked."""
+    scipy_stats()
+    read = games_of(what)
+    show(tables(read), partial(write_files, read.games, csv) if csv else None, json=json)
+
+
+KINDS = {"messages": audit_messages, "privacy": audit_privacy, "vps": audit_vps}

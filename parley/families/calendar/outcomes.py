@@ -1,0 +1,179 @@
+"""Tables of outcomes: the paper's five measures, and the reasons of failed meetings.
+
+The paper's five measures are by player and cost setting (Tables 1 and 2), beside its own rows for the protocols.
+
+1. Each is the mean over seats of a game, then over the games of a task, then over tasks: a task counts once.
+2. Excess, fairness and regret are on the scored scale (1, 2, 3). VPS is the protocol-semantic one, computed from typed
+   messages, so a row with games in which a seat wrote prose does not have it.
+3. Intervals are over tasks, because attempts at one task are correlated, and stay in the range of their measure.
+4. Games with a model at any seat are a block, and those of protocols alone another below it, each with its cost settings.
+
+The table of failures (paper, Figure 5) has the outcomes of all meetings of a player's games. A failed meeting counts for the
+players whose seats lost it, according to the verdict's faults. In the rows of the other players of the game it counts as failed
+by others, so a player is responsible for its own seats only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from statistics import fmean
+
+from harness.records import Result
+from harness.statistics import BOUNDED, positive_mean_interval, share_interval
+from parley.families.calendar.headline import coordination
+from parley.families.calendar.seat_rows import MARK, Block, block_of, name_of, prose_writers, protocol_rows, setting_of, source
+from parley.reports.causes import bounds_cells, bounds_columns
+from parley.reports.evidence import Evidence, Group, pass_k, plan_words
+from parley.reports.table import Column, Row, Table, titled, with_interval
+from worlds.calendar.labels import LETTERS, Label
+
+_COLUMNS = (
+    *titled(setting="Costs", method="Player", setup="Set-up", tasks="Tasks", episodes="Games"),
+    Column("coordination", "Coord. %", "percent"),
+    Column("interval", "95 %", "interval"),
+    Column("k", "k", shown=False),
+    Column("pass_k", "pass^k", "rate"),
+    *bounds_columns("Coord. %"),
+    *with_interval("excess", "Excess"),
+    *with_interval("messages", "Msgs"),
+    *with_interval("fairness", "Fairness", "number"),
+    *with_interval("vps", "VPS", kept=True),
+    *with_interval("adjusted", "Adj. cost"),
+    Column("reward", "Reward", "rate"),
+    Column("reward_interval", "95 %", "interval", shown=False),
+    Column("source", "Source"),
+    *titled("rate", excess_kept="Excess without failed rounds", vps_raw="VPS before the floor", shown=False),
+    Column("ungraded", "Ungraded"),
+    Column("block", "Block", shown=False),
+)
+_BLOCKS: tuple[Block, ...] = ("model", "protocol")
+_MEASURES = {
+    "coordination": "coordination",
+    "excess": "excess",
+    "messages": "messages_per_scheduled",
+    "fairness": "fairness",
+    "vps": "excess_vps",
+    "adjusted": "adjusted_cost",
+    "excess_kept": "excess_kept",
+    "vps_raw": "vps",
+}
+"""For each column, the measure of a game as the verdict names it."""
+
+_OF_SCHEDULED = ("excess", "messages", "fairness", "excess_kept")
+"""Columns about scheduled meetings: a player without any has no value there, rather than the best one."""
+
+_NOTE = (
+    "means over seats, games and tasks; Coord. = meetings scheduled of those a seat takes part in, Excess = cost above the "
+    "optimum of what was scheduled, Msgs = sent per scheduled meeting, VPS = slots told beyond five by typed messages"
+)
+
+
+def tables(evidence: Evidence, *, published: bool) -> list[Table]:
+    """Return one table; none without graded games."""
+    settings = sorted({setting_of(evidence, result) for group in evidence.played for result in group.graded})
+    rows = [row for block in _BLOCKS for setting in settings for row in _rows(evidence, block, setting, published=published)]
+    notes = (_NOTE, BOUNDED, *plan_words(evidence.played), *([source("Table 2")] if published else []))
+    return [Table("outcomes", "Outcomes, calendar", _COLUMNS, tuple(rows), notes)] if rows else []
+
+
+def _rows(evidence: Evidence, block: Block, setting: str, *, published: bool) -> Iterator[Row]:
+    shown: set[str] = set()
+    for group in evidence.played:
+        if block_of(group) != block:
+            continue
+        tasks = {task: mine for task, mine in group.tasks.items() if setting_of(evidence, mine[0]) == setting}
+        if not tasks:
+            continue
+        lost = [result for result in group.ungraded if setting_of(evidence, result) == setting]
+        graded = [one for mine in tasks.values() for one in mine]
+        bounds = bounds_cells(graded, lost, coordination, lambda one: one.task_id)
+        yield {**_ours(group, setting, tasks), "ungraded": len(lost) or None, **bounds, "block": block}
+        if published and group.title not in shown:
+            shown.add(group.title)
+            yield from (
+                {**row, "coordination": row["coordination"] / 100, "source": MARK, "block": block}
+                for row in protocol_rows(setting, group.title)
+            )
+
+
+def _ours(group: Group, setting: str, tasks: Mapping[str, list[Result]]) -> Row:
+    known: dict[str, list[float]] = {column: _by_task(tasks, name) for column, name in _MEASURES.items()}
+    results = [result for mine in tasks.values() for result in mine]
+    if any(map(prose_writers, results)):
+        known |= {"vps": [], "vps_raw": []}
+    if not any(known["coordination"]):
+        known |= {column: [] for column in _OF_SCHEDULED}
+    seats = sum(len(result.metrics.get("seats", ())) for result in results)
+    rewards = [fmean(result.reward or 0.0 for result in mine) for mine in tasks.values()]
+    bounded = ("excess", "messages", "fairness", "vps", "adjusted")
+    return {
+        "setting": setting,
+        "method": group.title,
+        "setup": ", ".join(group.setup.how) or None,
+        "tasks": len(tasks),
+        "episodes": sum(map(len, tasks.values())),
+        **{column: fmean(values) if values else None for column, values in known.items()},
+        "interval": share_interval([[value] for value in known["coordination"]], seats),
+        **{f"{column}_interval": positive_mean_interval([[value] for value in known[column]]) for column in bounded},
+        "k": group.attempts,
+        "pass_k": pass_k((cell for (task, _), cell in group.cells.items() if task in tasks), group.attempts),
+        "reward": fmean(rewards),
+        "reward_interval": share_interval([[value] for value in rewards]),
+        "source": "ours",
+    }
+
+
+def _by_task(tasks: Mapping[str, list[Result]], name: str) -> list[float]:
+    """Return the mean of a measure over the games of each task that has it."""
+    means = [_mean(mine, name) for mine in tasks.values()]
+    return [value for value in means if value is not None]
+
+
+def _mean(results: list[Result], name: str) -> float | None:
+    """Return the mean of a measure over the games of one task; a game without a scheduled meeting may have none."""
+    means = [value for result in results if (value := result.metrics.get("means", {}).get(name)) is not None]
+    return fmean(means) if means else None
+
+
+OTHERS = "others"
+_REASONS_NOTE = (
+    "a failed meeting counts for the players whose seats lost it (docs/calendar.md, Whose failure it is), so one that two "
+    "players lost counts for both; by others: lost by other players of the line-up alone"
+)
+
+
+def failure_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the figure prints no numbers
+    """Return one row for each player of each line-up, those with models first; no table without graded games."""
+    groups = [group for group in sorted(evidence.played, key=block_of) if group.graded]
+    rows = [row for group in groups for row in _reasons(group)]
+    reasons = [Column(label, f"{LETTERS.get(label, '')} {label}".strip(), "tally") for label in Label]
+    columns = (
+        *titled(player="Player", seats_of="Seats of", meetings="Meetings"), *reasons,
+        Column(OTHERS, "By others", "tally"),
+    )  # fmt: skip
+    return [Table("failures", "Meetings by outcome, calendar", columns, tuple(rows), (_REASONS_NOTE,))] if rows else []
+
+
+def _reasons(group: Group) -> Iterator[Row]:
+    counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for result in group.graded:
+        for player, outcome, count in _outcomes_of(result):
+            counted[player][outcome] += count
+    for player, outcomes in counted.items():
+        total = sum(outcomes.values())
+        shares = {name: (outcomes[name], outcomes[name] / total) for name in (*Label, OTHERS) if outcomes[name]}
+        yield {"player": group.name, "seats_of": player if len(counted) > 1 else None, "meetings": total, **shares}
+
+
+def _outcomes_of(result: Result) -> Iterator[tuple[str, str, int]]:
+    """Yield for each player of a game the outcomes of meetings, or that others lost them, and their number."""
+    players = {one.seat: name_of(one) for one in result.seats}
+    names, named = sorted(set(players.values())) or [""], Counter[str]()
+    for row in result.metrics.get("rounds", ()):
+        if lost_by := {players.get(fault["seat"], "") for fault in row.get("faults", ())}:
+            named[row["label"]] += 1
+            yield from ((player, row["label"] if player in lost_by else OTHERS, 1) for player in names)
+    # meetings that were scheduled or that no seat lost, and all meetings of verdicts that name no seats
+    for label, count in (Counter(result.metrics.get("labels", {})) - named).items():
+        yield from ((player, label, count) for player in names)

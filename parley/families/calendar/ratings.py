@@ -1,0 +1,409 @@
+"""OpenSkill ratings of models, the costs that they are based on, and their table.
+
+Ratings come from games that models played together, as in the paper's leaderboard (Appendix E).
+
+1. A game is a free-for-all over its seats; each dimension has its own ratings and its own margin. OpenSkill gets scores, not
+   ranks: coordination as it is, excess cost (as shown) and excess reflection-calibrated VPS with their sign inverted.
+2. A model at several seats of a game enters once per seat, and its updates are averaged: mean mu, mean sigma. A game with one
+   model only is not rated. Protocols, recordings and people are never rated.
+3. Ratings depend on the order of the games: it is fixed (task, seed, attempt, run), and other orders, drawn by fixed seeds,
+   show the variation of mu and the ranks.
+4. MMR is the mean over the measured dimensions of mu - 3 sigma. This formula is ours: the paper prints none.
+
+Excess is on the shown scale, against the same optimum that scores are measured against (Appendix E). The optimum is that of the
+scored scale, with its tie-break; its moves are priced as they were shown. One program per scenario covers every subset of its
+meetings.
+
+`harness report --table ratings` has models by their ratings, with the order of their plain means, and protocols separately.
+Games under other rules (options, texts, edition) have separate ratings. Protocols have no rating: they are in a block of their
+own, by coordination, then excess, then protocol-semantic VPS, which is not a measure of models.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from harness.archive import read_recorded
+from harness.limits import RECORD_BYTES
+from harness.plugins import report_library
+from harness.records import Result, SeatResult
+from harness.registry import Task
+from oracles.calendar.problem import tables as problem_tables
+from oracles.calendar.programme import BEST, solve
+from parley.families.calendar.seat_rows import name_of
+from parley.reports.evidence import Evidence, Group
+from parley.reports.table import Column, Row, Table, titled
+from worlds.calendar.rules.scenario import parse_scenario
+from worlds.core.chance import PUBLISHED_KEY, key_digest
+from worlds.core.errors import LogError
+from worlds.core.events import Noted, canonical, read_log
+from worlds.core.loading import SCENARIO
+
+ORDERS = 200
+"""Number of orders besides the fixed one."""
+
+
+class Dimension(NamedTuple):
+    """A rated measure; `sign` makes larger numbers better."""
+
+    name: str
+    title: str
+    margin: float
+    sign: int
+
+
+DIMENSIONS = (
+    Dimension("coordination", "Coord.", 0.2, 1),
+    Dimension("cost", "Excess", 10.0, -1),
+    Dimension("privacy", "Excess VPS", 5.0, -1),
+)
+
+
+class Rating(NamedTuple):
+    """Rating of a player in one dimension."""
+
+    mu: float
+    sigma: float
+
+    @property
+    def sure(self) -> float:
+        """Conservative estimate: mu - 3 sigma."""
+        return self.mu - 3 * self.sigma
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A seat of a game."""
+
+    player: str
+    raw: Mapping[str, float | None]
+    """Its measure in each dimension, None if there is none."""
+
+
+@dataclass(frozen=True)
+class RatedGame:
+    """A game, and its place in the fixed order."""
+
+    place: tuple[str, int, int, str]
+    """Task, seed, attempt, run."""
+
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Result of one player."""
+
+    player: str
+    games: int
+    seats: int
+    ratings: Mapping[str, Rating]
+    """Ratings by dimension; unmeasured dimensions are missing."""
+
+    means: Mapping[str, float]
+    """Means over its seats, by dimension."""
+
+    mmr: float | None
+    spread: Mapping[str, tuple[float, float]]
+    """Range of mu in 95 % of the orders, by dimension."""
+
+    ranks: Mapping[int, float]
+    """Share of the orders with each rank by MMR."""
+
+
+def standings(games: Iterable[RatedGame], orders: int = ORDERS) -> list[Standing]:
+    """Return all players by MMR, best first. Raises UsageError if OpenSkill is not installed."""
+    fixed = sorted((game for game in games if _is_contest(game)), key=lambda game: game.place)
+    if not fixed:
+        return []
+    main = _all_rated(fixed)
+    others = [_all_rated(_shuffled(fixed, seed)) for seed in range(orders)]
+    ranked = [_ranking(one) for one in others]
+    made = [_standing(player, fixed, main, others, ranked) for player in main]
+    return sorted(made, key=lambda one: (-(one.mmr or 0.0), one.player))
+
+
+def by_means(players: Iterable[Standing]) -> list[str]:
+    """Return the players by plain means: coordination, then excess cost, then excess VPS."""
+
+    def key(one: Standing) -> tuple[float, ...]:
+        return tuple(-dimension.sign * one.means.get(dimension.name, 0.0) for dimension in DIMENSIONS)
+
+    return [one.player for one in sorted(players, key=lambda one: (key(one), one.player))]
+
+
+def rated(games: Iterable[RatedGame], dimension: Dimension) -> dict[str, Rating]:
+    """Return every player's rating in one dimension after these games, in order."""
+    model = _model(dimension.margin)
+    new = model.rating()
+    ratings: dict[str, Rating] = {}
+    for game in games:
+        scored = [(one.player, one.raw.get(dimension.name)) for one in game.entries]
+        entries = [(player, dimension.sign * raw) for player, raw in scored if raw is not None]
+        if len({player for player, _ in entries}) < 2:
+            continue
+        before = [ratings.get(player, Rating(new.mu, new.sigma)) for player, _ in entries]
+        teams = [[model.rating(*rating)] for rating in before]
+        after = model.rate(teams, scores=[float(score) for _, score in entries])
+        seats: defaultdict[str, list[Rating]] = defaultdict(list)
+        for (player, _), (made,) in zip(entries, after, strict=True):
+            seats[player].append(Rating(made.mu, made.sigma))
+        for player, mine in seats.items():
+            ratings[player] = Rating(fmean(one.mu for one in mine), fmean(one.sigma for one in mine))
+    return ratings
+
+
+def mmr(ratings: Iterable[Rating]) -> float | None:
+    """Return the mean over a player's dimensions of mu - 3 sigma; None without ratings."""
+    sure = [rating.sure for rating in ratings]
+    return fmean(sure) if sure else None
+
+
+def _model(margin: float) -> Any:
+    """Return OpenSkill's Plackett-Luce model, its default."""
+    return report_library("openskill.models").PlackettLuce(margin=margin)
+
+
+Rated = Mapping[str, Mapping[str, Rating]]
+"""Player -> dimension -> rating."""
+
+
+def _all_rated(games: Sequence[RatedGame]) -> Rated:
+    made: dict[str, dict[str, Rating]] = {}
+    for dimension in DIMENSIONS:
+        for player, rating in rated(games, dimension).items():
+            made.setdefault(player, {})[dimension.name] = rating
+    return made
+
+
+def _shuffled(games: Sequence[RatedGame], seed: int) -> list[RatedGame]:
+    drawn = list(games)
+    random.Random(seed).shuffle(drawn)  # noqa: S311 - an order, not a secret
+    return drawn
+
+
+def _is_contest(game: RatedGame) -> bool:
+    return len({one.player for one in game.entries}) > 1
+
+
+def _ranking(one: Rated) -> dict[str, int]:
+    """Return each player's rank by MMR, from 1; ties share the better rank."""
+    values = {player: mmr(mine.values()) or 0.0 for player, mine in one.items()}
+    return {player: 1 + sum(other > value for other in values.values()) for player, value in values.items()}
+
+
+def _standing(
+    player: str, games: Sequence[RatedGame], main: Rated, others: Sequence[Rated], ranked: Sequence[Mapping[str, int]]
+) -> Standing:
+    seats = [one for game in games for one in game.entries if one.player == player]
+    known = {name: [raw for one in seats if (raw := one.raw.get(name)) is not None] for name, *_ in DIMENSIONS}
+    counted = Counter(ranks[player] for ranks in ranked)
+    return Standing(
+        player=player,
+        games=sum(any(one.player == player for one in game.entries) for game in games),
+        seats=len(seats),
+        ratings=main[player],
+        means={name: fmean(values) for name, values in known.items() if values},
+        mmr=mmr(main[player].values()),
+        spread={name: _middle([one[player][name].mu for one in others]) for name in main[player]} if others else {},
+        ranks={rank: counted[rank] / len(ranked) for rank in sorted(counted)},
+    )
+
+
+def _middle(values: Sequence[float]) -> tuple[float, float]:
+    """Return the middle 95 % of some values: from the 2.5th to the 97.5th percentile, without interpolation."""
+    ordered = sorted(values)
+    cut = int(0.025 * len(ordered))
+    return ordered[cut], ordered[-1 - cut]
+
+
+def raw_excess(result: Result, task: Task | None, digest: str) -> list[float | None]:
+    """Return each seat's cost above the optimum of the scheduled meetings, as shown; None without a scenario.
+
+    `task` is the registry's, and used if its digest is that of the played one (`digest`); else the episode's own log is read.
+    """
+    seats = result.metrics.get("seats", [])
+    scenario = _scenario(result, task if task is not None and task.digest == digest else None)
+    if scenario is None:
+        return [None] * len(seats)
+    done = sorted(row["meeting"] for row in result.metrics["rounds"] if row["coordinated"])
+    shares = shown_shares(scenario).get(tuple(done))
+    if shares is None:
+        return [None] * len(seats)
+    return [float(max(0, seat["paid_shown"] - share)) for seat, share in zip(seats, shares, strict=True)]
+
+
+@lru_cache(maxsize=256)
+def shown_shares(scenario: bytes) -> Mapping[tuple[int, ...], tuple[int, ...]]:
+    """Return each seat's shown cost in the optimum of each subset of meetings that can be scheduled; empty if too large."""
+    read = parse_scenario(scenario)
+    solution = solve(problem_tables(read))
+    if solution is None:
+        return {}
+    problem, shown = solution.problem, problem_tables(read, "shown")
+    chosen = shown.costs[np.arange(problem.count), :, solution.vectors[BEST]]
+    paid = np.where(problem.bits[:, :, None], chosen, 0).sum(axis=1).tolist()
+    ids = problem.ids[: problem.meetings]
+    return {
+        tuple(sorted(number for place, number in enumerate(ids) if subset >> place & 1)): tuple(shares)
+        for subset, shares in enumerate(paid)
+        if solution.possible[subset]
+    }
+
+
+def _scenario(result: Result, task: Task | None) -> bytes | None:
+    """Return the scenario that was played, from its task's folder or the episode's log."""
+    try:
+        if task is not None:
+            return (task.world_folder / SCENARIO).read_bytes()
+        events = read_log(read_recorded(Path(result.path), "events.jsonl", RECORD_BYTES))
+    except (OSError, LogError):
+        return None
+    start = next((event for event in events if isinstance(event, Noted) and event.what == "game_start"), None)
+    return canonical(start.data["scenario"]) if start else None
+
+
+_EXACT = {"mu": "mu", "sigma": "sigma", "mean": "mean", "low": "mu, low", "high": "mu, high"}
+NOTES = (
+    "mu ± sigma (mean of the measure itself) least..greatest mu in 95 % of 200 other orders of the games",
+    "MMR = mean over the dimensions of mu - 3 sigma, a formula of ours",
+    "ratings depend on the order of the games: read the order by means first (docs/calendar.md)",
+    "excess is as shown (1, 10, 100), excess VPS is reflection-calibrated; - where nobody measured it",
+)
+
+
+def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper's leaderboard is a web page
+    """Return the ratings, and the protocols beside them; none if no two models met."""
+    pools = _pools(evidence)
+    rows = [row for setup, games in sorted(pools.items()) for row in _rows(setup, games)]
+    if not rows:
+        return []
+    apart = _protocols(evidence)
+    note = ("never rated: by coordination, then excess, then protocol-semantic VPS",)
+    others = [Table("ratings-protocols", "Protocols beside the ratings, calendar", _PROTOCOLS, apart, note)] if apart else []
+    return [Table("ratings", "Ratings, calendar", _columns(), tuple(rows), NOTES), *others]
+
+
+def _columns() -> tuple[Column, ...]:
+    shown = [
+        *titled(player="Model", setup="Set-up", games="Games", seats="Seats", by_means="By means", by_mmr="By MMR"),
+        Column("mmr", "MMR", "rate"),
+        *(Column(name, title) for name, title, *_ in DIMENSIONS),
+        Column("ranks", "Ranks by MMR over orders"),
+    ]
+    exact = [
+        Column(f"{name}_{key}", f"{title}, {told}", "rate", shown=False)
+        for name, title, *_ in DIMENSIONS
+        for key, told in _EXACT.items()
+    ]
+    return (*shown, *exact)
+
+
+_PROTOCOLS = (
+    *titled(player="Protocol", setup="Set-up", seats="Seats"),
+    Column("coordination", "Coord. %", "percent"),
+    *titled("rate", excess="Excess", vps="Excess VPS"),
+)
+
+
+def _rows(setup: str, games: Sequence[RatedGame]) -> Iterator[Row]:
+    ranked = standings(games)
+    plain = {player: rank for rank, player in enumerate(by_means(ranked), start=1)}
+    for rank, one in enumerate(ranked, start=1):
+        ranks = ", ".join(f"{place}: {100 * share:.0f} %" for place, share in one.ranks.items())
+        told: dict[str, Any] = {
+            "player": one.player, "setup": setup, "games": one.games, "seats": one.seats, "by_means": plain[one.player],
+            "by_mmr": rank, "mmr": one.mmr, "ranks": ranks,
+        }  # fmt: skip
+        for dimension in DIMENSIONS:
+            told |= _cells(one, dimension)
+        yield told
+
+
+def _cells(one: Standing, dimension: Dimension) -> dict[str, Any]:
+    """Return the cells of one player in one dimension: as text, and exactly."""
+    name = dimension.name
+    if name not in one.ratings:
+        return {}
+    rating, mean, (low, high) = one.ratings[name], one.means[name], one.spread[name]
+    shown = f"{100 * mean:.1f} %" if name == "coordination" else f"{mean:.2f}"
+    return {
+        name: f"{rating.mu:.2f} ± {rating.sigma:.2f} ({shown}) {low:.1f}..{high:.1f}",
+        f"{name}_mu": rating.mu, f"{name}_sigma": rating.sigma, f"{name}_mean": mean, f"{name}_low": low, f"{name}_high": high,
+    }  # fmt: skip
+
+
+def _pools(evidence: Evidence) -> dict[str, list[RatedGame]]:
+    """Return the games under each set of rules, with the seats that models held."""
+    pools: defaultdict[str, list[RatedGame]] = defaultdict(list)
+    for group in evidence.played:
+        for result in group.graded:
+            models = {seat.seat: seat for seat in result.seats if seat.kind == "model"}
+            if len({name_of(seat) for seat in models.values()}) > 1 and result.metrics.get("seats"):
+                place = result.task_id, result.seed, result.attempt, result.run
+                entries = tuple(_entries(evidence, group, result, models))
+                pools[_rules(evidence, result)].append(RatedGame(place, entries))
+    return pools
+
+
+def _entries(evidence: Evidence, group: Group, result: Result, models: Mapping[int, SeatResult]) -> Iterator[Entry]:
+    task, digest = evidence.registry.get(result.task_id), group.planned.get(result.task_id, "")
+    excess = raw_excess(result, task, digest)
+    for row, cost in zip(result.metrics["seats"], excess, strict=True):
+        if (held := models.get(row["seat"])) is not None:
+            told = row.get("excess_reflection_vps")
+            yield Entry(name_of(held), {"coordination": row["coordination"], "cost": cost, "privacy": told})
+
+
+def _rules(evidence: Evidence, result: Result) -> str:
+    """Return the conditions of a game that are not the default, as text."""
+    task = evidence.registry.get(result.task_id)
+    declared = task.parley.declared if task is not None and task.parley is not None else {}
+    told = [
+        f"{name}={value}"
+        for name, value in sorted(result.options.items())
+        if name not in declared or declared[name].default != value
+    ]
+    told += [f"templates {result.templates[:8]}"] if result.templates else []
+    told += [f"edition {result.key_digest[:8]}"] if result.key_digest != key_digest(PUBLISHED_KEY) else []
+    return ", ".join(told)
+
+
+def _protocols(evidence: Evidence) -> tuple[Row, ...]:
+    """Return the results of every seat without a model, by its holder."""
+    seats: defaultdict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for group in evidence.played:
+        for result in group.graded:
+            held = {seat.seat: seat for seat in result.seats}
+            for row in result.metrics.get("seats", []):
+                who = held.get(row["seat"])
+                if who is None or who.kind != "model":
+                    seats[who.name if who else result.agent, _rules(evidence, result)].append(row)
+    rows = [_protocol(name, setup, mine) for (name, setup), mine in seats.items()]
+    return tuple(sorted(rows, key=_by_outcome))
+
+
+def _protocol(name: str, setup: str, seats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    measured = {"coordination": "coordination", "excess": "excess", "vps": "excess_vps"}
+    known = {column: [row[key] for row in seats if row.get(key) is not None] for column, key in measured.items()}
+    means = {column: fmean(values) if values else None for column, values in known.items()}
+    return {"player": name, "setup": setup, "seats": len(seats), **means}
+
+
+def _by_outcome(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return a sort key: coordination descending, excess and VPS ascending, unknown values last."""
+    coordination, excess, vps = row["coordination"], row["excess"], row["vps"]
+    unknown = float("inf")
+    return (
+        unknown if coordination is None else -coordination, unknown if excess is None else excess,
+        unknown if vps is None else vps, row["player"], row["setup"],
+    )  # fmt: skip

@@ -1,0 +1,323 @@
+"""Seats of graded games by their holders: the rows of the paper's tables of models.
+
+1. A row has one holder, with the same other players, under one set-up: a model among others never shares a row with the same
+   model alone, and rotating seats of a line-up are pooled, because the other players are the same.
+2. A seat of a game counts once, so means are over seats (paper, 4.2). Seats of one task are correlated: a row groups them by
+   task.
+3. Only typed messages have protocol-semantic VPS. A row has it only if no seat of it wrote prose: a mean over the seats that
+   happened to write none would count silence as private.
+
+The paper's own numbers, from published.toml, are always marked as published, never ranked against ours. They were measured on
+the authors' tasks, which were not released; only shape and names are the same as ours.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Literal
+
+import tomli
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.dataclasses import dataclass as lean_dataclass
+
+from harness.models import find_model, printed_name
+from harness.records import Result, SeatResult
+from harness.statistics import positive_mean_interval
+from parley.reports.evidence import Evidence, Group
+from parley.reports.table import Column, Row, Table, Value, titled
+from worlds.calendar.rules.measures import Role
+
+PATH = Path(__file__).with_name("published.toml")
+MARK = "published"
+
+
+@cache
+def numbers() -> Mapping[str, Any]:
+    """Return the whole file."""
+    return tomli.loads(PATH.read_text(encoding="utf-8"))
+
+
+def protocol_rows(setting: str, method: str) -> Sequence[Mapping[str, Any]]:
+    """Return the rows of Table 2 for one protocol in one cost setting."""
+    return [row for row in numbers()["protocols"] if (row["setting"], row["method"]) == (setting, method)]
+
+
+def model_rows(table: str, setting: str | None, model: str | None) -> Sequence[Mapping[str, Any]]:
+    """Return the rows of one list for a model as LiteLLM names it, in a cost setting if the list has them; none for others."""
+    name = printed_name(model, "calendar")
+    return [row for row in numbers()[table] if row["model"] == name and row.get("setting") == setting]
+
+
+def source(place: str) -> str:
+    """Return the source of published numbers, for a note under a table."""
+    return f"{MARK}: {place} of {numbers()['source']}; the authors' tasks and harness"
+
+
+_lean = lean_dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="ignore"))
+"""Decorator for compact models, of which a report holds a million."""
+
+Block = Literal["model", "protocol"]
+"""Kind of a seat's holder: a model, or a program."""
+
+ALL = "all"
+"""The cost setting of rows over all of them."""
+
+COLUMNS = titled(setting="Costs", player="Player", seats="Seats", others="With", setup="Set-up", n="N")
+"""The columns that identify a row, first in every table by holder."""
+
+_LAST = titled(group="Row of", block="Block", shown=False)
+
+
+@_lean
+class SeatMeasured:
+    """Measures of a seat in a verdict, as far as tables need them; other versions may have more or fewer."""
+
+    seat: int
+    meetings: int = 0
+    scheduled: int = 0
+    coordination: float | None = None
+    paid: int = 0
+    oracle_cost: int | None = None
+    excess: int | None = None
+    excess_range: tuple[int, int] | None = None
+    excess_fairest: int | None = None
+    adjusted_cost: float | None = None
+    fairness: float | None = None
+    messages: int = 0
+    messages_per_scheduled: float | None = None
+    excess_vps: float | None = None
+    excess_reflection_vps: float | None = None
+    beliefs: int | None = None
+    """Parsed answers about others' calendars; None if there were no questions."""
+
+    unreadable: int | None = None
+    weighed: int | None = None
+    """Answers that counted as expectations over tokens; None if these were not requested."""
+
+
+@_lean
+class RoundMeasured:
+    """Measures of a seat in one round, from a verdict."""
+
+    round: int
+    seat: int
+    role: Role
+    messages: int
+    prose: int
+    vps: float
+    reflection_vps: float | None = None
+    moves: int
+    cost: int
+    moved: tuple[int, ...]
+    alone: tuple[int, ...]
+    oracle_cost: int | None
+
+
+_SEATS, _SEAT_ROUNDS = TypeAdapter(list[SeatMeasured]), TypeAdapter(list[RoundMeasured])
+
+
+@dataclass(frozen=True)
+class HeldSeat:
+    """A seat of a graded game."""
+
+    result: Result
+    holder: SeatResult | None
+    """None if the agent was not a line-up: a task's own solution, a scripted client."""
+
+    measured: SeatMeasured
+    prose: bool
+    """True if it wrote messages that are not typed, or may have, because earlier verdicts do not record it."""
+
+    @cached_property
+    def rounds(self) -> list[RoundMeasured]:
+        """Its measures in each round; empty if the verdict does not have them."""
+        rows = self.result.metrics.get("seat_rounds", ())
+        return _SEAT_ROUNDS.validate_python([row for row in rows if row["seat"] == self.measured.seat])
+
+    @property
+    def vps(self) -> float | None:
+        """Slots told by typed messages above the floor; None for a seat that wrote prose."""
+        return None if self.prose else self.measured.excess_vps
+
+
+@dataclass
+class Held:
+    """The seats of one row."""
+
+    setting: str
+    block: Block
+    player: str
+    model: str | None
+    """Name as in LiteLLM."""
+
+    others: str
+    setup: str
+    group: str
+    """The name of its set-up in this report."""
+
+    seats: list[HeldSeat] = field(default_factory=list)
+
+    @cached_property
+    def by_task(self) -> dict[str, list[HeldSeat]]:
+        """The seats of each task; cached, so use it only after all seats were added."""
+        tasks: dict[str, list[HeldSeat]] = {}
+        for one in self.seats:
+            tasks.setdefault(one.result.task_id, []).append(one)
+        return tasks
+
+    @property
+    def has_prose(self) -> bool:
+        """True if any seat wrote prose."""
+        return any(one.prose for one in self.seats)
+
+    def values(self, measure: Callable[[HeldSeat], float | None]) -> list[list[float]]:
+        """Return a measure of the seats that have it, by task; tasks without any are left out."""
+        known = [[value for one in mine if (value := measure(one)) is not None] for mine in self.by_task.values()]
+        return [mine for mine in known if mine]
+
+    def head(self) -> Row:
+        """Return the columns that identify the row."""
+        numbers = sorted({one.measured.seat for one in self.seats})
+        return {
+            "setting": self.setting,
+            "player": self.player,
+            "seats": spans(numbers),
+            "others": self.others or None,
+            "setup": self.setup,
+            "n": len(self.seats),
+            "block": self.block,
+            "group": self.group,
+        }
+
+
+def held_table(
+    name: str, title: str, columns: Iterable[Column], rows: Iterable[Row], notes: Iterable[str], *, paper: str = "",
+    head: Iterable[Column] = COLUMNS, last: Iterable[Column] = (),
+) -> list[Table]:  # fmt: skip
+    """Return a table by holder, none without rows; `paper` is the paper's table that published rows come from."""
+    made = tuple(rows)
+    theirs = [source(paper)] if any(row.get("source") == MARK for row in made) else []
+    return [Table(name, f"{title}, calendar", (*head, *columns, *_LAST, *last), made, (*notes, *theirs))] if made else []
+
+
+def setting_of(evidence: Evidence, result: Result) -> str:
+    """Return the cost setting of a game: from its verdict, else its task's pattern in the registry, else "".
+
+    A verdict knows its scenario, so tasks outside the registry (imports, other folders) are distinguished too.
+    """
+    known = evidence.registry.get(result.task_id)
+    pattern = (known.parley.pattern or "").lower().replace(" costs", "", 1) if known and known.parley else ""
+    return str(result.metrics.get("setting") or pattern)
+
+
+def block_of(group: Group) -> Block:
+    """Return the block of whole games: the models' if any game had a model at a seat."""
+    models = (seat.model for result in (*group.graded, *group.ungraded) for seat in result.seats)
+    return "model" if group.setup.model or any(models) else "protocol"
+
+
+def held(evidence: Evidence) -> list[Held]:
+    """Return an entry per row and cost setting: models before protocols, settings in order, then in the order of groups."""
+    rows: dict[tuple[str, str, str, str, str, str], Held] = {}
+    for group in evidence.played:
+        for result in group.graded:
+            setting = setting_of(evidence, result)
+            for one in seats_of(result):
+                row = _row(group, setting, one)
+                key = (setting, row.block, row.player, row.others, row.setup, row.group)
+                rows.setdefault(key, row).seats.append(one)
+    return sorted(rows.values(), key=lambda row: (row.block, row.setting))
+
+
+def over_settings(rows: Iterable[Held]) -> list[Held]:
+    """Return these rows over all cost settings."""
+    joined: dict[tuple[str, ...], Held] = {}
+    for row in rows:
+        key = (row.block, row.player, row.others, row.setup, row.group)
+        whole = Held(ALL, row.block, row.player, row.model, row.others, row.setup, row.group)
+        joined.setdefault(key, whole).seats.extend(row.seats)
+    return sorted(joined.values(), key=lambda row: row.block)
+
+
+def seats_of(result: Result) -> list[HeldSeat]:
+    """Return the seats of a graded game; none if nothing could be measured."""
+    holders, writers = {one.seat: one for one in result.seats}, prose_writers(result)
+    measured = _SEATS.validate_python(result.metrics.get("seats", ()))
+    return [HeldSeat(result, holders.get(one.seat), one, one.seat in writers) for one in measured]
+
+
+def prose_writers(result: Result) -> set[int]:
+    """Return the seats that wrote prose, or may have: if the verdict does not record it, all but those of policies."""
+    rounds = result.metrics.get("seat_rounds")
+    if rounds is not None:
+        return {row["seat"] for row in rounds if row["prose"]}
+    policies = {one.seat for one in result.seats if one.kind == "policy"}
+    return {row["seat"] for row in result.metrics.get("seats", ())} - policies
+
+
+def mean(values: Sequence[Sequence[float]]) -> float | None:
+    """Return the mean over all seats; None without any."""
+    flat = [value for mine in values for value in mine]
+    return fmean(flat) if flat else None
+
+
+def figured(
+    key: str, values: Sequence[Sequence[float]], interval: Callable[[Sequence[Sequence[float]]], Value] = positive_mean_interval
+) -> Row:
+    """Return the mean over all seats and its interval, keyed like the columns of `with_interval`."""
+    return {key: mean(values), f"{key}_interval": interval(values)}
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Return ascending numbers as ranges: 0-2, 4."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ", ".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else f"{part[0]}" for part in parts)
+
+
+def _row(group: Group, setting: str, one: HeldSeat) -> Held:
+    """Return the row that a seat belongs to, without seats."""
+    model = one.holder.model if one.holder else group.setup.model
+    own, names = name_of(one.holder), tuple(map(name_of, one.result.seats))
+    # a team's set-up names its members, and who holds the row and who sits with it says that already
+    setup = ", ".join(condition for condition in group.setup.how if condition not in names)
+    return Held(setting, "model" if model else "protocol", own or group.title, model, company(own, names), setup, group.name)
+
+
+@cache
+def company(own: str, names: tuple[str, ...]) -> str:
+    """Return the other players of a game; "" if all its seats were the holder's own."""
+    if set(names) <= {own}:
+        return ""
+    counted = {name: number - (name == own) for name, number in Counter(names).items()}
+    return ", ".join(f"{name} x{number}" if number > 1 else name for name, number in sorted(counted.items()) if number)
+
+
+def name_of(holder: SeatResult | None) -> str:
+    """Return the name of a seat's holder in reports, with its prompt variant; "" without one."""
+    if holder is None:
+        return ""
+    if holder.kind == "replay":
+        return "recording"
+    return _title(holder.model) + _variant(holder) if holder.model else holder.name
+
+
+def _variant(holder: SeatResult) -> str:
+    """Return the prompt variant of a seat, because a probing seat is not the same player as its model."""
+    return f" [{holder.variant.name} {holder.variant.digest[:8]}]" if holder.variant else ""
+
+
+@cache
+def _title(model: str) -> str:
+    """Return the name of a model in reports."""
+    entry = find_model(model)
+    return entry.name if entry else model

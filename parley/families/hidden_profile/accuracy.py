@@ -1,0 +1,306 @@
+"""Tables of accuracy: before and after the talk, by instruction variant, and by task.
+
+The table `accuracy` is Figure 4: each player's group decisions before and after the talk, beside those of a seat with full
+information. A player and set-up has one row per rule. If it was played in both conditions, and only some of the tasks are
+hidden profiles for it, a third row covers these tasks only. The paper's rows of people and of the same models follow; those of
+all its models are added on request.
+
+The table `variants` shows the effect of an instruction on accuracy after the talk (paper, Tables A1 and A2), by the average and
+the majority rule.
+
+1. A player's variants are grouped, the plain one first, then in the paper's order, then others by name.
+2. The difference to the plain variant is over the tasks that both were played on, with a two-level bootstrap of its own.
+
+The table `tasks` shows which tasks are hidden profiles for which player: wrong alone, right with everything (rulings, 3.14). A
+certificate proves this for ideal readers. For a model it is measured, with one row per task and player.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from harness.records import Result
+from harness.statistics import rank_correlation
+from parley.families.hidden_profile.arms import (
+    CONDITIONS,
+    HOLDS_BEFORE,
+    HOLDS_FULL,
+    MANIFEST,
+    METHOD,
+    RULES,
+    Arm,
+    Cell,
+    Tasks,
+    accuracy,
+    arms,
+    condition_of,
+    enough,
+    figures,
+    fisher,
+    holds,
+    informed,
+    interval,
+    replicates,
+    row,
+    standing_notes,
+)
+from parley.families.hidden_profile.published import PEOPLE, accuracy_rows, numbers, people, source, variant_rows
+from parley.reports.causes import bounds_cells, bounds_columns
+from parley.reports.evidence import Evidence, pass_k, plan_words
+from parley.reports.table import Column, Row, Table, titled, with_interval
+
+COLUMNS = (
+    *titled(player="Player", setup="Set-up", rule="Rule", scope="Tasks", tasks="n", hidden="Hidden", known="Full"),
+    Column("pre", "Ypre", "percent"),
+    *with_interval("post", "Ypost", "percent", "interval"),
+    *bounds_columns("Ypost"),
+    Column("pass_k", "pass^k", "rate"),
+    *titled("percent", full="Yfull", manifest="Manifest"),
+    *with_interval("informedness", "J", "signed", "signed_interval"),
+    *with_interval("gain", "Gain, pp", "points", "interval"),
+    *with_interval("gap", "Gap, pp", "points", "interval"),
+    Column("recovered", "Recovered %", "percent"),
+    *titled(strong="Strong", valid="Profiles"),
+    *titled("p", p_gain="p gain*", p_gap="p gap*"),
+    *titled(memorisable="Memorisable", source="Source"),
+    Column("informedness_pre", "J before the talk", "signed", shown=False),
+    Column("manifest_sessions", "Sessions with manifest deals", shown=False),
+    *titled("interval", pre_interval="Ypre 95 %", full_interval="Yfull 95 %", post_wilson="Ypost 95 %, Wilson", shown=False),
+    *titled("percent", full_post="After the talk, full", floor="Shared facts only", shown=False),
+    *titled(floor_sessions="Sessions with shared facts only", invalid="Invalid votes", shown=False),
+    Column("broken", "Sessions that broke off", shown=False),
+    Column("ungraded", "Ungraded"),
+    Column("k", "k", shown=False),
+)
+_NOTES = (
+    "n: tasks; hidden, full: sessions",
+    "Ypre, Ypost: hidden profile, before and after the talk; Yfull: full information, before it; means over tasks of sessions",
+    "manifest: after the talk where the option that all speak for is right; J: Ypost + manifest - 1, of tasks played both ways",
+    "gap, recovered and strong are of the tasks played in both conditions; strong: Yfull > 80 % and gain > 0.4 (Yfull - Ypre)",
+    "profiles: tasks on which Ypre <= 20 % and Yfull >= 80 %, of those played in both conditions",
+    "memorisable: drawn with the key that everybody has, so a model may know the instances by heart; run --key fresh",
+    METHOD,
+    "p*: Fisher's exact test of Ypost against Ypre and against Yfull, as the paper has it; treats votes as independent",
+)
+
+
+def tables(evidence: Evidence, *, published: bool) -> list[Table]:
+    """Return one table; none without graded sessions."""
+    ours = [arm for arm in arms(evidence) if any(group.graded for group in arm.groups)]
+    if not ours:
+        return []
+    of_arm = [(arm, one) for arm in ours for one in _rows(arm)]
+    rows = [one for _, one in of_arm]
+    alike = [one for arm, one in of_arm if arm.standing == ours[0].standing]
+    notes = [*_NOTES, *plan_words(evidence.played), *_correlation(alike), *standing_notes(arm.standing for arm in ours)]
+    if published:
+        rows += [one for one in accuracy_rows() if one["player"] == PEOPLE or evidence.shows(str(one["player"]))]
+        notes += [source("sections 4.3 and 5.2, Figures 2 and 4"), people(), _ranges()]
+    return [Table("accuracy", "Accuracy before and after the talk, hidden-profile", COLUMNS, tuple(rows), tuple(notes))]
+
+
+def _rows(arm: Arm) -> Iterator[Row]:
+    hidden, full, floor = (arm.tasks(condition) for condition in ("hidden", "full", "shared_only"))
+    manifest = arm.tasks("hidden", MANIFEST)
+    both = [task for task in hidden if task in full]
+    valid = [task for task in both if holds(hidden[task], full[task])]
+    for rule in RULES:
+        counted = {**_counts(arm, hidden, full, floor), "valid": f"{len(valid)} of {len(both)}" if both else None}
+        counted |= {"manifest_sessions": _sessions(manifest) or None}
+        tests = _tests(hidden, full) if rule == "average" else {}
+        figures = {**row(hidden, full, floor, rule), **informed(hidden, manifest, rule), **_reliability(arm, hidden, rule)}
+        yield {**_head(arm, rule, "all"), **figures, **counted, **tests}
+    if valid and len(valid) < len({*hidden, *full}):
+        mine, theirs = ({task: tasks[task] for task in valid} for tasks in (hidden, full))
+        counts = {"tasks": len(valid), "hidden": _sessions(mine), "known": _sessions(theirs)}
+        yield {**_head(arm, "average", "profiles"), **row(mine, theirs, {}, "average"), **counts}
+
+
+def _head(arm: Arm, rule: str, scope: str) -> Row:
+    return {"player": arm.title, "setup": arm.how, "rule": rule, "scope": scope, "source": "ours",
+            "memorisable": "yes" if arm.is_public else "no"}  # fmt: skip
+
+
+def _counts(arm: Arm, hidden: Tasks, full: Tasks, floor: Tasks) -> Row:
+    conditions = (hidden, full, floor)
+    results = [result for tasks in conditions for mine in tasks.values() for result in mine]
+    return {
+        "tasks": len({task for tasks in conditions for task in tasks}),
+        "hidden": _sessions(hidden) or None,
+        "known": _sessions(full) or None,
+        "floor_sessions": _sessions(floor) or None,
+        "invalid": sum(map(_invalid, results)),
+        "broken": sum(not result.metrics.get("finished") for result in results),
+        "ungraded": arm.ungraded or None,
+    }
+
+
+def _reliability(arm: Arm, hidden: Tasks, rule: str) -> Row:
+    """Return pass^k of the sessions with hidden deals, and Ypost if the ungraded ones had voted all wrong or all right."""
+    cells: dict[tuple[str, int], list[Result]] = {}
+    for task, mine in hidden.items():
+        for result in mine:
+            cells.setdefault((task, result.seed), []).append(result)
+    lost = [one for group in arm.groups for one in group.ungraded if condition_of(one) == CONDITIONS[0]]
+    graded = [result for mine in hidden.values() for result in mine]
+    bounds = bounds_cells(graded, lost, lambda one: accuracy(one, "after", rule), lambda one: one.task_id)
+    k = max(group.attempts for group in arm.groups)
+    return {"k": k, "pass_k": pass_k(cells.values(), k), **bounds}
+
+
+def _sessions(tasks: Tasks) -> int:
+    return sum(map(len, tasks.values()))
+
+
+def _invalid(result: Result) -> int:
+    return sum(vote["invalid"] for vote in (result.metrics.get("votes") or {}).values() if vote)
+
+
+def _tests(hidden: Tasks, full: Tasks) -> Row:
+    """Return Fisher's p of the gain and of the gap, each on all votes."""
+    mine, theirs = ([result for some in tasks.values() for result in some] for tasks in (hidden, full))
+    return {
+        "p_gain": fisher((mine, "after"), (mine, "before")),
+        "p_gap": fisher((mine, "after"), (theirs, "before")),
+    }
+
+
+def _correlation(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the rank correlation of full-information and group accuracy, over three rows or more of one standing."""
+    pairs: list[tuple[float, float]] = [
+        (one["full"], one["post"])
+        for one in rows
+        if one["rule"] == "average"
+        and one["scope"] == "all"
+        and isinstance(one["full"], float)
+        and isinstance(one["post"], float)
+    ]
+    rho = rank_correlation([full for full, _ in pairs], [post for _, post in pairs]) if len(pairs) > 2 else None
+    if rho is not None:
+        yield f"Yfull and Ypost over {len(pairs)} rows: Spearman's rho {rho:+.2f}"
+
+
+def _ranges() -> str:
+    theirs = numbers()["study2"]
+    parts = (f"{name} {low:.3f}..{high:.3f}" for name, (low, high) in theirs["ranges"].items())
+    return f"published: over its {theirs['models']} models, {', '.join(parts)}"
+
+
+PLAIN = "none"
+_VARIANT_COLUMNS = (
+    *titled(player="Player", setup="Set-up", variant="Variant", tasks="Tasks", sessions="Sessions"),
+    Column("average", "Average %", "percent"),
+    Column("interval", "95 %", "interval"),
+    Column("majority", "Majority %", "percent"),
+    *with_interval("difference", "To none, pp", "points", "interval"),
+    Column("pre", "Ypre", "percent", shown=False),
+    Column("source", "Source"),
+)
+_VARIANT_NOTE = (
+    "accuracy after the talk in the hidden profile; the difference is of the average rule, on the tasks played under both"
+)
+
+
+def variant_tables(evidence: Evidence, *, published: bool) -> list[Table]:
+    """Return one table; none unless some variant was played in the hidden profile."""
+    played = [arm for arm in arms(evidence) if arm.tasks("hidden")]
+    families: dict[tuple[str, str], list[Arm]] = {}
+    for arm in played:
+        families.setdefault((arm.title, arm.setup), []).append(arm)
+    rows = [row for mine in families.values() if _varied(mine) for row in _variants(sorted(mine, key=_place))]
+    if not rows:
+        return []
+    notes = [_VARIANT_NOTE, *standing_notes(arm.standing for arm in played), f"{METHOD}; wording of the variants is our own"]
+    if published and evidence.shows(numbers()["variants"]["player"]):
+        rows += variant_rows()
+        notes.append(source("Tables A1 and A2, 30 sessions on each of three tasks"))
+    return [Table("variants", "Instruction variants, hidden-profile", _VARIANT_COLUMNS, tuple(rows), tuple(notes))]
+
+
+def _varied(mine: Sequence[Arm]) -> bool:
+    return any(arm.variant != PLAIN for arm in mine)
+
+
+def _place(arm: Arm) -> tuple[int, str]:
+    order = [str(row["variant"]) for row in variant_rows()]
+    return (order.index(arm.variant) if arm.variant in order else len(order)), arm.variant
+
+
+def _variants(mine: Sequence[Arm]) -> Iterator[Row]:
+    plain = next((arm.tasks("hidden") for arm in mine if arm.variant == PLAIN), {})
+    for arm in mine:
+        tasks = arm.tasks("hidden")
+        shown = figures(tasks, {}, "average")
+        cells: list[Cell] = [[_after(tasks, task)] for task in tasks]
+        against = _against(tasks, plain) if arm.variant != PLAIN else {}
+        yield {
+            "player": arm.title,
+            "setup": arm.setup or None,
+            "variant": arm.variant,
+            "tasks": len(tasks),
+            "sessions": sum(map(len, tasks.values())),
+            "pre": shown.pre,
+            "average": shown.post,
+            "interval": interval(replicates(cells)[0][:, 0]) if enough(cells) else None,
+            "majority": figures(tasks, {}, "majority").post,
+            "source": "ours",
+            **against,
+        }
+
+
+def _against(tasks: Tasks, plain: Tasks) -> Row:
+    """Return the difference between a variant and the plain one, on the tasks of both."""
+    both = [task for task in tasks if task in plain]
+    if not both:
+        return {}
+    mine, base = (figures({task: some[task] for task in both}, {}, "average").post for some in (tasks, plain))
+    assert mine is not None and base is not None, "tasks have sessions"  # noqa: PT018 - one state
+    cells: list[Cell] = [[_after(tasks, task), _after(plain, task)] for task in both]
+    if not enough(cells):
+        return {"difference": mine - base}
+    ours, theirs = replicates(cells)
+    return {"difference": mine - base, "difference_interval": interval(ours[:, 0] - theirs[:, 0])}
+
+
+def _after(tasks: Tasks, task: str) -> list[list[float]]:
+    return [[accuracy(result, "after", "average")] for result in tasks[task]]
+
+
+_PROFILE_NOTE = (
+    f"a task is a hidden profile for a player where Ypre <= {HOLDS_BEFORE:.1f} and Yfull >= {HOLDS_FULL:.1f}, average rule; "
+    "Ypre, Ypost and Yfull are means over its sessions"
+)
+_PROFILE_COLUMNS = (
+    *titled(task="Task", player="Player", setup="Set-up", sessions="Sessions"),
+    *titled("percent", pre="Ypre", post="Ypost", full="Yfull"),
+    Column("holds", "Profile"),
+)
+
+
+def profile_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper prints nothing by task
+    """Return one row per task and player, tasks in the registry's order; no table without graded sessions."""
+    known_arms = arms(evidence)
+    marked = standing_notes(arm.standing for arm in known_arms)
+    rows = [row for task in evidence.tasks for arm in known_arms if (row := _profile(arm, task))]
+    return (
+        [Table("tasks", "Sessions by task, hidden-profile", _PROFILE_COLUMNS, tuple(rows), (_PROFILE_NOTE, *marked))]
+        if rows
+        else []
+    )
+
+
+def _profile(arm: Arm, task: str) -> Row | None:
+    mine, theirs = (arm.tasks(condition).get(task, []) for condition in ("hidden", "full"))
+    if not mine and not theirs:
+        return None
+    shown = figures({task: mine} if mine else {}, {task: theirs} if theirs else {}, "average")
+    return {
+        "task": task,
+        "player": arm.title,
+        "setup": arm.how,
+        "sessions": len(mine) + len(theirs),
+        "pre": shown.pre,
+        "post": shown.post,
+        "full": shown.full,
+        "holds": holds(mine, theirs) if mine and theirs else None,
+    }

@@ -1,0 +1,91 @@
+"""Checks by `harness verify` of a hidden profile besides its episodes: its proof, its mutants, and both solvers.
+
+1. A deck that is not certified fails the checks by name; checks that need a certificate are skipped. A deck that its task.toml
+   declares uncertified fails none: one line lists what is not proved.
+2. A scenario with one deal is never proved, with or without rules. It must be declared uncertified, and a proved deck must not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.registry import Task
+from harness.taskfile import line_of
+from oracles.hidden_profile.deck_mutants import spoiled
+from oracles.hidden_profile.decks import prove_deck
+from oracles.hidden_profile.second import FrameSolver
+from parley.proof.findings import UNCERTIFIED, Place, ProofCheck, failed, passed
+from worlds.core.loading import SCENARIO
+from worlds.hidden_profile.rules.ballot import unvotable
+from worlds.hidden_profile.rules.deck import Deck, read_task
+from worlds.hidden_profile.rules.scenario import Scenario
+
+SAID = 'certificate = "uncertified"'
+PROSE = (
+    "prose without rules proves nothing: not that the key follows (C1), that no hand gives it away (C2), that each private "
+    "fact is needed (C3), nor when a fact was told (C6)"
+)
+"""Reason why the checks of a certificate cannot hold for an imported task."""
+
+ONE_DEAL = (
+    "a file with one deal names its key, so every session has the same one (C8), and any hand tells it to who knows the file "
+    "(C9); what else holds of it is not asked"
+)
+"""Reason why they cannot hold for any scenario with one deal, even with rules."""
+
+
+def claims(task: Task) -> Iterator[ProofCheck]:
+    """Yield the checks of the proof, a check for each mutant, and `witnesses`."""
+    path = task.world_folder / SCENARIO
+    at = Place(path, 1)
+    try:
+        read = read_task(path)
+    except (OSError, ValueError) as error:
+        yield failed("scenario", None, at, str(error))
+        return
+    if task.parley is not None and task.parley.certificate is not None:
+        yield from _of_uncertified(read, task, at)
+    elif isinstance(read, Deck):
+        yield from _of_deck(read, at)
+    else:
+        yield failed(UNCERTIFIED, None, at, f"{_why(read)}; task.toml must say {SAID}")
+
+
+def _of_uncertified(read: Deck | Scenario, task: Task, at: Place) -> Iterator[ProofCheck]:
+    """Yield one line for everything not proved, and the check of any scenario that each option can be voted for."""
+    yield _held("ballots", list(unvotable(read)), at, "each option can be voted for")
+    if isinstance(read, Scenario):
+        yield passed(UNCERTIFIED, detail=_why(read))
+        return
+    proof = prove_deck(read)
+    if proof.certified:
+        path = task.path / "task.toml"
+        line = line_of(path.read_text(encoding="utf-8"), ("metadata", "parley", "certificate"))
+        yield failed(UNCERTIFIED, None, Place(path, line), f"every check holds, so {SAID} is not true")
+        return
+    yield passed(UNCERTIFIED, detail=f"not proved, and claimed by nobody: {', '.join(proof.failed)}")
+
+
+def _of_deck(deck: Deck, at: Place) -> Iterator[ProofCheck]:
+    """Yield C0 to C9, the mutants of a certified deck, and the agreement with the solver."""
+    proof = prove_deck(deck)
+    yield from (_held(one.name, [] if one.ok else [one.detail], at, one.claim) for one in proof.checks)
+    if not proof.certified:
+        return
+    for mutant in spoiled(deck):
+        name, refused = f"mutant:{mutant.name}", prove_deck(mutant.deck).failed
+        if mutant.check in refused:
+            yield passed(name, detail=f"refused by {', '.join(refused)}")
+        else:
+            yield failed(name, None, at, f"must fail {mutant.check}, failed {', '.join(refused) or 'nothing'}")
+    other = prove_deck(deck, FrameSolver(deck))
+    differing = [f"{a.name}: '{a.detail}' and '{b.detail}'" for a, b in zip(proof.checks, other.checks, strict=True) if a != b]
+    yield _held("witnesses", differing, at, "table and solver agree")
+
+
+def _why(scenario: Scenario) -> str:
+    return ONE_DEAL if scenario.has_logic else PROSE
+
+
+def _held(name: str, wrong: list[str], at: Place, claim: str) -> ProofCheck:
+    return failed(name, None, at, "; ".join(wrong)) if wrong else passed(name, detail=claim)

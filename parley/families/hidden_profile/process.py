@@ -1,0 +1,352 @@
+"""Process measures between the two votes: pooling, uptake, consensus, conformity, biases, and losses of accuracy.
+
+1. One row per player, set-up and condition. Each measure is the mean over tasks of the mean over sessions that have it; the
+   rates of moves pool all their opportunities. A measure that no session has is blank: proofs need a certificate, stances need
+   the structured track (specification, 1.4).
+2. On the free track losses depend on the detection by cues, so each is shown with a range that accounts for the error of the
+   cues on labelled sentences.
+3. A second table has the rounds after which all seats first agreed on one option, and the facts told by then (rulings, 3.15).
+
+The range of the losses follows from the precision and recall of the cues. On the free track cues detect which facts were told,
+and they miss paraphrases. Their error is measured on the sentences that were written last and scored once
+(`oracles.hidden_profile.detection`), with intervals that account for sentences of one task being correlated; its effect
+depends on the number of facts that a person has to hear.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from harness.records import Result
+from harness.registry import Task
+from harness.statistics import Interval, rate_interval
+from oracles.hidden_profile.detection import Detection, Sentence, compared, heard, sentences
+from parley.families.hidden_profile.arms import CONDITIONS, Arm, arms, standing_notes
+from parley.families.hidden_profile.published import MARK, numbers, source
+from parley.reports.evidence import Evidence
+from parley.reports.table import Column, Row, Table, Value, titled
+from worlds.core.loading import SCENARIO
+from worlds.hidden_profile.rules.certificate import Certificate
+from worlds.hidden_profile.rules.deck import Deck, read_task
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """Detection of one method on labelled sentences: the counts of each task that has any."""
+
+    by_task: tuple[Detection, ...]
+
+    @property
+    def total(self) -> Detection:
+        """The counts of all tasks."""
+        return sum(self.by_task, Detection(0, 0, 0))
+
+    @property
+    def precision(self) -> Interval:
+        """Its 95 % interval; from 0 to 1 if nothing was detected."""
+        return _between([(one.right, one.false_alarms) for one in self.by_task])
+
+    @property
+    def recall(self) -> Interval:
+        """Its 95 % interval; from 0 to 1 if nothing was told."""
+        return _between([(one.right, one.missed) for one in self.by_task])
+
+    @property
+    def least_precision(self) -> float:
+        """The lower end of the interval of precision."""
+        return self.precision[0]
+
+    @property
+    def least_recall(self) -> float:
+        """The lower end of the interval of recall."""
+        return self.recall[0]
+
+
+@dataclass(frozen=True, slots=True)
+class LossRange:
+    """Range of a loss that accounts for the errors of the cues."""
+
+    low: float
+    high: float
+
+
+def hearing(counts: Iterable[tuple[str, Detection]]) -> Hearing:
+    """Return the counts of sentences, grouped by their task."""
+    by_task: dict[str, Detection] = defaultdict(lambda: Detection(0, 0, 0))
+    for task, labelled_counts in counts:
+        by_task[task] += labelled_counts
+    return Hearing(tuple(by_task.values()))
+
+
+Counts = Sequence[tuple[Sentence, Detection]]
+
+
+def labelled_counts(tasks: Iterable[Task]) -> Counts:
+    """Return every labelled sentence of these tasks with its detection by cues; computing all takes most of a second."""
+    decks = {task.task_id: deck for task in tasks if (deck := _deck(task)) is not None}
+    those = (one for one in sentences() if one.task in decks)
+    return [(one, compared(heard(decks[one.task], one), frozenset(one.says))) for one in those]
+
+
+def by_cues(counts: Counts, *, late: bool | None) -> Hearing | None:
+    """Return the detection of the cues on the late sentences, the earlier ones, or (None) all; None without any."""
+    those = [(one.task, detected) for one, detected in counts if late in {None, one.late}]
+    return hearing(those) if those else None
+
+
+def ranges(
+    cues: Hearing, tasks: Iterable[Task], *, pooling: float, listening: float, lucky: float
+) -> tuple[LossRange, LossRange] | None:
+    """Return the ranges of pooling loss and listening loss over these tasks; None if none of them is a deck."""
+    needed = [count for task in tasks if (count := _needed(task.path)) is not None]
+    if not needed:
+        return None
+    return losses_between(
+        cues.least_precision, cues.least_recall, pooling=pooling, listening=listening, lucky=lucky, needed=fmean(needed)
+    )
+
+
+def losses_between(
+    precision: float, recall: float, *, pooling: float, listening: float, lucky: float, needed: float
+) -> tuple[LossRange, LossRange]:
+    """Return the ranges of pooling loss and listening loss, if a seat has to hear `needed` facts on average.
+
+    1. A seat that could know was detected to be told all of `needed` facts. In the worst case each was a false alarm with
+       probability 1 - precision, so the seat could not know; in the best case seats that lacked facts had been told them, each
+       missed with probability 1 - recall.
+    2. A seat that could know after all and voted wrongly moves from pooling loss to listening loss.
+
+    Each fact counts as told once, and both rates are their lower bounds, so the ranges are wide on purpose.
+    """
+    could = 1 - pooling
+    seldom = recall**needed
+    most = min(1.0, could / seldom) if seldom else 1.0
+    fewest = could * precision**needed
+    moved = min(most - could, pooling - lucky)
+    return LossRange(1 - most, 1 - fewest), LossRange(listening * fewest / could if could else 0.0, listening + max(moved, 0.0))
+
+
+def said_of(counts: Counts) -> str:
+    """Return a note with precision and recall: of the sentences scored once, of those used to improve cues, and of all."""
+    named = (("written last, scored once", True), ("mended on", False), ("all", None))
+    known = [(name, one) for name, late in named if (one := by_cues(counts, late=late)) is not None]
+    return f"cues on sentences labelled by language models, 95 % intervals; {'; '.join(_rates(*each) for each in known)}"
+
+
+def _rates(name: str, one: Hearing) -> str:
+    rates = (("precision", one.total.precision, one.precision), ("recall", one.total.recall, one.recall))
+    return f"{name}: " + ", ".join(f"{rate} {value or 0:.3f} ({low:.2f}..{high:.2f})" for rate, value, (low, high) in rates)
+
+
+def _between(counts: Sequence[tuple[int, int]]) -> Interval:
+    """Return the interval of a rate, from the hits and misses of each task."""
+    return rate_interval([[True] * hits + [False] * others for hits, others in counts]) or (0.0, 1.0)
+
+
+def _deck(task: Task) -> Deck | None:
+    try:
+        read = read_task(task.world_folder / SCENARIO)
+    except (OSError, ValueError):
+        return None
+    return read if isinstance(read, Deck) else None
+
+
+@lru_cache(maxsize=256)
+def _needed(folder: Path) -> float | None:
+    """Return the mean number of necessary facts that a person lacks at first, over deals and people.
+
+    It is None without a certificate.
+    """
+    try:
+        read = read_task(folder / "environment" / "api" / SCENARIO)
+        certificate = Certificate.model_validate_json((folder / "tests" / "oracle.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+    if not isinstance(read, Deck) or not certificate.deals:
+        return None
+    holders = {card.id: card.holders for card in read.cards}
+    return fmean(sum(seat not in holders[card] for card in row.necessary) for row in certificate.deals for seat in read.seats)
+
+
+MEANS: dict[str, tuple[str, ...]] = {
+    "integration": ("integration",),
+    "decisive": ("integration_decisive",),
+    "uptake": ("uptake",),
+    "sib": ("bias", "sib"),
+    "sib_excess": ("bias", "sib_excess"),
+    "repetition": ("bias", "repetition"),
+    "grounded": ("losses", "grounded"),
+    "lucky": ("losses", "lucky"),
+    "pooling": ("losses", "pooling"),
+    "listening": ("losses", "listening"),
+    "messages": ("messages",),
+    "consensus_messages": ("consensus", "messages"),
+}
+"""For each column, its path in a verdict's metrics."""
+
+MOVES = ("conformity", "informed", "brave")
+
+_HEAD = titled(player="Player", setup="Set-up", condition="Condition", tasks="Tasks", sessions="Sessions")
+_PROCESS = (
+    *_HEAD,
+    *titled("percent", integration="Integr. %", decisive="Decisive %", uptake="Uptake %", grounded="Grounded %"),
+    *titled("percent", lucky="Lucky %", pooling="Pooling loss %"),
+    Column("pooling_range", "can be", "interval"),
+    Column("listening", "Listening loss %", "percent"),
+    Column("listening_range", "can be", "interval"),
+    *titled("signed", sib="SIB", sib_excess="SIB - null", repetition="Repetition"),
+    *titled("tally", conformity="Conformity", informed="Informed", brave="Brave holds"),
+    *titled("rate", lag="Turns to adopt", messages="Messages"),
+    Column("source", "Source", shown=False),
+)
+_CONSENSUS = (
+    *_HEAD,
+    *titled("tally", reached="Reached", early="Within 2 rounds"),
+    Column("median", "Median round", "rate"),
+    *titled("tally", right="Right", premature="Premature"),
+    Column("consensus_messages", "Messages by then", "rate"),
+    Column("rounds", "Round: sessions"),
+)
+_EARLY = 2
+"""The number of rounds within which the paper's groups often agreed."""
+
+_NOTES = (
+    "integration: private facts that came to light; decisive: those the proof needs; uptake: told ones repeated by non-holders",
+    "1 - Ypost = pooling loss - lucky + listening loss: could not know, did not know and was right, could know and was wrong",
+    "SIB: shared against private facts mentioned, -1 to 1, beside what sampling alone would give",
+    "turns to adopt: from the turn after which a seat could prove the key to the one in which it stood for it",
+    "moves: times a seat gave way to a majority with nothing new, with a new fact, and held out rightly, of its opportunities",
+)
+
+
+_CAN_BE = (
+    "can be: if people put facts in their own words; each fact that a person must hear counts as said once, and both rates are "
+    "taken at the lower ends of their intervals"
+)
+
+
+def tables(evidence: Evidence, *, published: bool) -> list[Table]:
+    """Return the table of measures, and that of consensus if stances were taken; none without graded sessions."""
+    played = [(arm, condition) for arm in arms(evidence) for condition in CONDITIONS if arm.tasks(condition)]
+    counts = labelled_counts(evidence.registry.values())
+    cues = by_cues(counts, late=True)
+    rows = [{**_measured(arm, condition), **_ranges(arm, condition, evidence, cues)} for arm, condition in played]
+    agreed = [row for arm, condition in played if (row := _agreed(arm, condition))]
+    marked = standing_notes(arm.standing for arm, _ in played)
+    notes = [*_NOTES, *marked]
+    if any("pooling_range" in row for row in rows):
+        notes += [_CAN_BE, said_of(counts)]
+    if published and rows:
+        people = next(row for row in numbers()["study1"] if row["player"] == "people")
+        rows.append({"player": "people", "messages": people["messages"], "sessions": people["hidden"], "source": MARK})
+        notes.append(source(f"messages of people, section 4.3.1, {people['hidden']} ({people['unit']})"))
+    measures = [Table("process", "Between the votes, hidden-profile", _PROCESS, tuple(rows), tuple(notes))] if rows else []
+    note = (
+        "the first round after which every seat last stood for one option; premature: a fact that the proof needs was missing"
+    )
+    return measures + (
+        [Table("consensus", "First consensus, hidden-profile", _CONSENSUS, tuple(agreed), (note, *marked))] if agreed else []
+    )
+
+
+def value(result: Result, path: Sequence[str]) -> Any:
+    """Return the value at a path of a verdict's metrics; None if there is none."""
+    at: Any = result.metrics
+    for name in path:
+        at = (at or {}).get(name)
+    return at
+
+
+def _head(arm: Arm, condition: str) -> dict[str, Value]:
+    tasks = arm.tasks(condition)
+    sessions = sum(map(len, tasks.values()))
+    return {"player": arm.title, "setup": arm.how, "condition": condition, "tasks": len(tasks), "sessions": sessions}
+
+
+def _measured(arm: Arm, condition: str) -> Row:
+    results = [result for mine in arm.tasks(condition).values() for result in mine]
+    return {
+        **_head(arm, condition),
+        **{column: _mean(arm, condition, path) for column, path in MEANS.items() if column != "consensus_messages"},
+        **{kind: _taken(results, kind) for kind in MOVES},
+        "lag": _lag(results),
+        "source": "ours",
+    }
+
+
+def _ranges(arm: Arm, condition: str, evidence: Evidence, cues: Hearing | None) -> Row:
+    """Return the ranges of the losses; none if facts are cited, or if all seats know everything."""
+    losses = {name: _mean(arm, condition, MEANS[name]) for name in ("pooling", "listening", "lucky")}
+    if cues is None or condition != "hidden" or "track=structured" in arm.setup or None in losses.values():
+        return {}
+    tasks = [evidence.registry[name] for name in arm.tasks(condition) if name in evidence.registry]
+    known = ranges(cues, tasks, **{name: loss or 0.0 for name, loss in losses.items()})
+    if known is None:
+        return {}
+    pooling, listening = known
+    return {"pooling_range": (pooling.low, pooling.high), "listening_range": (listening.low, listening.high)}
+
+
+def _mean(arm: Arm, condition: str, path: Sequence[str]) -> float | None:
+    means = [
+        fmean(known)
+        for mine in arm.tasks(condition).values()
+        if (known := [measure for result in mine if (measure := value(result, path)) is not None])
+    ]
+    return fmean(means) if means else None
+
+
+def _taken(results: Sequence[Result], kind: str) -> tuple[int, float] | None:
+    """Return the count of a kind of move and its share of the opportunities; None without opportunities."""
+    moves = [move_counts for result in results if (move_counts := value(result, ("moves", kind)))]
+    taken, chances = (sum(move[part] for move in moves) for part in ("taken", "opportunities"))
+    return (taken, taken / chances) if chances else None
+
+
+def _lag(results: Sequence[Result]) -> float | None:
+    """Return the mean number of turns between being able to know the key and adopting it, over seats that adopted it."""
+    seats = [seat for result in results for seat in value(result, ("seats",)) or ()]
+    turns = [
+        seat["adopted_turn"] - seat["decidable_turn"]
+        for seat in seats
+        if seat.get("adopted_turn") is not None and seat.get("decidable_turn") is not None
+    ]
+    return fmean(turns) if turns else None
+
+
+def _agreed(arm: Arm, condition: str) -> Row | None:
+    """Return when the sessions of a structured track first agreed; None if stances were not taken."""
+    consensuses = [
+        agreed
+        for mine in arm.tasks(condition).values()
+        for result in mine
+        if (agreed := value(result, ("consensus",))) is not None
+    ]
+    if not consensuses:
+        return None
+    rounds = sorted(one["round"] for one in consensuses if one["round"] is not None)
+    counted = Counter(rounds)
+    return {
+        **_head(arm, condition),
+        "sessions": len(consensuses),
+        "reached": (len(rounds), len(rounds) / len(consensuses)),
+        "early": (sum(number <= _EARLY for number in rounds), sum(number <= _EARLY for number in rounds) / len(consensuses)),
+        "median": float(median(rounds)) if rounds else None,
+        **dict(_shares(consensuses)),
+        "consensus_messages": _mean(arm, condition, MEANS["consensus_messages"]),
+        "rounds": ", ".join(f"{number}: {counted[number]}" for number in sorted(counted)) or None,
+    }
+
+
+def _shares(consensuses: Sequence[Any]) -> Iterator[tuple[str, tuple[int, float]]]:
+    """Yield, among the sessions that agreed, the count and share that agreed on the key, and that agreed too early."""
+    for name in ("right", "premature"):
+        known = [one[name] for one in consensuses if one["round"] is not None and one[name] is not None]
+        if known:
+            yield name, (sum(known), sum(known) / len(known))

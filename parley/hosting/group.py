@@ -1,0 +1,350 @@
+"""A group of people in a hosted game: their seats, the chat, and the actions of their pages.
+
+1. The game's threads wait here (`ask`, `heard`) for input from pages (`answer`, `speak`, `leave`). One lock guards all state.
+2. A turn is answered once, by its own seat. A turn without an answer within the patience is forfeited as `timeout`. Later turns
+   of that person are forfeited immediately until they are seen again, so an absent person costs one wait.
+3. A chat message carries the number of its sender's previous messages, so a duplicate is accepted once.
+4. The chat accepts messages until its deadline, by this host's clock. A message is shown once the game has received it.
+
+A family may offer forms with choices where a model has to write JSON.
+
+The module `people` of a family has `form(turn)`, which returns a `Form`, or None for a turn answered in free text, and
+`HOSTED`, the default options of a hosted session. A choice becomes the text that a model would have written, so the world
+parses, rejects and logs both in the same way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from harness.agents.seats.people import Late, Sitter
+from harness.plugins import family_part_or_none
+from harness.sanitize import printable
+from worlds.core.turns import OpenTurn
+
+
+@dataclass(frozen=True)
+class Form:
+    """A question with choices and a line of reasons."""
+
+    text: str
+    """The question, without the format that a program would have to write."""
+
+    choices: tuple[tuple[str, str], ...]
+    """Pairs of the value that is sent and the text that is shown."""
+
+    why: str
+    """Label of the field for reasons."""
+
+    reply: Callable[[str, str], str]
+    """Function that turns a choice and its reasons into a reply."""
+
+
+def form_of(family: str, turn: OpenTurn) -> Form | None:
+    """Return the family's form for a turn, or None."""
+    part = family_part_or_none(family, "people")
+    form: Form | None = part.form(turn) if part else None
+    return form
+
+
+def hosted_options(family: str) -> Mapping[str, str]:
+    """Return the default options of a family's hosted sessions."""
+    part = family_part_or_none(family, "people")
+    options: Mapping[str, str] = part.HOSTED if part else {}
+    return options
+
+
+Stage = Literal["lobby", "waiting", "turn", "chat", "over"]
+
+
+class NotTaken(Exception):
+    """Input from a page that is rejected. The message is shown to its sender."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+@dataclass
+class PagePlace:
+    """A seat for one person, opened by the token in that person's link."""
+
+    seat: int
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(16), repr=False)
+    name: str = ""
+    rules: str = ""
+    joined: bool = False
+    left: bool = False
+    """True if the person has left for good."""
+
+    away: bool = False
+    """True if the person missed a turn and was not seen since."""
+
+    over: bool = False
+    saw_the_end: bool = False
+    turn: OpenTurn | None = None
+    reply: str | None = None
+    done: set[str] = field(default_factory=set)
+    """Ids of the turns that this place has had, answered or not."""
+
+    said: int = 0
+    """Number of messages that the person has sent to the chat."""
+
+    left_chat: bool = False
+
+    @property
+    def identity(self) -> str:
+        """The person's name in the record: the name that they entered, or an anonymous id."""
+        return self.name or f"anon-{hashlib.sha256(self.token.encode()).hexdigest()[:6]}"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The content of one person's page."""
+
+    stage: Stage
+    version: str
+    """Changes whenever the page must be rendered again; new chat messages do not change it."""
+
+    seat: int
+    name: str
+    rules: str
+    turn: OpenTurn | None
+    messages: tuple[tuple[int, str], ...]
+    """Seat and text of every chat message."""
+
+    left_s: int
+    """Seconds until the chat closes."""
+
+    said: int
+    left_chat: bool
+    joined: int
+    places: int
+
+
+LONGEST_NAME, LONGEST_MESSAGE, LONGEST_REPLY = 40, 4_000, 50_000
+"""Limits in characters."""
+
+_LOOK_S = 0.1
+"""Real seconds between checks of the clock while nothing happens."""
+
+
+class PageGroup:
+    """All people who play through a page."""
+
+    beside = True
+
+    def __init__(
+        self,
+        seats: Sequence[int],
+        *,
+        patience_s: float = 600.0,
+        say: Callable[[str], None] = print,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Create the places. `clock` returns seconds and determines when the chat closes and patience ends."""
+        self.places = [PagePlace(seat) for seat in seats]
+        self.patience_s, self._clock, self._say = patience_s, clock, say
+        self._by_seat = {place.seat: place for place in self.places}
+        self._by_token = {place.token: place for place in self.places}
+        self._changed = threading.Condition()
+        self._messages: list[tuple[int, str]] = []
+        self._words: deque[tuple[int, str | None]] = deque()
+        self._closes_at: float | None = None
+
+    @property
+    def chat(self) -> PageGroup:
+        """The group itself, since people chat here."""
+        return self
+
+    # what the game asks
+
+    def check(self) -> None:
+        """Do nothing, since people come by their links."""
+
+    def gather(self) -> None:
+        """Wait until every person has joined."""
+        with self._changed:
+            while not all(place.joined for place in self.places):
+                self._changed.wait(_LOOK_S)
+
+    def sit(self, sitter: Sitter) -> None:
+        """Store a person's rules for their page, and give the game their chosen name."""
+        with self._changed:
+            place = self._by_seat[sitter.seat]
+            place.rules, sitter.name = sitter.rules, place.identity
+
+    def ask(self, sitter: Sitter, turn: OpenTurn) -> str | None:
+        """Return the reply of the person's page, or None if they left. Raises Late."""
+        place = self._by_seat[sitter.seat]
+        with self._changed:
+            place.turn, place.reply = turn, None
+            place.done.add(turn.id)
+            until = self._clock() + self.patience_s
+            while place.reply is None and not place.left and not place.away and self._clock() < until:
+                self._changed.wait(_LOOK_S)
+            place.turn, reply = None, place.reply
+            if reply is not None or place.left:
+                return reply
+            if not place.away:
+                self._say(f"{sitter.called} did not answer within {self.patience_s:g} s")
+            place.away = True
+            raise Late(f"no answer within {self.patience_s:g} s")
+
+    def done(self, sitter: Sitter) -> None:
+        """Show the person that the game is over."""
+        with self._changed:
+            self._by_seat[sitter.seat].over = True
+
+    def open(self, minutes: float) -> None:
+        """Open the chat for this number of minutes."""
+        with self._changed:
+            self._closes_at = self._clock() + minutes * 60
+            for place in self.places:
+                if place.left and not place.left_chat:
+                    place.left_chat = True
+                    self._words.append((place.seat, None))
+        self._say(f"the chat is open for {minutes:g} minutes")
+
+    def heard(self, wait_s: float) -> tuple[int, str | None] | None:
+        """Return the next chat message, waiting up to `wait_s` seconds, or None."""
+        with self._changed:
+            if not self._words:
+                self._changed.wait(wait_s)
+            return self._words.popleft() if self._words else None
+
+    @property
+    def closed(self) -> bool:
+        """True if the chat's time is up and all messages were read."""
+        with self._changed:
+            return not self._is_open() and not self._words
+
+    def show(self, seat: int, text: str, *, is_last: bool) -> None:
+        """Show a message to the whole group. After a person's last message, their page accepts no more."""
+        with self._changed:
+            self._messages.append((seat, text))
+            if is_last and seat in self._by_seat:
+                self._by_seat[seat].left_chat = True
+
+    def close(self) -> None:
+        """Close the chat."""
+        with self._changed:
+            self._closes_at = None
+            self._words.clear()
+
+    def everybody_saw_the_end(self) -> bool:
+        """Return True if no page is still waiting for the end."""
+        with self._changed:
+            return all(place.saw_the_end or place.away or place.left for place in self.places)
+
+    # what pages hand in
+
+    def place(self, token: str) -> PagePlace:
+        """Return the place of a token and mark its person as present. Raises NotTaken for an unknown token."""
+        place = self._by_token.get(token)
+        if place is None:
+            raise NotTaken(404, "There is nothing here. The link must be typed whole.")
+        with self._changed:
+            place.away = False
+        return place
+
+    def join(self, place: PagePlace, name: str) -> None:
+        """Join with or without a name. Raises NotTaken for a name that is too long or already in use."""
+        called = printable(" ".join(name.split()))
+        with self._changed:
+            if place.joined:
+                raise NotTaken(409, "You have sat down already.")
+            if len(called) > LONGEST_NAME:
+                raise NotTaken(422, f"A name has at most {LONGEST_NAME} characters.")
+            if called and any(called == other.name for other in self.places):
+                raise NotTaken(409, "Somebody else is called that already.")
+            place.name, place.joined = called, True
+            self._changed.notify_all()
+        there = sum(one.joined for one in self.places)
+        self._say(f"seat {place.seat} is taken by {place.identity} ({there} of {len(self.places)})")
+
+    def answer(self, place: PagePlace, turn: str, text: str) -> None:
+        """Answer the open turn of a place. Raises NotTaken."""
+        with self._changed:
+            if place.turn is None or place.turn.id != turn or place.reply is not None:
+                raise _not_open(place, turn)
+            if len(text) > LONGEST_REPLY:
+                raise NotTaken(422, f"A reply has at most {LONGEST_REPLY} characters, and this has {len(text)}.")
+            place.reply = text
+            self._changed.notify_all()
+
+    def speak(self, place: PagePlace, said: str, text: str) -> None:
+        """Send a chat message; `said` is the number of messages sent before it. Raises NotTaken."""
+        with self._changed:
+            if not self._is_open() or place.left_chat or place.left:
+                raise NotTaken(409, "Too late: the chat is over for you.")
+            if said != str(place.said):
+                raise NotTaken(409, "That message was sent already.")
+            if not text.strip():
+                raise NotTaken(422, "Nothing was typed.")
+            if len(text) > LONGEST_MESSAGE:
+                raise NotTaken(422, f"A message has at most {LONGEST_MESSAGE} characters, and this has {len(text)}.")
+            place.said += 1
+            self._words.append((place.seat, text))
+            self._changed.notify_all()
+
+    def leave_chat(self, place: PagePlace) -> None:
+        """Declare that the person has nothing more to say. Raises NotTaken if the chat is closed."""
+        with self._changed:
+            if not self._is_open() or place.left_chat:
+                raise NotTaken(409, "Too late: the chat is over for you.")
+            place.left_chat = True
+            self._words.append((place.seat, None))
+            self._changed.notify_all()
+
+    def leave(self, place: PagePlace) -> None:
+        """Leave the game for good."""
+        with self._changed:
+            place.left = True
+            if self._is_open() and not place.left_chat:
+                place.left_chat = True
+                self._words.append((place.seat, None))
+            self._changed.notify_all()
+        self._say(f"seat {place.seat}, {place.identity}, left")
+
+    def shown(self, place: PagePlace) -> Shown:
+        """Return the current content of the person's page."""
+        with self._changed:
+            stage = self._stage(place)
+            place.saw_the_end |= stage == "over"
+            left_s = max(0.0, (self._closes_at or 0.0) - self._clock())
+            turn = place.turn if stage == "turn" else None
+            joined = sum(one.joined for one in self.places)
+            version = f"{stage} {turn.id if turn else joined if stage == 'waiting' and not place.rules else ''}".strip()
+            if place.left_chat:
+                version += " left"
+            return Shown(
+                stage, version, place.seat, place.identity, place.rules, turn, tuple(self._messages), round(left_s),
+                place.said, place.left_chat, joined, len(self.places),
+            )  # fmt: skip
+
+    def _stage(self, place: PagePlace) -> Stage:
+        if place.over or place.left:
+            return "over"
+        if not place.joined:
+            return "lobby"
+        if self._closes_at is not None:
+            return "chat"
+        return "turn" if place.turn is not None and place.reply is None else "waiting"
+
+    def _is_open(self) -> bool:
+        return self._closes_at is not None and self._clock() < self._closes_at
+
+
+def _not_open(place: PagePlace, turn: str) -> NotTaken:
+    """Return the error that says why a turn cannot be answered."""
+    if turn not in place.done:
+        return NotTaken(403, "That is not a turn of yours.")
+    return NotTaken(409, "Too late: that turn was answered already, or its time was up.")

@@ -1,0 +1,72 @@
+"""Desk for people at the terminal of this process: the messages to a seat, and its person's replies, one seat at a time.
+
+1. A reply is one entry of the terminal. `/rules` shows the seat's rules again, `/pass` replies with nothing, `/quit` leaves the
+game: this turn and all later ones of the seat are forfeited as `declined`.
+2. A reply that the game rejects is followed by a new turn that states the broken rule, exactly as for a model.
+3. The seat of each turn is announced, because several people may share a terminal. Earlier output stays on the screen.
+"""
+
+from __future__ import annotations
+
+from harness.agents.seats.people import Sitter
+from harness.agents.turns import is_too_long
+from harness.errors import UsageError
+from parley.hosting.terminal.terminal import Left, Terminal
+from worlds.core.turns import OpenTurn
+
+HELP = "An empty line or Ctrl-D sends. /rules shows your instruction again, /pass says nothing, /quit leaves for good."
+
+
+class TerminalDesk:
+    """Desk for people at one terminal."""
+
+    beside = False
+    """True if people here are asked at the same time."""
+
+    chat = None
+    """None, because there is no discussion at a terminal."""
+
+    def __init__(self, terminal: Terminal | None = None) -> None:
+        self.terminal = terminal or Terminal()
+        self._last: int | None = None
+
+    def check(self) -> None:
+        """Raise UsageError without a terminal."""
+        self.terminal.check()
+
+    def sit(self, sitter: Sitter) -> None:
+        """Show a person the rules of their seat before the first turn."""
+        self.terminal.show(f"\n=== {sitter.called}: your instruction ===\n\n{sitter.rules.strip()}\n\n{HELP}")
+
+    def ask(self, sitter: Sitter, turn: OpenTurn) -> str | None:
+        """Return the text that the person types for a turn; None if they leave."""
+        again = f", attempt {turn.attempt}" if turn.attempt > 1 else ""
+        which = f"{turn.phase.lower().replace('_', ' ')}, round {turn.round}" if turn.round else turn.phase.lower()
+        self.terminal.show(f"\n--- {sitter.called}: {which.replace('_', ' ')}{again} ---\n\n{turn.text.strip()}\n")
+        while True:
+            try:
+                typed = self.terminal.entry()
+            except Left:
+                typed = "/quit"
+            if typed == "/rules":
+                self.terminal.show(f"\n{sitter.rules.strip()}\n")
+            elif typed == "/quit":
+                self.terminal.show("You left. What your seat is still asked is forfeited.")
+                return None
+            elif typed == "/pass":
+                return ""
+            elif typed.startswith("/") and "\n" not in typed and " " not in typed:
+                self.terminal.show(f"There is no {typed}. {HELP}")
+            elif is_too_long(typed):
+                self.terminal.show("That is longer than a reply can be (1 MiB). Once more:")
+            else:
+                return typed
+
+    def done(self, sitter: Sitter) -> None:
+        """Print that a person's game is over."""
+        self.terminal.show(f"\n=== {sitter.called}: the game is over. Thank you. ===\n")
+
+
+def refuse_chat() -> UsageError:
+    """Return the error for a chat without people on pages and a clock."""
+    return UsageError("a free chat needs people on pages and a clock", hint="harness host TASK, or without talk=chat")

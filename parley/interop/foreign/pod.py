@@ -1,0 +1,245 @@
+"""Pod of a foreign Harbor task (no [metadata.parley]), with Harbor's guarantees as far as one container engine allows.
+
+1. `main` is built from environment/Dockerfile, or environment.docker_image, or composed. Its ENTRYPOINT runs, and its CMD is
+replaced by a sleep, as in Harbor.
+2. Its root is writable, its user the image's own and its capabilities Docker's default, because such tasks install software.
+It has its own networks, which follow the phases: start, agent, verifier.
+3. There is no world and no log. `finish` runs the verifier while the pod exists (shared), with every process of the agent
+dead, or in a container of its own after `main` is dead (separate), and stores the result in `verdict` for `judge`.
+4. Damage by the agent is the agent's responsibility: if `main` is gone or starts nothing more, commands fail, not the episode.
+Commands need bash and coreutils' `timeout` in the image. Builds use the classic builder: no `RUN --mount`, no heredocs.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from harness.errors import RuntimeFailure, VerifierFailure
+from harness.pod import CommandResult, EpisodeSpec, Judgement
+from harness.runtimes import commands
+from harness.runtimes.archives import pack
+from harness.runtimes.docker.engine.client import Engine
+from harness.runtimes.docker.engine.limits import Check, deadline_s, labels
+from parley.interop.foreign import grading, processes
+from parley.interop.foreign.asked import (
+    HELPER,
+    VERIFIER,
+    Verifier,
+    main_environment,
+    public_phases,
+    services_of,
+    upload_of,
+    verifier_is_public,
+    verifier_of,
+)
+from parley.interop.foreign.compose import Service
+from parley.interop.foreign.containers import Containers
+from parley.interop.foreign.network import Networks
+from worlds.core.wire import WireRequest, WireResponse
+
+_GONE = b"this machine is gone\n"
+_ENTRYPOINT = "Entrypoint"
+
+
+class ForeignPod:
+    """Open episode of a foreign task."""
+
+    has_main = True
+
+    def __init__(
+        self, engine: Engine, spec: EpisodeSpec, images: Mapping[str, str], *, check: Check, cpus: float, wall_s: float
+    ) -> None:
+        """Prepare the pod; `check` is called after each creation, and raises if the run was aborted meanwhile."""
+        self._engine, self._task, self._images, self._check = engine, spec.task, images, check
+        self._services, self._verifier = services_of(spec.task), verifier_of(spec.task)
+        self._labels = labels(spec)
+        self._containers = Containers(engine, spec, images, cpus=cpus)
+        self._networks = Networks(engine, self._labels, public_phases(spec.task), many=len(self._services) > 1)
+        self._apart = Networks(engine, self._labels, {"verifier": verifier_is_public(spec.task)}, many=False)
+        self._sleep = ("sh", "-c", f"sleep {deadline_s(spec.task, wall_s)}")
+        self._first: list[tuple[int, int]] = []
+        self._has_tests = False
+        self.instruction = (spec.task.path / "instruction.md").read_text(encoding="utf-8")
+        self.verdict: Judgement | VerifierFailure | None = None
+
+    def start(self) -> None:
+        """Start every service after its dependencies, and return when all that have a healthcheck are healthy."""
+        self._networks.create()
+        self._networks.enter("start")
+        for name, service in self._services.items():
+            for needed, condition in service.depends_on.items():
+                self._containers.wait(needed, condition)
+            self._create(service)
+            self._check()
+            self._containers.start(name)
+        for name, service in self._services.items():
+            if service.healthcheck:
+                self._containers.wait(name, "service_healthy")
+        grading.make_folders(self._containers, "main")
+        self._upload()
+        self._healthcheck()
+        self._has_tests = self._containers.execute("main", ["test", "-e", grading.TESTS], 60, user="0").code == 0
+        self._first = processes.listed(self._containers.as_root("main", "sh", "-c", processes.LIST))
+        self._networks.enter("agent")
+
+    def call(self, request: WireRequest) -> WireResponse:
+        """Raise RuntimeFailure, because there is no world to call."""
+        raise RuntimeFailure(f"{self._task.task_id} is a foreign task: it has no world to send requests to")
+
+    def call_as_host(self, request: WireRequest) -> WireResponse:
+        """Raise RuntimeFailure, because there is no world to call."""
+        return self.call(request)
+
+    def stop(self, cause: str) -> None:
+        """Do nothing: there is no log to note it in, because a foreign task is graded by the files that it leaves."""
+
+    def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
+        """Run a command in `main` as the agent's user, always in real time, for at most [agent].timeout_sec."""
+        agent = self._task.file.agent
+        user, limit = "" if agent.user is None else str(agent.user), min(timeout_s, agent.timeout_sec or math.inf)
+        try:
+            return self._containers.execute("main", command, limit, stdin, user=user, workdir=self._workdir)
+        except RuntimeFailure:
+            # where the engine answers, this is the agent's own doing
+            said = f"{command[0]} cannot be started\n".encode() if self._containers.is_running("main") else _GONE
+            return CommandResult(commands.KILLED, said)
+
+    def put(self, files: Mapping[str, bytes]) -> None:
+        """Write files anywhere in `main`, readable and executable by every user."""
+        self._containers.put("main", "/", pack(files, mode=0o755))
+
+    def finish(self) -> bytes:
+        """Judge while the pod exists, kill everything, and return no log."""
+        try:
+            self.verdict = self._judge_shared() if self._verifier is None else self._judge_apart(self._verifier)
+        except VerifierFailure as failure:
+            self.verdict = failure
+        self.close()
+        return b""
+
+    def close(self) -> bool:
+        """Kill and remove everything of this pod; safe to call twice; return False if something is still in use."""
+        self._containers.remove()
+        return all([self._networks.close(), self._apart.close()])
+
+    @property
+    def _workdir(self) -> str | None:
+        return self._task.file.environment.workdir
+
+    def _create(self, service: Service) -> None:
+        main = service.name == "main"
+        environment = {**service.environment, **(main_environment(self._task) if main else {})}
+        self._containers.create(
+            service.name, self._networks, self._task.file.environment, environment, guarded=main, init=main or service.init,
+            command=service.command or (self._sleep if main else None), user=service.user, working_dir=service.working_dir,
+            healthcheck=service.healthcheck, entrypoint=list(service.entrypoint) if service.entrypoint is not None else None,
+        )  # fmt: skip
+
+    def _upload(self) -> None:
+        """Copy the files beside a ready image to the working directory."""
+        files = upload_of(self._task)
+        if files is None or not (files.files or files.links):
+            return
+        if self._workdir is not None:
+            self._containers.as_root("main", "mkdir", "-p", "--", self._workdir)
+        here = (self._workdir or self._containers.execute("main", ["pwd"], 60).output.decode().strip()).rstrip("/")
+        data = {f"{here}/{name}": data for name, (data, _) in files.files.items()}
+        links = {f"{here}/{name}": target for name, target in files.links.items()}
+        self._containers.put("main", "/", pack(data, mode=0o755, links=links))
+
+    def _healthcheck(self) -> None:
+        """Run [environment.healthcheck] as Harbor does: failures in the start period do not count, and one success ends it."""
+        asked = self._task.file.environment.healthcheck
+        failures, began = 0, time.monotonic()
+        while asked:
+            early = time.monotonic() - began < asked.start_period_sec
+            done = self._containers.execute("main", ["bash", "-c", asked.command], asked.timeout_sec, workdir=self._workdir)
+            if done.code == 0:
+                return
+            failures += not early
+            if failures >= asked.retries:
+                said = self._containers.tail(done.output)
+                raise RuntimeFailure(f"the environment's healthcheck failed {failures} times: {said or 'no output'}")
+            time.sleep(asked.start_interval_sec if early else asked.interval_sec)
+
+    def _judge_shared(self) -> Judgement:
+        """Run the tests in `main` (shared mode), after all processes of the agent have ended.
+
+        If the engine answers but `main` accepts no tests, only the agent can have broken it, because it ran when the agent
+        began.
+        """
+        try:
+            note = self._end_agent()
+            self._collect(of_main=True)
+            self._collect(of_main=False)
+            grading.upload_tests(self._containers, "main", self._task, merged=self._has_tests)
+            grading.prepare(self._containers, "main")
+        except RuntimeFailure as failure:
+            self._containers.is_running("main")
+            return Judgement(b'{"reward": 0.0}\n', b"", f"main takes no tests after the agent: {failure}\n".encode())
+        self._networks.enter("verifier")
+        judged = grading.judge(self._containers, "main", self._task, self._workdir)
+        return Judgement(judged.reward, judged.verdict, note.encode() + judged.log)
+
+    def _judge_apart(self, verifier: Verifier) -> Judgement:
+        """Run the tests in a container of their own (separate mode), after taking artifacts and killing `main`."""
+        self._collect(of_main=True)
+        taken, notes = grading.take(self._containers, self._task, of_main=True)
+        self._engine.kill(self._containers.ids["main"])
+        self._collect(of_main=False)
+        others, more = grading.take(self._containers, self._task, of_main=False)
+        self._apart.create()
+        settings = verifier.settings
+        self._containers.create(
+            VERIFIER, self._apart, settings, verifier.environment, guarded=True, init=True, command=self._sleep
+        )
+        self._check()
+        self._containers.start(VERIFIER)
+        grading.make_folders(self._containers, VERIFIER)
+        if settings.workdir is not None:
+            self._containers.as_root(VERIFIER, "mkdir", "-p", "--", settings.workdir)
+        if verifier.uploads_tests:
+            grading.upload_tests(self._containers, VERIFIER, self._task, merged=True)
+        grading.give(self._containers, VERIFIER, {**taken, **others})
+        grading.prepare(self._containers, VERIFIER)
+        judged = grading.judge(self._containers, VERIFIER, self._task, settings.workdir)
+        return Judgement(judged.reward, judged.verdict, "".join(f"{line}\n" for line in (*notes, *more)).encode() + judged.log)
+
+    def _end_agent(self) -> str:
+        """End every process of the agent in `main`. Services of the image continue; otherwise the log says why not."""
+        main, note = self._containers.ids["main"], ""
+        if self._containers.is_running("main") and self._has_services() and self._first:
+            try:
+                processes.kill_others(self._engine, main, self._first, self._images[HELPER], self._labels)
+                return note
+            except RuntimeFailure as failure:
+                note = f"main was started anew, and its services with it: {failure}\n"
+        self._engine.kill(main)
+        self._containers.start("main")
+        if self._has_services():
+            with suppress(RuntimeFailure):
+                self._healthcheck()
+        return note
+
+    def _has_services(self) -> bool:
+        """Return True if `main` runs more than our sleep command: an ENTRYPOINT, or a command of the task."""
+        main = self._services["main"]
+        if main.command is not None or main.entrypoint is not None:
+            return True
+        with self._engine.doing("inspecting an image") as api:
+            return bool(api.inspect_image(self._images["main"])["Config"].get(_ENTRYPOINT))
+
+    def _collect(self, *, of_main: bool) -> None:
+        """Run the collect hooks of `main`, or of the other services; a failing hook only means missing evidence."""
+        for hook in self._task.file.verifier.collect:
+            if (hook.service == "main") == of_main:
+                shell = "bash" if of_main else "sh"
+                workdir = self._workdir if of_main else None
+                user = "" if hook.user is None else str(hook.user)
+                with suppress(RuntimeFailure):
+                    self._containers.execute(
+                        hook.service, [shell, "-c", hook.command], hook.timeout_sec, user=user, workdir=workdir
+                    )

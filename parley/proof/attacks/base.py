@@ -1,0 +1,159 @@
+"""Interface of attacks: a small class with a name, the flaw it looks for, where it does not apply, and how it strikes.
+
+1. `machine` attacks target what the stamped files of a folder produce, which is the same for every folder with those files.
+   `folder` attacks target a folder's own files.
+2. An attack counts what it examined. An attack that examined nothing has failed, unless a `Reason` makes it inapplicable.
+3. A `hole` is evidence that the attack succeeded. A `note` is worth reporting but not a hole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar, Literal, Protocol
+
+from parley.proof.attacks.target import Target
+from worlds.core.models import Strict
+
+Outcome = Literal["held", "broken", "n/a", "vacuous", "error"]
+"""`vacuous`: it examined nothing and gave no reason. `error`: it could not be carried out. Neither is a pass."""
+
+
+class AttackRow(Strict):
+    """Result of one attack on one folder, or on the machine that several folders share."""
+
+    attack: int
+    name: str
+    scope: Literal["machine", "folder"]
+    task_id: str
+    shared_by: int = 1
+    """Number of folders that share the attacked machine."""
+
+    benchjack: tuple[str, ...] = ()
+    abc: tuple[str, ...] = ()
+    openenv: tuple[str, ...] = ()
+    outcome: Outcome
+    examined: int = 0
+    holes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    reason: str | None = None
+    """The reason why an attack is n/a, or why it could not be carried out."""
+
+    hint: str = ""
+    """The next command to run if the attack could not be carried out."""
+
+    seconds: float = 0.0
+
+    @property
+    def passes(self) -> bool:
+        """True if the outcome needs no attention."""
+        return self.outcome in {"held", "n/a"}
+
+
+class Siege(Strict):
+    """Results of every attack on every folder, as printed by `harness verify --attacks --json`."""
+
+    ok: bool
+    seconds: float
+    runtime: str
+    rows: tuple[AttackRow, ...]
+
+    def of(self, outcome: Outcome) -> list[AttackRow]:
+        """Return the rows with this outcome."""
+        return [row for row in self.rows if row.outcome == outcome]
+
+    @property
+    def unmade(self) -> list[AttackRow]:
+        """The rows of attacks that could not be carried out or examined nothing."""
+        return [row for row in self.rows if not row.passes and row.outcome != "broken"]
+
+    def told(self) -> str:
+        """Return a one-sentence summary, which starts with the attacks that could not be made."""
+        unmade, all_rows = len(self.unmade), len(self.rows)
+        succeeded = f"{len(self.of('broken'))} of {all_rows - unmade} attacks succeeded"
+        where = f"in {self.runtime}, {self.seconds:.1f} s"
+        if not unmade:
+            return f"{succeeded} {where}"
+        rest = f"; of the others, {succeeded}" if unmade < all_rows else ""
+        return f"{unmade} of {all_rows} attacks could not be made{rest} {where}"
+
+    def summary(self) -> Iterator[tuple[str, ...]]:
+        """Yield one line per attack over all folders: number, name, ids, things examined, and counts of outcomes."""
+        for number, name in sorted({(row.attack, row.name) for row in self.rows}):
+            rows = [row for row in self.rows if (row.attack, row.name) == (number, name)]
+            ids = " ".join((*rows[0].benchjack, *rows[0].abc, *rows[0].openenv))
+            examined = sum(row.examined for row in rows)
+            yield str(number), name, ids, str(len(rows)), str(examined), _counts(rows)
+
+
+def _counts(rows: Sequence[AttackRow]) -> str:
+    counted = {
+        outcome: sum(row.outcome == outcome for row in rows) for outcome in ("broken", "vacuous", "error", "held", "n/a")
+    }
+    return ", ".join(f"{count} {outcome}" for outcome, count in counted.items() if count)
+
+
+Scope = Literal["machine", "folder"]
+
+
+class Reason(StrEnum):
+    """Reasons why an attack does not apply to a folder. The list is closed, so no attack can be skipped without one of them."""
+
+    ONE_SEAT = "the task has one seat"
+    NO_ARTIFACT = "the agent's machine hands in no file"
+    NO_SERVICE = "no service runs beside the agent"
+    NO_SOLUTION = "the folder has no solution"
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """Ids of the flaw that an attack looks for, in other catalogues."""
+
+    benchjack: tuple[str, ...] = ()
+    """Classes V1 to V8 of BenchJack (arXiv 2605.12673)."""
+
+    abc: tuple[str, ...] = ()
+    """Items of the Agentic Benchmark Checklist (arXiv 2507.02825), T.1 to T.10."""
+
+    openenv: tuple[str, ...] = ()
+    """Check ids of OpenEnv's validation policy, if there are any."""
+
+
+@dataclass
+class Exam:
+    """Result of an attack on a folder: the number of things examined, the holes and the notes."""
+
+    examined: int = 0
+    holes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def look(self, *holes: str | None) -> None:
+        """Count one thing as examined, and add each text given as a hole in it."""
+        self.examined += 1
+        self.holes += [hole for hole in holes if hole]
+
+    def add(self, others: Iterable[Exam]) -> Exam:
+        """Add everything that other exams examined, and return this exam."""
+        for other in others:
+            self.examined += other.examined
+            self.holes += other.holes
+            self.notes += other.notes
+        return self
+
+
+class Attack(Protocol):
+    """Interface of one attack."""
+
+    number: ClassVar[int]
+    name: ClassVar[str]
+    scope: ClassVar[Scope]
+    flaw: ClassVar[Flaw]
+
+    def inapplicable(self, target: Target) -> Reason | None:
+        """Return the reason why the attack does not apply to the target, or None."""
+        return None
+
+    def strike(self, target: Target) -> Exam:
+        """Run the attack. Raises BoundaryError if something other than the folder failed."""
+        ...

@@ -1,0 +1,201 @@
+"""Unit tests against a mutant of a shared room that survives the proof on the first seed.
+
+Values that a validator measures in addition to the verdict do not affect the reward, and helpers of a world have branches that
+no task uses, so `verify` cannot detect changes there. Such rooms change only together with their unit tests, which CI runs, so
+these count too. The report states which of both detected a mutant. A task's own server and hidden tests have no unit tests.
+Only fast tests count (`FAST`), in the folders of the families and of the validators, that import a shared room.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from harness.plugins import families
+from parley.proof.mutants.copies import allow
+from parley.proof.mutants.operators import SourceMutant
+from parley.proof.mutants.targets import ROOT, MutatedFile, plant
+
+
+@contextmanager
+def traced(files: Collection[str]) -> Iterator[set[tuple[str, int]]]:
+    """Yield the set of lines of `files`, as (file, number), that run in this thread within the context.
+
+    Tracing all files would be slow.
+    """
+    ran: set[tuple[str, int]] = set()
+
+    def line(frame: FrameType, event: str, _: Any) -> Callable[..., Any]:
+        if event == "line":
+            ran.add((frame.f_code.co_filename, frame.f_lineno))
+        return line
+
+    def call(frame: FrameType, _: str, __: Any) -> Callable[..., Any] | None:
+        if frame.f_code.co_filename not in files:
+            return None
+        ran.add((frame.f_code.co_filename, frame.f_lineno))
+        return line
+
+    before = sys.gettrace()
+    sys.settrace(call)
+    try:
+        yield ran
+    finally:
+        sys.settrace(before)
+
+
+FAST = "not docker and not bubblewrap and not proof and not property and not reference"
+"""The marker expression of `make test`."""
+
+_MODE = (
+    "-q",
+    "-m",
+    FAST,
+    "-p",
+    "no:cacheprovider",
+    # plugins that others have installed take longer to import than most of these tests take to run
+    "--disable-plugin-autoload",
+    "--rootdir",
+    str(ROOT),
+    "-c",
+    str(ROOT / "pyproject.toml"),
+)
+
+
+@dataclass
+class UnitTests:
+    """Lines of the mutated files that each unit test runs, and the duration of each test."""
+
+    ran: dict[str, dict[str, set[int]]] = field(default_factory=dict)
+    """Lines by file and test."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    failing: list[str] = field(default_factory=list)
+
+    def reaching(self, mutant: SourceMutant, target: MutatedFile) -> list[str]:
+        """Return the tests that run one of a mutant's lines, quickest first."""
+        lines = set(range(mutant.first, mutant.last + 1))
+        by_test = self.ran.get(str(target.file), {})
+        named = [name for name, ran in by_test.items() if mutant.at_import or lines & ran]
+        return sorted(named, key=lambda name: self.seconds[name])
+
+
+def surveyed_units(targets: Collection[MutatedFile]) -> UnitTests:
+    """Run every fast test of modules that import these rooms, in this process, and record the lines that each test runs."""
+    mapping = _Mapping({str(target.file) for target in targets})
+    if files := _files({target.module for target in targets}):
+        _run(files, mapping)
+    return mapping.units
+
+
+def noticed_by_units(mutant: SourceMutant, target: MutatedFile, units: UnitTests, scratch: Path) -> str:
+    """Plant a mutant in this process and return the first unit test that fails, or an empty string."""
+    plant(mutant, target, scratch)
+    names = units.reaching(mutant, target)
+    allow(10 + 10 * sum(units.seconds[name] for name in names))
+    failures = _Failures()
+    _run(names, failures, "-x")
+    return failures.first
+
+
+class _Failures:
+    """A pytest plug-in that records the first failing test or test file."""
+
+    def __init__(self) -> None:
+        self.first = ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Record a test that fails, or whose set-up or tear-down fails."""
+        if report.failed:
+            self.first = self.first or report.nodeid
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Record a file that cannot be imported any more."""
+        if report.failed:
+            self.first = self.first or report.nodeid
+
+
+class _Mapping:
+    """A pytest plug-in that traces each test. Lines of a shared fixture count for every test that requests it."""
+
+    def __init__(self, files: Collection[str]) -> None:
+        self.units = UnitTests()
+        self._files = files
+        self._shared: dict[tuple[str, str], set[tuple[str, int]]] = {}
+        """Lines of a fixture, by its name and the prefix of the ids of tests that can request it."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Trace a test with its own fixtures."""
+        began = time.process_time()
+        with traced(self._files) as lines:
+            told = yield
+        self.units.seconds[item.nodeid] = time.process_time() - began
+        asked = set(item.fixturenames) if isinstance(item, pytest.Function) else set()
+        for (name, base), of_fixture in self._shared.items():
+            lines |= of_fixture if name in asked and item.nodeid.startswith(base) else set()
+        for file, line in lines:
+            self.units.ran.setdefault(file, {}).setdefault(item.nodeid, set()).add(line)
+        return told
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
+        """Trace a fixture that several tests share."""
+        if fixturedef.scope == "function":
+            return (yield)
+        with traced(self._files) as lines:
+            told = yield
+        self._shared.setdefault((fixturedef.argname, fixturedef.baseid), set()).update(lines)
+        return told
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Record a test that fails without any change."""
+        if report.failed:
+            self.units.failing.append(report.nodeid)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Record a file that cannot be imported: without its tests no mutant would be detected."""
+        if report.failed:
+            self.units.failing.append(report.nodeid)
+
+
+def _run(names: Sequence[str], plugin: object, *options: str) -> None:
+    # tests import one another by name; the same cases are drawn each time
+    sys.path.insert(0, str(ROOT))
+    os.environ["CI"] = "true"
+    with contextlib.chdir(ROOT):
+        pytest.main([*_MODE, *options, *names], plugins=[plugin])
+
+
+def _files(modules: Collection[str]) -> list[str]:
+    """Return the test files that import one of these modules, directly or through shared helpers."""
+    folders = [ROOT / "tests" / name for name in (*(name.replace("-", "_") for name in families()), "validators")]
+    files = [path for folder in folders for path in sorted(folder.glob("test_*.py"))]
+    packages = {module.rpartition(".")[0] or module for module in modules} | set(modules)
+    return [str(path) for path in files if _imports(path) & packages]
+
+
+@cache
+def _imports(path: Path) -> set[str]:
+    """Return every module that a test file imports, including through its helpers and its folder's fixtures."""
+    named: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            named |= {alias.name for alias in node.names}
+    helpers = [ROOT / f"{name.replace('.', '/')}.py" for name in named if name.startswith("tests.")]
+    fixtures = [path.with_name("conftest.py")] if path.name.startswith("test_") else []
+    return named.union(*(_imports(helper) for helper in (*helpers, *fixtures) if helper.is_file()))

@@ -1,0 +1,95 @@
+"""Creates task folders that verify at once: the family's skeleton, and everything that `sync` writes.
+
+The skeleton is a small working task. An author changes it, and `harness verify` reports what no longer holds.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from harness.errors import UsageError
+from parley.proof.families import starter
+from parley.proof.sync import instructed, sync, vouched
+from parley.proof.templates import family
+
+LONGEST_NAME = 31
+"""Maximum length, since Harbor truncates the names of its trials after 32 characters."""
+
+
+def new_task(root: Path, family_name: str, name: str, style: str = "") -> Path:
+    """Write `root`/`family_name`/`name` and return it.
+
+    Raises UsageError for a bad or taken name, and for an unknown family or style.
+    """
+    checked_name(name)
+    files = family(family_name).skeleton(name, style) if style else starter(family_name, name)
+    taken = next((path for path in root.glob("*/*") if path.name == name), None)
+    if taken is not None:
+        raise UsageError(f"{taken} exists already", hint=f"harness new {family_name} OTHER-NAME")
+    folder = root / family_name / name
+    try:
+        for relative, content in files.items():
+            path = folder / relative
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        sync(folder, vouched)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return folder
+
+
+def checked_name(name: str) -> str:
+    """Return a valid task name unchanged. Raises UsageError if a folder or Harbor could not use it."""
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+        raise UsageError(
+            f"a task's name is lower-case letters, digits and single hyphens, and starts with a letter, not {name!r}"
+        )
+    if len(name) > LONGEST_NAME:
+        raise UsageError(f"a task's name has at most {LONGEST_NAME} characters, {name!r} has {len(name)}")
+    return name
+
+
+WORLD = "environment/api"
+
+RUNNING = """
+[agent]
+timeout_sec = 600.0
+user = "agent"
+
+[verifier]
+timeout_sec = 120.0
+environment_mode = "separate"
+
+[environment]
+docker_image = "parley/agent:1"
+cpus = 1
+memory_mb = 1024
+workdir = "/workspace"
+"""
+"""The end of such a task's task.toml, which sets how it is run and judged."""
+
+
+def write_folder(folder: Path, stated: Mapping[str, str], *, hint: str) -> Path:
+    """Write the given files and those that `sync` derives. Raises UsageError if the folder cannot be written.
+
+    A folder that did not exist before is removed after an error.
+    """
+    fresh = not folder.exists()
+    try:
+        for relative, text in stated.items():
+            path = folder / relative
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode())
+        # a folder that was here before may hold a server of its own, which nobody has vouched for
+        sync(folder, instructed if (folder / WORLD / "server.py").exists() else vouched)
+    except BaseException as error:
+        if fresh:
+            shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise UsageError(f"{folder} cannot be written: {error.strerror}", hint=hint) from None
+        raise
+    return folder

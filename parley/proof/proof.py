@@ -1,0 +1,193 @@
+"""`harness verify`: everything that must hold for a task before its results mean anything.
+
+For each task: lint, drift, the oracle succeeds, nop earns nothing, each violation earns exactly its label, no secrets leak,
+seeds differ, budgets and both ends of knobs suffice, equal plays give equal traces, and the checks of its family: a certificate
+check by check, the cells of Proposition 1.
+1. A task that may run here (`harness.trust`) is proved in this process. All its episodes are judged in one pytest session.
+2. With several workers it is proved in one process and replayed in another with a different PYTHONHASHSEED; this process is the
+   first worker. With one worker everything runs here, in order.
+3. Any other task is proved by the same functions in a sandbox. Its code ran beside them and could have forged their results, so
+   the evidence is the oracle, nop and a violation played in pods, with each room isolated. These plays always follow.
+4. Given sandboxed runtimes, the same clients then play in each and must leave the same traces.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import NamedTuple
+
+from harness.agent import Budget
+from harness.agents.scripted import NopAgent
+from harness.agents.solutions import SUCCESS, SolutionAgent, holds_seats, violation_names
+from harness.errors import HarnessError, UsageError
+from harness.live_agent import Agent
+from harness.play.episode import run_episode
+from harness.pod import EpisodeSpec, Runtime, SandboxedRuntime
+from harness.records import Key, Result
+from harness.registry import Task
+from harness.trust import HINT, runs_here
+from parley.proof.claims import prove, replay, settled
+from parley.proof.findings import Place, ProofCheck, ProofReport, Proved, TaskProof, failed, passed, placed, proof
+from parley.proof.lint import lint_worlds
+from parley.proof.plays import NOP, SOLVE, Scope, seeds_of, spread
+from parley.proof.sandboxed_proof import proved_apart
+from parley.proof.workers import WorkerPool
+
+_NAMES = {SOLVE: "oracle", NOP: "nop"}
+
+
+class Expected(NamedTuple):
+    """The label that a client must earn, and the trace it left in process."""
+
+    label: str
+    trace_hash: str
+
+
+def prove_in(
+    runtime: Runtime, task: Task, seeds: Sequence[int], expected: Mapping[tuple[str, int], Expected], workers: int
+) -> Iterator[ProofCheck]:
+    """Yield the checks of a task in a runtime. A foreign task, without expectations, has its oracle and nop played."""
+    if why := runtime.refuses(task):
+        yield failed(f"{runtime.name}:runs", None, *placed(why, Place(task.path / "task.toml", 1)))
+        return
+    try:
+        runtime.prepare([task])
+    except HarnessError as error:
+        yield failed(f"{runtime.name}:images", None, *placed(str(error), Place(task.path / "environment" / "Dockerfile", 1)))
+        return
+    wanted = dict(expected) or {(player, seed): Expected("", "") for seed in seeds for player in (SOLVE, NOP)}
+    for (player, seed), result in _played(runtime, task, list(wanted), workers):
+        yield _check(runtime.name, task, player, seed, wanted[player, seed], result)
+
+
+def _played(
+    runtime: Runtime, task: Task, clients: Sequence[tuple[str, int]], workers: int
+) -> Iterator[tuple[tuple[str, int], Result]]:
+    run_id = f"verify-{secrets.token_hex(4)}"
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="verify")
+    try:
+        agents = {player: NopAgent() if player == NOP else SolutionAgent(player) for player, _ in clients}
+        needs = {player: agent.needs_main(task, runtime.name) for player, agent in agents.items()}
+        running = [pool.submit(_episode, runtime, task, run_id, p, seed, agents[p], needs[p]) for p, seed in clients]
+        for client, future in zip(clients, running, strict=True):
+            yield client, future.result()
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        runtime.abort(run_id)
+        raise
+    pool.shutdown()
+
+
+def _episode(runtime: Runtime, task: Task, run_id: str, player: str, seed: int, agent: Agent, needs_main: bool) -> Result:
+    open_turns = holds_seats(agent, task, runtime.name)
+    spec = EpisodeSpec(run_id, f"{task.task_id}-{player}-{seed}", task, seed, needs_main=needs_main, open_turns=open_turns)
+    key = Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1)
+    return run_episode(spec, key, runtime, agent, Budget()).result
+
+
+def _check(runtime: str, task: Task, player: str, seed: int, expected: Expected, result: Result) -> ProofCheck:
+    name = f"{runtime}:{_NAMES.get(player, f'violation:{player}')}"
+    wrong = _wrong(player, expected, result)
+    if wrong is None:
+        return passed(name, seed, result.failure_label or "")
+    return failed(name, seed, Place(task.path / "task.toml", 1), wrong + (f" ({result.error})" if result.error else ""))
+
+
+def _wrong(player: str, expected: Expected, result: Result) -> str | None:
+    """Return how an episode differs from its result in process, or None."""
+    if result.status != "graded":
+        return f"ungraded, because of the {result.cause}"
+    must_win = player == SOLVE or (player != NOP and expected.label == SUCCESS)
+    if (result.reward == 1.0) != must_win:
+        return f"reward {result.reward:g} and label {result.failure_label}"
+    if expected.label and result.failure_label != expected.label:
+        return f"must earn {expected.label}, earned {result.failure_label}"
+    if expected.trace_hash and result.trace_hash != expected.trace_hash:
+        return f"left another trace than in process: {result.trace_hash} for {expected.trace_hash}"
+    return None
+
+
+Progress = Callable[[TaskProof], None]
+
+
+def verify(
+    tasks: Sequence[Task],
+    seeds: Sequence[int] | None = None,
+    *,
+    runtimes: Sequence[Runtime] = (),
+    sandbox: SandboxedRuntime | None = None,
+    docker: Runtime | None = None,
+    workers: int = 2,
+    thorough: bool = False,
+    sample: bool = False,
+    progress: Progress = lambda proved: None,
+) -> ProofReport:
+    """Prove tasks on their own seeds, limited to `seeds` if given. `runtimes` play the same clients in sandboxes.
+
+    With `thorough` every client plays twice, and at each level on every seed. With `sample` the clients in sandboxes are only
+    oracle, nop and one violation of each task, on its first seed; of data-only tasks, which share all their code, only an even
+    spread of 10 per family.
+    Tasks that may not run here are proved in `sandbox`. Raises UsageError if there are such tasks and no sandbox. Foreign tasks
+    play in `docker` if no runtimes are given.
+    `progress` is called in this thread for each finished task. Findings are returned; only interrupts are raised.
+    """
+    started = time.perf_counter()
+    # A sandbox mounts a task by its path, whatever the working directory.
+    absolute = [replace(task, path=task.path.absolute()) for task in tasks]
+    chosen = spread(absolute) if sample else {task.task_id for task in absolute}
+    scopes = [Scope(task, seeds_of(task, seeds), thorough, sample, task.task_id in chosen) for task in absolute]
+    shared = tuple(lint_worlds())
+    proofs: dict[str, TaskProof] = {}
+    for proved in _proofs(scopes, sandbox, runtimes, docker, workers):
+        proofs[proved.task_id] = proved
+        progress(proved)
+    ok = not shared and all(proved.ok for proved in proofs.values())
+    ordered = tuple(proofs[task.task_id] for task in tasks)
+    return ProofReport(ok=ok, seconds=round(time.perf_counter() - started, 3), tasks=ordered, shared=shared)
+
+
+def _proofs(
+    scopes: Sequence[Scope], sandbox: SandboxedRuntime | None, runtimes: Sequence[Runtime], docker: Runtime | None, workers: int
+) -> Iterator[TaskProof]:
+    """Yield the proof of each task as soon as it is finished, starting with tasks that may run here."""
+    outside = [scope for scope in scopes if scope.task.parley is not None and not runs_here(scope.task)]
+    if outside and sandbox is None:
+        path = outside[0].task.path
+        raise UsageError(f"{path} is not one of this harness's own tasks, and no sandbox was given to prove it in", hint=HINT)
+    for scope, proved in _in_process([scope for scope in scopes if scope not in outside], workers):
+        of_foreign = [docker] if docker is not None and scope.task.parley is None else []
+        yield _finished(scope, proved, runtimes or of_foreign, workers)
+    if sandbox is not None:
+        yield from (_apart(scope, sandbox, runtimes, workers) for scope in outside)
+
+
+def _in_process(scopes: Sequence[Scope], workers: int) -> Iterator[tuple[Scope, Proved]]:
+    """Yield each task when it is proved and replayed; tasks with the most clients start first."""
+    order = sorted(range(len(scopes)), key=lambda number: -len(violation_names(scopes[number].task)))
+    pairs = [(number, (prove, (scopes[number],)), (replay, (scopes[number],))) for number in order]
+    with WorkerPool(workers) as pool:
+        for number, proved, replayed in pool.run(pairs):
+            yield scopes[number], settled(scopes[number], proved, replayed)
+
+
+def _apart(scope: Scope, sandbox: SandboxedRuntime, runtimes: Sequence[Runtime], workers: int) -> TaskProof:
+    """Prove an untrusted task in the sandbox and play it in pods, even if no runtimes were requested."""
+    scope = replace(scope, sandboxed=True) if runtimes else replace(scope, sandboxed=True, sample=True)
+    return _finished(scope, proved_apart(sandbox, scope), runtimes or [sandbox], workers)
+
+
+def _finished(scope: Scope, proved: Proved, runtimes: Sequence[Runtime], workers: int) -> TaskProof:
+    task, told = scope.task, list(proved.checks)
+    started = time.perf_counter()
+    expected = {(one.player, one.seed): Expected(one.label, one.trace_hash) for one in scope.in_sandbox(proved.clients)}
+    for runtime in runtimes if scope.sandboxed else ():
+        told += prove_in(runtime, task, scope.sandbox_seeds, expected, workers)
+    if task.parley is None and not runtimes:
+        told.append(
+            failed("runtime", None, Place(task.path / "task.toml", 1), "a foreign Harbor task is proved with --runtime docker")
+        )
+    return proof(task.task_id, proved.seconds + time.perf_counter() - started, told)

@@ -1,0 +1,106 @@
+"""Tasks and orders as they are sent to a node. A node uses its own files and its own secrets.
+
+1. A task is sent as its digest and path. The node reads its own folder, and plays it only if the digest is equal.
+2. Variables granted to foreign tasks are sent by name only, and API keys of models not at all: they must be in the node's
+environment, or the node is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.agent import AgentSpec
+from harness.env_interpolation import grant
+from harness.errors import RuntimeFailure, TaskInvalid, UsageError
+from harness.play.agents import Options
+from harness.registry import Task, read_task
+from harness.runs.executors.base import Order
+from harness.runs.executors.sites import Needed
+from harness.secrets import public_address
+from harness.trust import own_roots
+
+
+@dataclass(frozen=True)
+class SentTask:
+    """Task in a form that another machine can find."""
+
+    task_id: str
+    digest: str
+    path: str
+    """Path on the machine of the run."""
+
+    own: str
+    """Path below our own tasks, wherever those are; "" for a task from elsewhere."""
+
+    admitted: bool
+    granted: tuple[str, ...]
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the task on this machine."""
+        inner = [root / self.own for root in own_roots() if self.own]
+        return next((folder for folder in inner if (folder / "task.toml").is_file()), Path(self.path))
+
+    def digest_here(self) -> str:
+        """Return the digest of this machine's folder; "" if it is missing or invalid."""
+        try:
+            return read_task(self.folder).digest
+        except TaskInvalid:
+            return ""
+
+    def here(self) -> Task:
+        """Return this machine's task; raises RuntimeFailure if it differs from the run's, TaskInvalid and UsageError."""
+        task = replace(read_task(self.folder), admitted=self.admitted)
+        if task.digest != self.digest:
+            raise RuntimeFailure(f"{task.path} is another {self.task_id} than the run's")
+        return grant([task], self.granted)[0]
+
+
+def sent_task(task: Task) -> SentTask:
+    """Return a task in the form in which it is sent."""
+    real = task.path.resolve()
+    own = next((str(real.relative_to(root)) for root in own_roots() if root in real.parents), "")
+    return SentTask(task.task_id, task.digest, str(real), own, task.admitted, tuple(task.granted))
+
+
+@dataclass(frozen=True)
+class SentNeeds:
+    """Requirements of a run for its nodes."""
+
+    runtime: str
+    tasks: tuple[SentTask, ...]
+    players: tuple[tuple[AgentSpec, Options], ...]
+
+
+def sent_needs(needed: Needed) -> SentNeeds:
+    """Return the requirements of a run as they are sent; raises UsageError if it cannot be played on another machine."""
+    for spec, _ in needed.players:
+        if spec.has_people:
+            raise UsageError("people play at this terminal, and a cluster has none", hint="harness run ... --executor here")
+        if spec.api_base and public_address(spec.api_base) != spec.api_base:
+            why = "a password in --api-base would be sent to every node"
+            raise UsageError(why, hint="export it on the nodes, as the key of the provider")
+    return SentNeeds(needed.runtime, tuple(map(sent_task, needed.tasks)), needed.players)
+
+
+@dataclass(frozen=True)
+class SentOrder:
+    """Episode to play, in the form in which it is sent."""
+
+    order: Order
+    """Order whose task lacks the granted variables."""
+
+    task: SentTask
+    runtime: str
+
+    def here(self, task: Task) -> Order:
+        """Return the order with this machine's task."""
+        return replace(self.order, spec=replace(self.order.spec, task=task))
+
+
+def sent_order(order: Order, runtime: str) -> SentOrder:
+    """Return an order in the form in which it is sent."""
+    spec = order.spec
+    bare = replace(order, spec=replace(spec, task=replace(spec.task, granted={})))
+    return SentOrder(bare, sent_task(spec.task), runtime)

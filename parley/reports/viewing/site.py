@@ -1,0 +1,351 @@
+"""Addresses of the viewer, and the bundle of files with the same pages.
+
+Server and bundle resolve addresses by one table of patterns.
+
+1. An address names runs, tasks and attempts by their allowed characters. Any other address has no page, so nothing outside the
+   folders of the runs can be reached.
+2. A file of an episode has one of a fixed list of names, is read without following links, and is served as plain text.
+3. Each page has a `.json` beside it.
+
+A bundle is a folder of files that can be published or opened from a disk: each page, its JSON, and the episodes' files.
+
+1. It is written to a temporary folder and renamed, so an interruption leaves no partial bundle. An existing bundle is replaced;
+   any other folder that is not empty is never written into.
+2. A page that reports an unreadable file is written like the others, and counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel, ValidationError
+
+from harness.archive import files_of
+from harness.atomic_write import make_folder, write_file, writing
+from harness.errors import UsageError, quoted
+from harness.limits import FILE_BYTES
+from harness.records import Key
+from harness.run_files import run_and_place
+from harness.secrets import refuse_secrets_in
+from parley.reports.reading import FILES, RecordedEpisode, read_episode
+from parley.reports.reading.addresses import INDEX, episode_page, run_page, seed_name
+from parley.reports.viewing.library import Library, Recorded, ShownRun
+from parley.reports.viewing.pages import (
+    GLOSSARY,
+    HERE,
+    ComparePage,
+    PageLink,
+    compared_facts,
+    episode_page_of,
+    glossary,
+    render,
+    run_page_of,
+    runs_page,
+    seat_links,
+    seat_page_of,
+    tracks,
+)
+from worlds.core.models import Strict
+
+PAGE_ROWS = 200
+"""Episodes on one page of a run."""
+
+OFFERED = (*FILES, "reward.json", "verifier.log")
+"""The files of an episode that can be downloaded."""
+
+_STATIC = {"style.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
+
+_RUN, _NAME, _NUMBER = r"[\w.=,+-]+", r"[\w.+-]+", r"(?:0|[1-9]\d{0,14})"
+_TASK = r"[^/\\%?#\s]+"
+_EPISODE = rf"(?P<run>{_RUN})/(?P<family>{_NAME})/(?P<task>{_TASK})/s(?P<seed>{_NUMBER})-a(?P<attempt>{_NUMBER})"
+_BESIDE = rf"(?P<other>{_RUN})/s(?P<seed2>{_NUMBER})-a(?P<attempt2>{_NUMBER})"
+_FORM = r"\.(?P<form>html|json)"
+_ADDRESSES = tuple(
+    (kind, re.compile(pattern, re.ASCII))
+    for kind, pattern in (
+        ("runs", rf"(?:index{_FORM})?"),
+        ("glossary", rf"glossary{_FORM}"),
+        ("static", rf"static/(?P<file>{'|'.join(map(re.escape, _STATIC))})"),
+        ("run", rf"runs/(?P<run>{_RUN})/(?:index|page-(?P<number>\d{{1,6}})){_FORM}"),
+        ("episode", rf"episodes/{_EPISODE}{_FORM}"),
+        ("seat", rf"episodes/{_EPISODE}/seat-(?P<seat>\d{{1,6}}){_FORM}"),
+        ("file", rf"episodes/{_EPISODE}/(?P<file>{'|'.join(map(re.escape, OFFERED))})\.txt"),
+        ("compare", rf"compare/{_EPISODE}/{_BESIDE}{_FORM}"),
+    )
+)
+
+
+_OTHER_SEED = "tokens, times and texts differ from the first request on, whatever the agents did"
+
+
+class Served(NamedTuple):
+    """Response for an address."""
+
+    media: str
+    body: bytes
+    is_whole: bool = True
+    """False if a file of the run cannot be read, which the page reports."""
+
+
+class UnreadablePage(Strict):
+    """Page that reports an unreadable file."""
+
+    title: str
+    why: str
+
+
+def _key(named: Mapping[str, str | None]) -> Key | None:
+    """Return the episode that an address names; None if no episode can have this name."""
+    try:
+        return Key.model_validate({name: named[name] for name in ("family", "seed", "attempt")} | {"task_id": named["task"]})
+    except ValidationError:
+        return None
+
+
+class Site:
+    """The pages of some runs."""
+
+    def __init__(self, library: Library, *, is_bundle: bool = False) -> None:
+        self._library = library
+        self._is_bundle = is_bundle
+        self._page_rows = 5 * PAGE_ROWS if is_bundle else PAGE_ROWS
+        self._most_partners = 2 if is_bundle else 12
+
+    def answer(self, path: str, query: Mapping[str, str] | None = None) -> Served | None:
+        """Return the page or file at a path below the root; None if there is none."""
+        for kind, pattern in _ADDRESSES:
+            match = pattern.fullmatch(path)
+            if match is not None:
+                try:
+                    return self._made(kind, path, match.groupdict(), query or {})
+                except UsageError as error:
+                    page = UnreadablePage(title="This cannot be read", why=str(error))
+                    return self._page(
+                        "refusal", path, match["form"] if "form" in match.groupdict() else "html", page, page
+                    )._replace(is_whole=False)
+        return None
+
+    def addresses(self) -> Iterator[str]:
+        """Yield every address of a bundle, each page before its JSON."""
+        yield from (f"static/{name}" for name in _STATIC)
+        yield from _both(INDEX)
+        yield from _both(GLOSSARY)
+        for run in self._library.runs():
+            pages = run_page_of(run, {}, number=1, size=self._page_rows).pages
+            for link in pages:
+                yield from _both(link.page)
+            for key, _ in run.episodes:
+                yield from self._of_episode(run, key)
+
+    def _of_episode(self, run: ShownRun, key: Key) -> Iterator[str]:
+        yield from _both(episode_page(run.name, key))
+        yield from (link.page for link in self._files(run, key))
+        for link in self._partners(run, key):
+            yield from _both(link.page)
+        try:
+            episode = _read(run.folder(key))
+        except UsageError:
+            return
+        for link in seat_links(run.name, key, episode):
+            yield from _both(link.page)
+
+    def _made(self, kind: str, path: str, named: Mapping[str, str | None], query: Mapping[str, str]) -> Served | None:
+        form = named.get("form") or "html"
+        if kind == "static":
+            name = named["file"] or ""
+            return Served(_STATIC[name], (HERE / "static" / name).read_bytes())
+        if kind == "glossary":
+            return self._page("glossary", path, form, glossary(), glossary())
+        if kind == "runs":
+            runs = runs_page(self._library.runs())
+            return self._page("runs", path, form, runs, runs)
+        run = self._library.run(named["run"] or "")
+        if run is None:
+            return None
+        if kind == "run":
+            asked = named["number"] or query.get("page", "1")
+            number = int(asked) if asked.isdecimal() and len(asked) < 7 else 1
+            listed = run_page_of(run, query, number=number, size=self._page_rows)
+            if self._is_bundle:
+                # where it lay on somebody's disk is nobody's business
+                listed = listed.model_copy(update={"folder": run.name})
+            return self._page("run", path, form, listed, listed)
+        key = _key(named)
+        if key is None or key not in run.places:
+            return None
+        if kind == "file":
+            return self._file(run, key, named["file"] or "")
+        return self._of(kind, path, form, run, key, named)
+
+    def _of(self, kind: str, path: str, form: str, run: ShownRun, key: Key, named: Mapping[str, str | None]) -> Served | None:
+        """Return a page made from a whole episode; None if there is none."""
+        episode = _read(run.folder(key))
+        if self._is_bundle:
+            episode = _moved(episode, f"{run.name}/episodes/{key.name}")
+        if kind == "seat":
+            seat = seat_page_of(run.name, key, episode, int(named["seat"] or 0))
+            return self._page("seat", path, form, seat, seat) if seat else None
+        if kind == "compare":
+            compared = self._compared(run, key, episode, named)
+            return self._page("compare", path, form, compared, compared) if compared else None
+        page = episode_page_of(run, key, episode, files=self._files(run, key), partners=self._partners(run, key))
+        return self._page("episode", path, form, page, episode)
+
+    def _compared(
+        self, run: ShownRun, key: Key, episode: RecordedEpisode, named: Mapping[str, str | None]
+    ) -> ComparePage | None:
+        other = self._library.run(named["other"] or "")
+        beside = key.model_copy(update={"seed": int(named["seed2"] or 0), "attempt": int(named["attempt2"] or 0)})
+        if other is None or beside not in other.places:
+            return None
+        second = _read(other.folder(beside))
+        return ComparePage(
+            run=run.name,
+            doubt="" if key.seed == beside.seed else f"seed {key.seed} is compared with seed {beside.seed}: {_OTHER_SEED}",
+            left=PageLink(page=episode_page(run.name, key), told=f"{run.name}, {seed_name(key)}"),
+            right=PageLink(page=episode_page(other.name, beside), told=f"{other.name}, {seed_name(beside)}"),
+            task=f"{key.family}/{key.task_id}",
+            facts=compared_facts(episode, second),
+            tracks=tracks(episode, second),
+        )
+
+    def _partners(self, run: ShownRun, key: Key) -> list[PageLink]:
+        """Return links that compare an episode with others of the task: same seed first, then same run, then other outcomes."""
+        mine = run.episodes[run.places[key]].result
+        others = [
+            (
+                one.key.seed != key.seed,
+                other.name != run.name,
+                one.result.success == mine.success,
+                other.name,
+                one.key.name,
+                one,
+            )
+            for other in self._library.runs()
+            for one in other.by_task.get((key.family, key.task_id), ())
+            if (other.name, one.key) != (run.name, key)
+        ]
+        near = sorted(others, key=lambda other: other[:5])[: self._most_partners]
+        return [_partner(run.name, key, name, one) for *_, name, _, one in near]
+
+    def _files(self, run: ShownRun, key: Key) -> list[PageLink]:
+        """Return links to the existing files of an episode."""
+        folder = episode_page(run.name, key).removesuffix(".html")
+        files = files_of(run.path)
+        there = [name for name in OFFERED if files.has(f"episodes/{key.name}/{name}")]
+        return [PageLink(page=f"{folder}/{name}.txt", told=name) for name in there]
+
+    def _file(self, run: ShownRun, key: Key, name: str) -> Served | None:
+        try:
+            return Served("text/plain", files_of(run.path).read(f"episodes/{key.name}/{name}", FILE_BYTES))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise UsageError(f"{run.folder(key) / name} cannot be read: {error.strerror}") from None
+
+    def _page(self, template: str, path: str, form: str, page: BaseModel, document: BaseModel) -> Served:
+        """Return a page or its JSON in ASCII, because untrusted text may hold characters that terminals interpret."""
+        if form == "json":
+            return Served("application/json", json.dumps(document.model_dump(mode="json"), indent=1).encode() + b"\n")
+        return Served("text/html", render(template, page, depth=path.count("/"), is_bundle=self._is_bundle))
+
+
+def _moved(episode: RecordedEpisode, path: str) -> RecordedEpisode:
+    """Return the episode without the folder in which it was recorded."""
+    return episode.model_copy(update={"path": path, "result": episode.result.model_copy(update={"path": path})})
+
+
+def _read(folder: Path) -> RecordedEpisode:
+    """Return an episode from a small cache, because its page, its JSON and its seats are requested one after the other."""
+    return _read_once(folder, (_stamp(run_and_place(folder)[0]), *(_stamp(folder / name) for name in FILES)))
+
+
+@lru_cache(maxsize=2)
+def _read_once(folder: Path, stamps: tuple[tuple[int, int, int], ...]) -> RecordedEpisode:  # noqa: ARG001 - part of what is remembered
+    return read_episode(folder)
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    """Return a tuple that changes when a file does."""
+    try:
+        known = path.stat(follow_symlinks=False)
+    except OSError:
+        return 0, 0, 0
+    return known.st_ino, known.st_size, known.st_mtime_ns
+
+
+def _partner(run: str, key: Key, other: str, one: Recorded) -> PageLink:
+    page = f"compare/{run}/{key.name}/{other}/{_attempt(one.key)}.html"
+    outcome = one.result.failure_label or "ungraded"
+    elsewhere = " (another seed)" if one.key.seed != key.seed else ""
+    return PageLink(page=page, told=f"{other}, {seed_name(one.key)}{elsewhere}: {outcome}")
+
+
+def _attempt(key: Key) -> str:
+    return key.name.rpartition("/")[2]
+
+
+def _both(page: str) -> tuple[str, str]:
+    return page, page.removesuffix(".html") + ".json"
+
+
+def first_page(library: Library, episode: Path | None) -> str:
+    """Return the first page to open: the list of runs, the page of a single run, or that of a named episode."""
+    names = library.names
+    if episode is not None:
+        family, task, attempt = episode.parts[-3:]
+        return f"episodes/{next(iter(names))}/{family}/{task}/{attempt}.html"
+    return run_page(next(iter(names))) if len(names) == 1 else INDEX
+
+
+MARK = "bundle.txt"
+"""File that identifies a bundle."""
+
+_MARKED = b"Pages of recorded runs, written by `harness view --bundle`. This folder is replaced when they are written again.\n"
+
+
+def write_bundle(library: Library, folder: Path, wrote: Callable[[int], None]) -> int:
+    """Write all pages of some runs into a folder, and return the number of pages that report an unreadable file.
+
+    `wrote` is called with the number of files so far. Raises UsageError for a folder that holds something else, and if the
+    system refuses to write.
+    """
+    folder = folder.absolute()
+    if folder.exists() and not (folder / MARK).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} is there and is no bundle", hint=f"harness view RUNS --bundle {quoted(f'{folder}/view')}")
+    beside = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
+    with writing(folder):
+        shutil.rmtree(beside, ignore_errors=True)
+        try:
+            for run in library.runs():
+                refuse_secrets_in(run.path)
+            damaged = _filled(Site(library, is_bundle=True), beside, wrote)
+            write_file(beside / MARK, _MARKED)
+            if folder.exists():
+                shutil.rmtree(folder)
+            beside.rename(folder)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+    return damaged
+
+
+def _filled(site: Site, folder: Path, wrote: Callable[[int], None]) -> int:
+    """Write every page of a site into a folder, and return the number of pages that report an unreadable file."""
+    make_folder(folder)
+    damaged = 0
+    for number, address in enumerate(site.addresses(), start=1):
+        answer = site.answer(address)
+        if answer is not None:
+            place = folder / address
+            make_folder(place.parent)
+            write_file(place, answer.body)
+            damaged += not answer.is_whole and address.endswith(".html")
+        wrote(number)
+    return damaged

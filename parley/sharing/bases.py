@@ -1,0 +1,242 @@
+"""Base images of exported tasks: local image names, or images pinned by digest on a registry.
+
+`StandaloneBases` is a third kind. Every kind produces the files of an exported task; instruction, world, hidden tests and
+oracle are unchanged.
+
+Standalone tasks need none of these images: each contains the sources of the base images and builds on a plain Python image.
+
+1. The recipes are those of docker/<room>/Dockerfile, read during the export. The files that they COPY are in the exported
+   folder: environment/agent, environment/world, tests/verifier.
+2. Of `worlds` and `validators` a task contains the shared part and its own family's. Packages are installed by hash.
+3. All tasks of a family have the same layers up to their own files, so an engine builds those once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from harness.errors import TaskInvalid, UsageError
+from harness.paths import ROOT, recipes
+from harness.plugins import families
+from harness.pod import ROOMS, TESTS_ROOM
+from harness.registry import Task, contents_of
+from harness.safe_read import Content
+
+Files = Mapping[str, Content]
+"""Mapping from relative path to content, for one exported task."""
+
+TESTS_VARIABLE = "PARLEY_TESTS"
+"""Variable of that image that names the tests to run; docker/tests/test.sh reads it."""
+
+_BASE = re.compile(rf"\bparley/({'|'.join(ROOMS)}):1(?![\w.-])")
+_REFERENCE = re.compile(rf"(?P<where>[a-z0-9][a-z0-9._:/-]*)/(?P<room>{'|'.join((*ROOMS, TESTS_ROOM))})@sha256:[0-9a-f]{{64}}")
+_NAMES_IMAGES = ("task.toml", "Dockerfile", "docker-compose.yaml")
+
+
+class Bases(Protocol):
+    """Interface of a kind of base images for exported tasks."""
+
+    @property
+    def told(self) -> str:
+        """A clause for people that says what the tasks build on."""
+
+    @property
+    def needed(self) -> str:
+        """A sentence for the card about what must be done before a build, or "" if nothing."""
+
+    def files(self, task: Task) -> Files:
+        """Return the files of the exported task. Raises TaskInvalid if the folder does not allow the export."""
+
+
+class LocalBases:
+    """The image names that `harness images` creates, for hosts on which it has run."""
+
+    told = "on parley/agent:1, parley/world:1 and parley/verifier:1"
+    needed = "Build the base images once on each machine: `make images` in a checkout of Parley."
+
+    def files(self, task: Task) -> Files:
+        """Return the files of the task's folder unchanged."""
+        return contents_of(task.path)
+
+
+class PinnedBases:
+    """Images on a registry, pinned by digest."""
+
+    needed = ""
+
+    def __init__(self, references: Sequence[str]) -> None:
+        """Raise UsageError unless agent, world and verifier are each named once, by digest; `tests` may be named too."""
+        self._references = {room: reference for reference in references for room in [_room(reference)]}
+        if len(self._references) < len(references):
+            raise UsageError("--images names an image twice", hint="harness images --push PREFIX prints what to name")
+        if missing := [room for room in ROOMS if room not in self._references]:
+            raise UsageError(f"--images lacks {', '.join(missing)}", hint="harness images --push PREFIX prints what to name")
+        places = sorted({reference.rpartition("/")[0] for reference in self._references.values()})
+        self.told = f"on images at {', '.join(places)}, each by its digest"
+
+    def files(self, task: Task) -> Files:
+        """Return the folder with pinned images; the verifier is the tests' image, if given."""
+        given = contents_of(task.path)
+        files = {name: self._pinned(content) if _names_images(name) else content for name, content in given.items()}
+        if TESTS_ROOM in self._references:
+            files["task.toml"] = _with_verifier(task, files["task.toml"], self._references[TESTS_ROOM])
+        return files
+
+    def _pinned(self, content: Content) -> Content:
+        text = content.data.decode("utf-8", "surrogateescape")
+        text = _BASE.sub(lambda image: self._references[image[1]], text)
+        return content._replace(data=text.encode("utf-8", "surrogateescape"))
+
+
+def name_of_tests(task: Task) -> str:
+    """Return the name of a task's tests in the shared tests image. Each version of the tests has its own name."""
+    return f"{task.task_id}-{task.digest[:16]}"
+
+
+def _names_images(name: str) -> bool:
+    return name.rpartition("/")[2] in _NAMES_IMAGES
+
+
+def _room(reference: str) -> str:
+    match = _REFERENCE.fullmatch(reference)
+    if match is None:
+        known = ", ".join((*ROOMS, TESTS_ROOM))
+        raise UsageError(
+            f"--images {reference} is not PREFIX/ROOM@sha256:DIGEST with a ROOM of {known}", hint="harness images --push PREFIX"
+        )
+    return match["room"]
+
+
+def _with_verifier(task: Task, toml: Content, image: str) -> Content:
+    if task.file.verifier.environment is not None or task.file.verifier.env:
+        raise TaskInvalid(f"{task.path}/task.toml:1: a verifier with an environment of its own cannot be given another image")
+    limits = f"cpus = {task.file.environment.cpus or 1:g}\nmemory_mb = {task.file.environment.memory_mb or 1024:g}\n"
+    tables = (
+        f'\n[verifier.env]\n{TESTS_VARIABLE} = "{name_of_tests(task)}"\n'
+        f'\n[verifier.environment]\ndocker_image = "{image}"\n{limits}'
+    )
+    return toml._replace(data=toml.data.rstrip() + b"\n" + tables.encode())
+
+
+PLAIN_BASE = "python:3.12-slim"
+
+FOLDERS = {"agent": "environment/agent", "world": "environment/world", "verifier": "tests/verifier"}
+"""Folder of a task with the sources of each of its machines."""
+
+CONTEXTS = {"agent": "environment", "world": "environment", "verifier": "tests"}
+"""Build context of each machine."""
+
+_COPY = re.compile(r"^COPY (?P<sources>.+) (?P<target>\S+)$", re.MULTILINE)
+_HEAD = re.compile(r"\A(?:#.*\n)*ARG BASE=\S+\nFROM \$\{BASE\}\n")
+_IMAGE = re.compile(r"(?m)^docker_image = .*\n")
+_MAIN = "    image: parley/agent:1\n"
+_BUILT_MAIN = '    build: { context: "${CONTEXT_DIR:-.}" }\n'
+_WORLD = """\
+      context: ./api
+      dockerfile_inline: |
+        FROM parley/world:1
+        COPY . /srv/world/
+"""
+_BUILT_WORLD = "      context: .\n      dockerfile: world/Dockerfile\n"
+
+
+class StandaloneBases:
+    """A plain base image: any Debian with python3 (3.11 or later), pip and venv."""
+
+    needed = ""
+
+    def __init__(self, base: str = PLAIN_BASE, root: Path = ROOT) -> None:
+        """Read the recipes' location. Raise UsageError if the recipes are missing."""
+        if not recipes(root).is_dir():
+            raise UsageError(f"--standalone is made from the recipes in {recipes(root)}, which are missing")
+        self._base, self._root = base, root
+        self.told = f"on {base} alone"
+
+    def files(self, task: Task) -> Files:
+        """Return the task's folder with the sources of its machines and Dockerfiles that use them."""
+        own = dict(contents_of(task.path))
+        for name in ("environment/Dockerfile", "environment/api/Dockerfile"):
+            if name in own:
+                raise TaskInvalid(f"{task.path}/{name}:1: a Dockerfile of its own is not carried by --standalone")
+        carried = {name: content for room in FOLDERS for name, content in _carried(self._root, room, task.family).items()}
+        dockerfiles = {
+            "environment/Dockerfile": self._recipe("agent"),
+            "environment/world/Dockerfile": self._recipe("world", "COPY api /srv/world/"),
+            "tests/Dockerfile": self._recipe("verifier", *_copied_tests(own)),
+        }
+        texts = {
+            **dockerfiles,
+            "task.toml": _IMAGE.sub("", _text(own["task.toml"])),
+            "environment/docker-compose.yaml": _built(task, _text(own["environment/docker-compose.yaml"])),
+        }
+        return {**own, **carried, **{name: Content(text.encode(), executable=False) for name, text in texts.items()}}
+
+    def _recipe(self, room: str, *more: str) -> str:
+        """Return the Dockerfile of a base image, based on the plain image, with COPY paths inside the task."""
+        text = (recipes(self._root) / room / "Dockerfile").read_text(encoding="utf-8")
+        place = FOLDERS[room].removeprefix(CONTEXTS[room] + "/")
+
+        def moved(copy: re.Match[str]) -> str:
+            sources = (f"{place}/{source.removeprefix(f'docker/{room}/')}" for source in copy["sources"].split())
+            return f"COPY {' '.join(sources)} {copy['target']}"
+
+        if not _HEAD.match(text):
+            raise UsageError(f"docker/{room}/Dockerfile does not begin with ARG BASE and FROM")
+        made = _HEAD.sub(f"FROM {self._base}\n", _COPY.sub(moved, text))
+        return "\n".join(["# Written by `harness export harbor --standalone`.", made.rstrip("\n"), *more, ""])
+
+
+@cache
+def _carried(root: Path, room: str, family: str) -> Files:
+    """Return the files that the Dockerfile of a room copies, at their paths in a task of this family."""
+    text = (recipes(root) / room / "Dockerfile").read_text(encoding="utf-8")
+    sources = [source for copy in _COPY.finditer(text) for source in copy["sources"].split()]
+    files: dict[str, Content] = {}
+    for source in sources:
+        name = source.removeprefix(f"docker/{room}/")
+        if (root / source).is_dir():
+            inner = {path: content for path, content in contents_of(root / source).items() if _is_for(path, family)}
+            files |= {f"{FOLDERS[room]}/{name}/{path}": content for path, content in inner.items()}
+        else:
+            folder, _, file = source.rpartition("/")
+            files[f"{FOLDERS[room]}/{name}"] = contents_of(root / folder)[file]
+    return files
+
+
+def _is_for(path: str, family: str) -> bool:
+    """Return True if a file of `worlds` or `validators` is shared or belongs to this family."""
+    top = path.partition("/")[0]
+    others = {name.replace("-", "_") for name in families() if name != family}
+    return top not in others and not top.endswith(".egg-info")
+
+
+def _copied_tests(own: Files) -> Iterator[str]:
+    """Yield COPY lines for the hidden tests, one per folder, without the verifier's sources, which are in the same folder."""
+    names: defaultdict[str, list[str]] = defaultdict(list)
+    for name in sorted(own):
+        top, _, inner = name.partition("/")
+        if top == "tests" and inner != "Dockerfile":
+            names[inner.rpartition("/")[0]].append(inner)
+    for folder, files in names.items():
+        yield f"COPY {' '.join(files)} /tests/{folder}{'/' if folder else ''}"
+
+
+def _built(task: Task, compose: str) -> str:
+    """Return the compose file, with machines that are built from the folder."""
+    for ours, built in ((_MAIN, _BUILT_MAIN), (_WORLD, _BUILT_WORLD)):
+        if compose.count(ours) != 1:
+            place = f"{task.path}/environment/docker-compose.yaml:1"
+            raise TaskInvalid(
+                f"{place}: is not the family's own, which --standalone knows", hint=f"harness sync {task.task_id}"
+            )
+        compose = compose.replace(ours, built)
+    return compose
+
+
+def _text(content: Content) -> str:
+    return content.data.decode("utf-8")

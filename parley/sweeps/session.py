@@ -1,0 +1,113 @@
+"""Session with `--until`: two parts are played task by task until it is clear which is better (`parley.sweeps.early_stopping`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil
+from pathlib import Path
+
+from harness.errors import UsageError
+from harness.headline import difference, headline_of
+from harness.pod import Runtime
+from harness.records import Key, Result, RunFolder
+from harness.runs.executors.base import Progress, Scored
+from harness.runs.plan import Plan
+from harness.runs.request import Until
+from harness.runs.retry import POLICIES
+from harness.runs.run import collected, run_plan
+from harness.runs.session import RunSession, WatchedRun
+from parley.sweeps.early_stopping import Decision, read_decision, write_decision
+
+Play = Callable[[str, Sequence[Key]], Sequence[Result]]
+"""Function that plays the unfinished ones of some episodes of a part, and returns the results of all of them."""
+
+
+def play_until(
+    until: Until, plan: Plan, folder: Path, workers: int, play: Play, may_go_on: Callable[[], bool] = lambda: True,
+    tell: Progress = lambda news: None,
+) -> Decision:  # fmt: skip
+    """Play until it is decided, the tasks are used up, or a limit forbids more.
+
+    `plan` is that of either part: they differ only in the agent. Raises UsageError for a folder whose path has another plan.
+    """
+    decision = read_decision(folder) or Decision(until=until)
+    if decision.until != until:
+        raise UsageError(f"{folder} decides between other players or tasks", hint="harness run ... --out NEW_FOLDER")
+    tell(_news_of(decision))
+    by_task: dict[str, list[Key]] = {}
+    for key in plan.keys:
+        by_task.setdefault(key.task_id, []).append(key)
+    left, at_once = decision.left, ceil(workers / (len(plan.keys) / len(plan.tasks)))
+    for begin in range(0, len(left), at_once):
+        if decision.winner is not None or not may_go_on():
+            break
+        block = {task: by_task[task] for task in left[begin : begin + at_once]}
+        keys = [key for mine in block.values() for key in mine]
+        results = {name: play(name, keys) for name in (until.first, until.second)}
+        decision = _scored(decision, block, results, folder, tell)
+    return decision
+
+
+def _scored(
+    decision: Decision,
+    block: Mapping[str, Sequence[Key]],
+    results: Mapping[str, Sequence[Result]],
+    folder: Path,
+    tell: Progress,
+) -> Decision:
+    """Return the decision after the tasks of a block that both players have finished, up to the one that decides."""
+    for task, keys in block.items():
+        first, second = (
+            [result for result in results[name] if result.task_id == task]
+            for name in (decision.until.first, decision.until.second)
+        )
+        if any(len(mine) < len(keys) or any(one.cause == "limit" for one in mine) for mine in (first, second)):
+            # what the run may spend was spent in the midst of it
+            continue
+        gap = difference(first, second, headline_of(keys[0].family))
+        if gap is None:
+            continue
+        decision = decision.after(task, gap)
+        write_decision(folder, decision)
+        tell(_news_of(decision))
+        if decision.winner is not None:
+            break
+    return decision
+
+
+def _news_of(decision: Decision) -> Scored:
+    until, last = decision.until, decision.path[-1] if decision.path else None
+    return Scored(
+        first=until.first, second=until.second, ahead=decision.ahead, e_value=decision.e_value, needed=decision.needed,
+        scored=len(decision.path), tasks=len(until.order),
+        task=last.task if last else None, difference=last.difference if last else None,
+    )  # fmt: skip
+
+
+class DecidingSession(RunSession):
+    """Session that ends when the comparison is decided."""
+
+    def _all_played(self, runtime: Runtime) -> list[Result]:
+        """Play both parts task by task until one is better, or a limit of the run is reached."""
+        until = self.request.until
+        assert until is not None
+        parts = {plan.part: (plan, RunFolder(path)) for path, plan in self.plans.items()}
+        images = {part: self._ready(plan, path, runtime) for path, plan in self.plans.items() if (part := plan.part)}
+        commands = dict.fromkeys(parts, self._command)
+        (plan, _), *_ = parts.values()
+        done = tuple(one for path, each in self.plans.items() for one in self._kept(each, path))
+        with self._person.watching(WatchedRun(self.episodes, done, self.meter, self.folder)) as heard:
+
+            def play(part: str, keys: Sequence[Key]) -> list[Result]:
+                one, folder = parts[part]
+                return run_plan(
+                    one, runtime, folder, workers=self.request.workers, images=images[part], progress=heard, cast=self._cast,
+                    keys=keys, breaker=self.request.breaker, choice=self.choice, policies=POLICIES,
+                    command=commands.pop(part, None), site=self._site,
+                )  # fmt: skip
+
+            play_until(
+                until, plan, self.folder, self.request.workers, play, lambda: self.meter.reached is None,
+                heard,
+            )  # fmt: skip
+        return [result for one, folder in parts.values() if folder.is_planned for result in collected(one, folder)]
