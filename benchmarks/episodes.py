@@ -30,7 +30,7 @@ import docker
 
 from harness.agent import Budget
 from harness.agents.solutions import SolutionAgent
-from harness.play.episode import run_episode
+from harness.episode import run_episode
 from harness.pod import EpisodeSpec, Runtime
 from harness.records import Key
 from harness.registry import Task, files_of, read_task

@@ -34,9 +34,9 @@ class AgentSpec(Strict):
     It contains no secrets: API keys come from the environment of the process that plays.
     """
 
-    kind: Literal["oracle", "nop", "violation", "scripted", "llm", "seats", "replay"] = "oracle"
+    kind: Literal["oracle", "nop", "violation", "scripted", "llm", "seats", "replay", "plugin"] = "oracle"
     name: str = ""
-    """Name of the wrong client for a violation; folder of the recorded run for a replay.
+    """Name of the wrong client for a violation; folder of the recorded run for a replay; entry point of a plug-in.
 
     For `seats`, the policy at every seat that `seats` does not list, `human` or `team`.
     """
@@ -84,7 +84,12 @@ class AgentSpec(Strict):
     @property
     def title(self) -> str:
         """Name of the agent as typed after `--agent`."""
-        named = {"violation": f"violation:{self.name}", "seats": self.name, "replay": f"replay:{Path(self.name).name}"}
+        named = {
+            "violation": f"violation:{self.name}",
+            "seats": self.name,
+            "replay": f"replay:{Path(self.name).name}",
+            "plugin": self.name,
+        }
         return named.get(self.kind, self.kind)
 
     @property

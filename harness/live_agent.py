@@ -8,6 +8,7 @@ that a crashed or cancelled episode still has its trajectory, tokens and log.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -40,7 +41,7 @@ class KeepsReplies(Protocol):
 
 
 class Agent(Protocol):
-    """Agent that can play an episode."""
+    """Agent that can play an episode. `AgentBase` has defaults for all but `play`."""
 
     name: str
 
@@ -65,3 +66,26 @@ class Agent(Protocol):
         `attempt` is the number of the attempt at this seed, from 1; a line-up that rotates moves its players with each attempt.
         """
         ...
+
+
+class AgentBase(ABC):
+    """Agent that acts on a task by requests or commands alone; a subclass has a name and plays."""
+
+    name: str
+    only_computes = False
+
+    def needs_main(self, task: Task, runtime: str) -> bool:
+        """Return False: requests need no `main`."""
+        return False
+
+    def identity(self) -> AgentIdentity:
+        """Return the identity, which is the name alone."""
+        return AgentIdentity(name=self.name)
+
+    def check(self) -> None:
+        """Accept, because nothing can be wrong before anything starts."""
+        return
+
+    @abstractmethod
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
+        """Play one episode, as `Agent.play` says."""

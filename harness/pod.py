@@ -156,7 +156,7 @@ class Runtime(Protocol):
     name: str
 
     plays_in_process: bool
-    """True if its episodes are pure Python here (`play.episode.run_in_process`), so that another process may play them."""
+    """True if its episodes are pure Python here (`harness.episode.run_in_process`), so that another process may play them."""
 
     def probe(self) -> Probe:
         """Check whether the runtime works here by running the commands of a pod; never raises."""

@@ -280,7 +280,7 @@ class Result(EpisodeEnding):
 
     @field_serializer("metrics")
     def _plain(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the measures as a plain dict, so that a compact result (`harness.compact_results`) is written like any other."""
+        """Return the measures as a plain dict, so that a compact result is written like any other."""
         return dict(metrics)
 
     @property

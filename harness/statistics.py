@@ -8,7 +8,12 @@
 3. Two conditions at the same instances are compared on the discordant pairs, by McNemar's exact test.
 4. The interval of a mean of costs or counts, which cannot be below 0, is the t interval of its logarithm, clustered by task:
    it never leaves the range, and in simulations covers more than t cut at 0 and than a bootstrap over tasks (docs/reports.md).
-5. Intervals need only `scipy.special`, which imports in a third of the time of `scipy.stats`. Ranks are computed here, so that
+5. The minimum detectable effect of a plan is the smallest true difference between two models that it detects with a power of
+   80 %. For T tasks that both play, with n attempts each at every task (seeds times k), it is
+   (t(1 - alpha/2) + t(power)) * sqrt((w^2 + 2 v / n) / T), with t at T - 1 degrees of freedom; w is the deviation of true
+   differences over tasks, v the variance of attempts at one task (Miller 2024, arXiv:2411.00640). More attempts shrink the
+   second term only, so past some point a plan needs more tasks.
+6. Intervals need only `scipy.special`, which imports in a third of the time of `scipy.stats`. Ranks are computed here, so that
    a report of rates needs nothing else.
 """
 
@@ -203,3 +208,29 @@ def wilson_interval(rate: float, strictness: float) -> Interval:
     centre = (rate + strictness / 2) / (1 + strictness)
     half = math.sqrt(rate * (1 - rate) * strictness + strictness**2 / 4) / (1 + strictness)
     return float(centre - half), float(centre + half)
+
+
+BETWEEN, WITHIN = 0.15, 0.15
+"""Assumed without measurements: the deviation of true differences over tasks, and the variance of attempts at one task."""
+
+
+def mde(
+    tasks: int, attempts: int, *, power: float = 0.8, alpha: float = 0.05, between: float = BETWEEN, within: float = WITHIN
+) -> float | None:
+    """Return the minimum detectable difference of a plan, in 0..1; None for fewer than two tasks.
+
+    `attempts` are seeds times k at each task. Pass the tasks and attempts of the run at hand, never those of the registry. A
+    value above 1 means that the plan cannot detect any difference.
+    """
+    if tasks < 2:
+        return None
+    quantiles = student(tasks - 1, 1 - alpha / 2) + student(tasks - 1, power)
+    return float(quantiles * math.sqrt((between**2 + 2 * within / attempts) / tasks))
+
+
+def mde_words(tasks: int, attempts: int) -> str:
+    """Return a sentence about the difference that this plan can detect."""
+    seen = mde(tasks, attempts)
+    near = "any two models" if seen is None or seen >= 1 else f"models that differ by less than about {100 * seen:.0f} points"
+    one = "task x" if tasks == 1 else "tasks x"
+    return f"{tasks} {one} {attempts} {'attempt' if attempts == 1 else 'attempts'} do not tell {near} apart"

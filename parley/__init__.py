@@ -1,1 +1,40 @@
-"""Everything beside the harness: families, proofs, reports, hosting, formats of other programs, training loops."""
+"""The public library, and everything beside the harness: families, proofs, reports, hosting, training loops, other formats.
+
+`from parley import Episode` is what programs import; the names below are resolved when they are asked for, so that importing
+one part loads no other.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_NAMES = {
+    "AgentBase": "harness.live_agent",
+    "AgentIdentity": "harness.agent",
+    "Budget": "harness.agent",
+    "Report": "harness.agent",
+    "Pod": "harness.pod",
+    "Runtime": "harness.pod",
+    "Task": "harness.registry",
+    "Episode": "parley.training",
+    "EpisodeVerdict": "parley.training",
+    "SeatTurn": "parley.training",
+    "judged": "parley.training",
+    "task_named": "parley.training",
+    "tasks_named": "parley.training",
+    "OpenAIServer": "parley.testing.openai_server",
+}
+"""Public names, with the modules that define them."""
+
+__all__ = [*_NAMES]  # noqa: PLE0604 - its names are strings
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'parley' has no attribute {name!r}")
+    return getattr(importlib.import_module(_NAMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NAMES})

@@ -26,7 +26,7 @@ def papers() -> Papers:
 
 def numbers(family: str) -> Mapping[str, Any]:
     """The published numbers of a family."""
-    path = ROOT / "harness" / "families" / family.replace("-", "_") / "published.toml"
+    path = ROOT / "parley" / "families" / family.replace("-", "_") / "published.toml"
     return tomli.loads(path.read_text(encoding="utf-8"))
 
 

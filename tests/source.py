@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("worlds", "oracles", "validators", "harness")
+ROOMS = ("worlds", "oracles", "validators", "harness", "parley")
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -67,15 +67,16 @@ def imported(path: Path) -> tuple[Import, ...]:
     return tuple(_imports(path))
 
 
-_ENTRY = re.compile(r"(?P<module>harness(?:\.\w+)+):\w+")
-"""An entry of a table that names what is imported when it is asked for (`harness.plugins.named`)."""
+_ENTRY = re.compile(r"(?P<module>(?:harness|parley)(?:\.\w+)+)(?::(?P<name>\w+))?")
+
+
+def entries(path: Path) -> list[tuple[str, str | None]]:
+    """Modules, and names in them, that strings of a file name, to be imported when they are asked for."""
+    texts = [node.value for node in nodes(path) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [(entry["module"], entry["name"]) for text in texts if (entry := _ENTRY.fullmatch(text))]
 
 
 def _imports(path: Path) -> Iterator[Import]:
-    for node in nodes(path):
-        entry = _ENTRY.fullmatch(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
-        if entry and entry["module"] in MODULES:
-            yield Import(entry["module"], node.lineno, lazy=True)
     for node, lazy in _statements(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (Import(alias.name, node.lineno, lazy) for alias in node.names)

@@ -9,6 +9,7 @@ import pytest
 
 import harness
 import harness.errors
+import parley
 import worlds
 import worlds.core.errors
 from worlds.core.errors import ParleyError
@@ -27,11 +28,11 @@ def below(root: type[BaseException]) -> set[type[BaseException]]:
 @pytest.fixture(scope="module")
 def tree() -> set[type[BaseException]]:
     """Our exceptions, once every module is imported that may define one."""
-    for package in (worlds, harness):
+    for package in (worlds, harness, parley):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not module.name.endswith("__main__") and module.name not in ELSEWHERE:
                 importlib.import_module(module.name)
-    return {error for error in below(ParleyError) if error.__module__.partition(".")[0] in {"worlds", "harness"}}
+    return {error for error in below(ParleyError) if error.__module__.partition(".")[0] in {"worlds", "harness", "parley"}}
 
 
 def test_drawings_show_every_error(tree: set[type[BaseException]]) -> None:

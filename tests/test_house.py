@@ -16,7 +16,7 @@ MAX_LINES, MAX_FUNCTION = 800, 40
 CLOCKS = {"time", "random", "secrets"}
 READINGS = {"now", "utcnow", "today", "urandom", "getrandom", "monotonic", "perf_counter", "uuid1", "uuid4", "getnode"}
 
-FAMILIES = "|".join(path.parent.name for path in sorted((ROOT / "harness" / "families").glob("*/__init__.py")))
+FAMILIES = "|".join(path.parent.name for path in sorted((ROOT / "parley" / "families").glob("*/__init__.py")))
 ROLE = re.compile(rf"(?P<room>worlds|oracles|validators|parley/families)/(?P<family>{FAMILIES})/(?:.+/)?(?P<file>\w+\.py)")
 
 

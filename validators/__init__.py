@@ -1,3 +1,1 @@
 """Validators, which turn an event log into a verdict: typed episodes, the rules of each family, a pytest plugin."""
-
-__all__ = ["episode", "verdict"]

@@ -13,28 +13,18 @@ from typing import Any
 from harness.agent import AgentIdentity, Budget, Report
 from harness.agents.trajectory import scripted_trajectory
 from harness.errors import UsageError
+from harness.live_agent import AgentBase
 from harness.pod import Pod
 from harness.registry import Task
 from worlds.core.errors import WireError
 from worlds.core.wire import request
 
 
-class NopAgent:
+class NopAgent(AgentBase):
     """Agent that does nothing; its reward must be 0 on every task."""
 
     name = "nop"
     only_computes = True
-
-    def needs_main(self, task: Task, runtime: str) -> bool:
-        """Return False."""
-        return False
-
-    def identity(self) -> AgentIdentity:
-        """Return the identity, which is the name alone."""
-        return AgentIdentity(name=self.name)
-
-    def check(self) -> None:
-        """Check nothing."""
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Do nothing, and record an empty trajectory."""

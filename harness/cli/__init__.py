@@ -20,6 +20,7 @@ import typer
 from harness.cli.signatures import plainly_typed
 from harness.errors import Cancelled, HarnessError
 from harness.interrupts import stop_signals
+from harness.plugins import plugin
 from worlds.core.errors import ParleyError
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -49,7 +50,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "clean": ("harness.cli.clean", "List what dead runs left behind, or (--images) old images, and remove it."),
     "doctor": ("parley.commands.doctor", "Say which runtimes work here, and what to do about the others."),
 }
-"""For each command, the module that holds its function, and its one line of help."""
+"""For each command, the module that holds its function, and its one line of help.
+
+Other names are looked up among the entry points `parley.commands`.
+"""
 
 EARLY = {"run": "harness.cli.early"}
 """For each command, the light module whose `check` reads the command line before the command's own module is imported."""
@@ -69,7 +73,8 @@ class LazyGroup(typer.core.TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the real command if it is going to run, or a placeholder with its help if it is only listed."""
         if cmd_name not in COMMANDS:
-            return None
+            brought = plugin("commands", cmd_name)
+            return brought and _command(cmd_name, brought, None)
         module, help_line = COMMANDS[cmd_name]
         if cmd_name not in [*sys.argv[1:], *_being_completed()]:
             return typer.core.TyperCommand(cmd_name, help=help_line)
@@ -90,7 +95,7 @@ def _being_completed() -> list[str]:
     return [word for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS") for word in os.environ.get(name, "").split()]
 
 
-def _command(name: str, implementation: Any, help_line: str) -> Any:
+def _command(name: str, implementation: Any, help_line: str | None) -> Any:
     """Return a function as a command; a command with kinds of its own becomes a group."""
     if isinstance(implementation, typer.Typer):
         group = typer.main.get_command(implementation)
@@ -163,6 +168,3 @@ def report_error(error: ParleyError) -> int:
     if error.hint:
         print(printable(f"  try: {whole(error.hint, sys.argv[1:])}"), file=sys.stderr)
     return stop_signals.exit_code if isinstance(error, Cancelled) else error.exit_code
-
-
-__all__ = ["asking", "main", "sources", "tasks"]

@@ -23,9 +23,9 @@ from harness.cli.tasks import Json
 from harness.errors import RuntimeFailure, UsageError
 from harness.orphans import Leftover
 from harness.output import emit, say, show_table
-from harness.play.runtimes import RUNTIMES, runtime_named
 from harness.pod import Runtime
 from harness.records import RunFolder
+from harness.runtime_choice import RUNTIMES, runtime_named
 from harness.runtimes.docker.runtime import DockerRuntime
 
 

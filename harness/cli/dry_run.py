@@ -11,7 +11,7 @@ from harness.output import emit, say
 from harness.runs.forecast import PartForecast, forecasts
 from harness.runs.request import RunRequest
 from harness.runs.session import RunSession
-from parley.reports.evidence import mde, mde_words
+from harness.statistics import mde, mde_words
 
 
 def show_planned(session: RunSession, *, json: bool) -> None:

@@ -9,11 +9,11 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from harness.agent import PATIENCE_S, TIMEOUT_S
+from harness.agent_factory import NAMES
 from harness.cli.signatures import Flags, degrees
 from harness.cli.tasks import Json, Names, Trust
-from harness.play.agents import NAMES
-from harness.play.runtimes import RUNTIMES
 from harness.runs.request import BREAKER
+from harness.runtime_choice import RUNTIMES
 
 Model = Annotated[str | None, typer.Option(help="Any LiteLLM model name, e.g. gpt-5 or openai/any; several joined by commas.")]
 AgentName = Annotated[

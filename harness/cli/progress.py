@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from rich.live import Live
 from rich.table import Table
 
+from harness.attribution import PHASES, Phase
 from harness.cli.amounts import cost_told, counted, duration, short
 from harness.output import people, say
-from harness.play.playing import PHASES, Phase
 from harness.records import Key, Result
 from harness.runs.executors.base import Finished, News, Progress, Scored, Started
 from harness.runs.request import player_of

@@ -21,7 +21,7 @@ from harness.errors import BoundaryError, Cancelled, ProviderLost, UsageError, q
 from harness.headline import setup_caveat
 from harness.live_agent import KeepsReplies
 from harness.output import emit, log_to_stderr, say
-from harness.play.runtimes import runnable
+from harness.plugins import optional
 from harness.records import Result
 from harness.runs.coaching import read_retry
 from harness.runs.episode_filter import read_choice
@@ -30,6 +30,7 @@ from harness.runs.request import RunRequest
 from harness.runs.run import summary
 from harness.runs.seed_key import chosen_key
 from harness.runs.session import Person, RunSession, read_resumed
+from harness.runtime_choice import runnable
 from harness.trust import gate
 from worlds.core.levels import LEVEL
 
@@ -73,9 +74,7 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
         raise
     _close(results, session, flags)
     if flags.report:
-        from parley.commands.report import show_tables  # noqa: PLC0415 - tables take long to load, and few runs end with some
-
-        show_tables(ctx, [session.folder], beside_json=_takes_stdout(flags))
+        optional("tables")(ctx, [session.folder], beside_json=_takes_stdout(flags))
 
 
 def _replies(flags: RunFlags) -> KeepsReplies | None:
@@ -134,9 +133,8 @@ def _site(flags: RunFlags) -> RunSite:
         raise UsageError(
             "--cache is a folder of this machine, and models are asked by the nodes", hint="harness run without --cache"
         )
-    from parley.ray.site import RayCluster  # noqa: PLC0415
-
-    return RayCluster(flags.address)
+    site: RunSite = optional("ray")(flags.address)
+    return site
 
 
 def _command() -> list[str]:
@@ -151,34 +149,25 @@ def _takes_stdout(flags: RunFlags) -> bool:
 
 def _kind(request: RunRequest) -> type[RunSession]:
     """Return the session class for a request."""
-    if request.until is None:
-        return RunSession
-    from parley.sweeps.session import DecidingSession  # noqa: PLC0415
-
-    return DecidingSession
+    kind: type[RunSession] = RunSession if request.until is None else optional("until")
+    return kind
 
 
 def _close(results: list[Result], session: RunSession, flags: RunFlags) -> None:
     counts, folder, spent = summary(results), session.folder, session.meter.spent
-    decision = None
-    if session.request.until is not None:
-        from parley.sweeps.early_stopping import read_decision  # noqa: PLC0415
-
-        decision = read_decision(folder)
+    decision = session.decided()
     if flags.json:
         episodes = [result.model_dump(mode="json") for result in results]
         kept = spent_by(results)
         bill = asdict(replace(spent, kept=kept.kept, kept_usd=kept.kept_usd))
         more = {"planned": session.episodes, "stopped": stops(results), "caveat": setup_caveat(results), "spent": bill}
-        early = {"until": decision.model_dump(mode="json") | {"winner": decision.winner}} if decision else {}
+        early = {"until": dict(decision.document)} if decision else {}
         emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": counts, **more, **early})
     show_closing(results, folder, beside_json=_takes_stdout(flags), spent=spent, planned=session.episodes)
     if session.replies is not None:
         say(session.replies.told())
     if decision is not None:
-        from parley.reports.early import BIASED, sentence  # noqa: PLC0415
-
-        say(f"{sentence(decision)}\n  {BIASED}")
+        say(decision.told)
     if decision is None or decision.winner is None:
         session.check_limit(results)
     if lost := counts["ungraded"]:

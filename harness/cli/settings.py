@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any, get_args
 
 from harness.agent import AgentSpec, Budget
+from harness.agent_factory import agent_named, offers_handles
 from harness.agents.llm.meter import RunLimits
 from harness.cli.flags import RunFlags
 from harness.cli.signatures import PROVIDERS
 from harness.errors import UsageError, quoted
-from harness.play.agents import agent_named, offers_handles
+from harness.plugins import optional
 from harness.prices import read_prices
 from harness.records import RunFolder
 from harness.registry import Task, read_task
@@ -388,10 +389,8 @@ def _until(flags: RunFlags, request: RunRequest) -> RunRequest:
         raise UsageError("--until plays both players from the start, and a retry only what failed", hint="harness compare A B")
     if request.shard is not None:
         raise UsageError("--until stops by what all tasks say so far, and a shard plays only some", hint="leave --shard out")
-    from parley.sweeps.early_stopping import planned  # noqa: PLC0415
-
     alpha = flags.alpha if flags.given("alpha") or request.until is None else request.until.alpha
-    return request.model_copy(update={"until": planned(flags.until, request.aliases, alpha, request.tasks)})
+    return request.model_copy(update={"until": optional("until").planned(flags.until, request, alpha)})
 
 
 def _checked(request: RunRequest) -> RunRequest:

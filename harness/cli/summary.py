@@ -27,6 +27,7 @@ from harness.headline import (
     ungraded_by,
 )
 from harness.output import say, show_table, wrapped
+from harness.plugins import optional
 from harness.records import Result, RunFolder
 from harness.runs.run import summary
 from harness.sanitize import printable
@@ -114,10 +115,8 @@ def _line(result: Result) -> str:
     """Return the outcome of an episode; for a graded failure the broken rule, and the request that broke it."""
     if result.success or result.status == "ungraded":
         return printable(outcome(result))
-    from parley.reports.reading import read_episode  # noqa: PLC0415 - where an episode failed
-
     try:
-        breach = read_episode(Path(result.path)).breach
+        breach = optional("episode")(Path(result.path)).breach
     except UsageError:
         # an earlier episode of a resumed run may be anything; that it failed is known all the same
         return printable(outcome(result))

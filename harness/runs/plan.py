@@ -16,9 +16,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from harness.agent import AgentSpec, Budget
+from harness.agent_factory import make_agent
 from harness.errors import UsageError
-from harness.play.agents import make_agent
-from harness.play.options import options_of
+from harness.options import options_of
 from harness.plugins import family_part_or_none
 from harness.records import Key
 from harness.registry import Task

@@ -35,8 +35,8 @@ ON_RESUME: Mapping[str, Literal["fixed", "grows undecided", "grows", "free"]] = 
 }  # fmt: skip
 """Rule for each field of a request when its run is resumed.
 
-`fixed`: a change requires a new run. `grows`: it may only be raised (`harness.runs.resume_rules`). `grows undecided`: likewise, but
-in a run with `--until` it is fixed, because scored tasks would count under other conditions than the rest. `free`: it does not
+`fixed`: a change requires a new run. `grows`: it may only be raised (`resume_rules`). `grows undecided`: likewise, but in a run
+with `--until` it is fixed, because scored tasks would count under other conditions than the rest. `free`: it does not
 affect episodes.
 """
 

@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from harness.agent_factory import Cast
 from harness.agents.solutions import holds_seats
 from harness.causes import Responsible
 from harness.compact_results import MeasurePacker
 from harness.errors import Cancelled, HarnessError, ProviderLost, UsageError
 from harness.interrupts import interrupting
-from harness.play.agents import Cast
 from harness.pod import ROOMS, EpisodeSpec, Runtime
 from harness.records import Key, Result, RunFolder
 from harness.runs.coaching import note

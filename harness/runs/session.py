@@ -13,7 +13,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
+from harness.agent_factory import Cast, Make, keep_logs, listed_price, make_agent
 from harness.agents.llm.meter import Meter
 from harness.agents.path import is_bent
 from harness.compact_results import kept
@@ -21,8 +23,6 @@ from harness.descriptors import allow_many_files
 from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError, quoted
 from harness.interrupts import interrupting
 from harness.live_agent import Agent, AsksModels, KeepsReplies
-from harness.play.agents import Cast, Make, keep_logs, listed_price, make_agent
-from harness.play.runtimes import Say
 from harness.pod import Runtime
 from harness.prices import HINT, Price
 from harness.records import Result, RunFolder
@@ -37,6 +37,7 @@ from harness.runs.request import RunRequest, read_record, requested
 from harness.runs.retry import POLICIES
 from harness.runs.run import is_played, recorded_of, run_plan
 from harness.runs.templates import check_templates
+from harness.runtime_choice import Say
 from harness.secrets import public_address
 from harness.trust import gate
 
@@ -99,6 +100,18 @@ def read_resumed(folder: Path) -> Resumed:
     return Resumed(latest, tuple(part.name for part in latest.parts))
 
 
+@dataclass(frozen=True)
+class EarlyDecision:
+    """What a session that stops early knows of which player is better."""
+
+    winner: str | None
+    document: Mapping[str, Any]
+    """For programs."""
+
+    told: str
+    """For readers, with the caveat."""
+
+
 class RunSession:
     """Plans of one request with their folders, ready to be checked and played."""
 
@@ -134,6 +147,10 @@ class RunSession:
         self.meter, self.replies = Meter(request.limits, ledger.read(), ledger.note), replies
         self._cast = Cast(make or partial(make_agent, replies=replies), person.say, self.meter)
         self.agents: list[Agent] = [self._cast.agent(plan.agent, plan.overrides) for plan in self.plans.values()]
+
+    def decided(self) -> EarlyDecision | None:
+        """Return which player is better, if this session compares two; a subclass that stops early does."""
+        return None
 
     def check(self, *, resumed: bool, asks: bool = True) -> None:
         """Check everything that can be wrong before anything starts; raises UsageError. Reports options without effect.

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from harness.play.playing import Phase, PhaseName
+from harness.attribution import Phase, PhaseName
 from harness.records import Key, Result
 from harness.runs.executors.base import Again, Finished, News, Scored, Started
 from worlds.core.models import Strict

@@ -1,3 +1,1 @@
 """Runtimes of episodes: Docker, bubblewrap, or the current process."""
-
-__all__ = ["bubblewrap", "docker", "inprocess", "judging", "owner"]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from harness.agents.solutions import SolutionAgent
 from harness.errors import RuntimeFailure, TaskInvalid
 from harness.output import emit, say, show_table
-from harness.play.runtimes import choose_runtime
 from harness.registry import Task
+from harness.runtime_choice import choose_runtime
 from harness.trust import TrustGate
 from parley.proof.attacks.base import AttackRow, Siege
 from parley.proof.attacks.suite import besiege

@@ -10,8 +10,8 @@ import typer
 
 from harness.cli.tasks import Names, Trust
 from harness.output import say
-from harness.play.runtimes import choose_sandbox
 from harness.registry import drafts_root, tasks_root
+from harness.runtime_choice import choose_sandbox
 from harness.trust import is_ours
 from parley.proof.new import new_task
 from parley.proof.sandboxed_proof import instructed_apart

@@ -18,9 +18,9 @@ from harness.output import emit, say
 from harness.registry import Task
 from parley.commands.report import registry, shown
 from parley.reports.comparison import Comparison, check, compared, matched, tables, with_holm
-from parley.reports.early import BIASED, decisions, sentence
+from parley.reports.early import decisions
 from parley.reports.evidence import Run, gather, naming_misfits, read_runs
-from parley.sweeps.early_stopping import Decision
+from parley.sweeps.early_stopping import BIASED, Decision
 
 Operands = Annotated[
     list[str],
@@ -70,7 +70,7 @@ def compare_command(
         shown(made, print)
     _tell_too_few(comparisons)
     if (decision := _decided(sides)) is not None:
-        say(f"played with --until, so p values and intervals above mislead: {sentence(decision)}\n  {BIASED}")
+        say(f"played with --until, so p values and intervals above mislead: {decision.told()}\n  {BIASED}")
         _judge_early(decision, sides, allowed, strict=strict)
         return
     _judge(worse, open_, max_drop)

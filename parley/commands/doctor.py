@@ -14,7 +14,7 @@ from harness.cli.config import settings_text
 from harness.cli.tasks import Json, Names, selected
 from harness.errors import GateFailed, UsageError
 from harness.output import emit, say, show_table
-from harness.play.runtimes import RUNTIMES, runtime_named
+from harness.runtime_choice import RUNTIMES, runtime_named
 from harness.runtimes.docker.engine.pushing import push
 from harness.runtimes.docker.runtime import DockerRuntime
 from parley.commands.model_diagnosis import examine

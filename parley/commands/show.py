@@ -122,7 +122,7 @@ def _described(task: Task) -> dict[str, Any]:
 
 
 def _show_matrix(task: Task, *, json: bool) -> None:
-    tables = family_part(task.family, "matrix").matrix(task)
+    tables = family_part(task.family, "fact_matrix").matrix(task)
     if json:
         emit([table.document() for table in tables])
         return

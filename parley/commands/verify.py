@@ -18,11 +18,11 @@ from harness.cli.tasks import Json, Names, Trust
 from harness.env_interpolation import grant
 from harness.errors import RuntimeFailure, TaskInvalid, UsageError
 from harness.output import emit, say, show_table
-from harness.play.runtimes import SANDBOXES, choose_runtime, choose_sandbox, runnable
 from harness.plugins import family_part_or_none
 from harness.pod import Runtime, SandboxedRuntime
 from harness.registry import Task
 from harness.runs.plan import parse_seeds
+from harness.runtime_choice import SANDBOXES, choose_runtime, choose_sandbox, runnable
 from harness.trust import TrustGate
 from parley.commands.attacks import attack_tasks
 from parley.commands.mutants import mutate_tasks

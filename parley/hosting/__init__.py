@@ -1,3 +1,1 @@
 """Games for groups of people, played in web pages that this host serves."""
-
-__all__ = ["forms", "group", "server", "watch"]

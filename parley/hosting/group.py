@@ -21,6 +21,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -140,6 +141,8 @@ class PageGroup:
     """All people who play through a page."""
 
     beside = True
+    alone = None
+    held: nullcontext[None] = nullcontext()
 
     def __init__(
         self,

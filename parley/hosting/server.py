@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from harness.agent import AgentSpec
+from harness.agent_factory import Make, Options, Say
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.meter import Meter
 from harness.agents.seats.agent import SeatAgent
@@ -27,7 +28,6 @@ from harness.agents.seats.chat import PACE_S
 from harness.agents.seats.lineup import line_up
 from harness.errors import RuntimeFailure, UsageError
 from harness.live_agent import Agent
-from harness.play.agents import Make, Options, Say
 from harness.plugins import family_part_or_none
 from harness.records import Result
 from harness.registry import Task

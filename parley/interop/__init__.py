@@ -1,3 +1,1 @@
 """Interoperability with other programs: exports for their viewers, and an agent that their runners can start."""
-
-__all__ = ["atif", "harbor_job", "inspect_log", "scout"]

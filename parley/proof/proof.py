@@ -23,9 +23,9 @@ from typing import NamedTuple
 from harness.agent import Budget
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SUCCESS, SolutionAgent, holds_seats, violation_names
+from harness.episode import run_episode
 from harness.errors import HarnessError, UsageError
 from harness.live_agent import Agent
-from harness.play.episode import run_episode
 from harness.pod import EpisodeSpec, Runtime, SandboxedRuntime
 from harness.records import Key, Result
 from harness.registry import Task

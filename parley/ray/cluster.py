@@ -16,14 +16,14 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from harness.agent_factory import Cast, make_agent
 from harness.agents.llm.meter import Meter
+from harness.episode import run_episode
 from harness.errors import HarnessError, RuntimeFailure
-from harness.play.agents import Cast, make_agent
-from harness.play.episode import run_episode
-from harness.play.outcome import Outcome
-from harness.play.runtimes import Say, choose_runtime, runtime_named
+from harness.outcome import Outcome
 from harness.pod import Runtime
 from harness.registry import Task
+from harness.runtime_choice import Say, choose_runtime, runtime_named
 from harness.runtimes.ownership import is_dead, this_owner
 from parley.ray.nodes import SLOT, ClusterNode, EpisodeNeed, check_feasible, living, need_of
 from parley.ray.orders import SentNeeds, SentOrder, SentTask

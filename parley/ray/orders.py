@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.agent import AgentSpec
+from harness.agent_factory import Options
 from harness.env_interpolation import grant
 from harness.errors import RuntimeFailure, TaskInvalid, UsageError
-from harness.play.agents import Options
 from harness.registry import Task, read_task
 from harness.runs.executors.base import Order
 from harness.runs.executors.sites import Needed

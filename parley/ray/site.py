@@ -8,19 +8,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from harness.agent_factory import Cast, make_agent
 from harness.agents.llm.meter import Meter
+from harness.attribution import phases_of
+from harness.episode import lost_episodes
 from harness.errors import Cancelled, RuntimeFailure, UsageError
 from harness.live_agent import Agent, AsksModels
-from harness.play.agents import Cast, make_agent
-from harness.play.episode import lost_episodes
-from harness.play.outcome import Outcome, record
-from harness.play.playing import phases_of
-from harness.play.runtimes import RUNTIMES, Say, untried_runtime
+from harness.outcome import Outcome, record
 from harness.pod import Runtime
 from harness.records import RunFolder
 from harness.registry import Task
 from harness.runs.executors.base import Executor, Finished, News, Order, Started
 from harness.runs.executors.sites import Needed
+from harness.runtime_choice import RUNTIMES, Say, untried_runtime
 from parley.ray.cluster import Cluster, cluster_of
 from parley.ray.connection import connected
 from parley.ray.nodes import need_of

@@ -35,9 +35,9 @@ from numpy.typing import NDArray
 from harness.errors import UsageError
 from harness.headline import bounds_of, headline_of, task_means
 from harness.records import Result
-from harness.statistics import Interval, exact_interval, share_interval, student, wilson_interval
+from harness.statistics import Interval, exact_interval, mde_words, share_interval, student, wilson_interval
 from parley.reports.causes import bounds_columns, cells_of
-from parley.reports.evidence import Evidence, Group, mde_words, pass_k
+from parley.reports.evidence import Evidence, Group, pass_k
 from parley.reports.table import Column, Row, Table, Value, titled
 from parley.sharing.release import pinned_tasks
 

@@ -11,7 +11,7 @@ from statistics import fmean
 
 from harness.runs.request import player_of
 from parley.reports.table import Column, Table, row_of
-from parley.sweeps.early_stopping import Decision, Step, read_decision
+from parley.sweeps.early_stopping import BIASED, Decision, Step, read_decision
 
 _COLUMNS = (
     Column("first", "A", of=lambda one: player_of(one.until.first)),
@@ -26,10 +26,6 @@ _COLUMNS = (
     Column("mean", "Mean so far (biased)", "signed", of=lambda one: fmean(one.differences) if one.path else None),
     Column("alpha", "alpha", "p", shown=False, of=lambda one: one.until.alpha),
     Column("path", "Path", shown=False, of=lambda one: " ".join(map(_step, one.path)) or None),
-)
-BIASED = (
-    "a run that stops when the difference looks large has a mean that is too large: quote the anytime-valid interval, which "
-    "holds whenever a run stops"
 )
 _METHOD = (
     "one difference a task, in an order frozen in the plan; betting e-process, decided at 1 / alpha in either direction; "
@@ -50,20 +46,6 @@ def tables(made: Sequence[Decision]) -> list[Table]:
     """Return one table of these decisions, or no table if there are none."""
     rows = tuple(row_of(_COLUMNS, one) for one in made)
     return [Table("until", "Decided early", _COLUMNS, rows, (_METHOD, BIASED))] if rows else []
-
-
-def sentence(decision: Decision) -> str:
-    """Return a summary of the decision for the end of a run."""
-    until, played = decision.until, f"{len(decision.path)} of {len(decision.until.order)} tasks ({100 * decision.share:.0f} %)"
-    if not decision.path:
-        return f"nothing is decided: no task of {len(until.order)} is scored yet"
-    low, high = decision.interval
-    interval = f"{player_of(until.first)} - {player_of(until.second)} lies in {low:+.2f}..{high:+.2f} (anytime-valid)"
-    e_value = decision.path[-1].e_value
-    if decision.winner is None:
-        return f"not decided after {played}: e-value {e_value:.2f}, and {decision.needed:g} is needed; {interval}"
-    loser = until.second if decision.winner == until.first else until.first
-    return f"{player_of(decision.winner)} is better than {player_of(loser)}: e-value {e_value:.1f} after {played}; {interval}"
 
 
 def _step(step: Step) -> str:

@@ -6,16 +6,10 @@ Tables are made from the episodes of one family, in one group per setup, beside 
 2. Retries are kept separate too: they replay failures only and may have received a hint, so they are not first tries.
 
 A row may be ranked if it has every task of the release, every planned seed, and as many graded attempts as planned. The release
-is the pinned list of `parley.sharing.release`, whatever the local tasks folder holds. If no run played a task of the release (as for a
-family or suite of one's own), the registry's tasks replace it, or else all tasks that the runs planned. A row with further
-tasks is on another suite and is not ranked; added tasks get a table of their own (`Evidence.split`). Tasks that were played in
-another version are named.
-
-The minimum detectable effect of a plan is the smallest true difference between two models that it detects with a power of 80 %.
-For T tasks that both play, with n attempts each at every task (seeds times k), it is
-(t(1 - alpha/2) + t(power)) * sqrt((w^2 + 2 v / n) / T), with t at T - 1 degrees of freedom; w is the deviation of true
-differences over tasks, v the variance of attempts at one task (Miller 2024, arXiv:2411.00640). More attempts shrink the second
-term only, so past some point a plan needs more tasks.
+is the pinned list of `parley.sharing.release`, whatever the local tasks folder holds. If no run played a task of the release
+(as for a family or suite of one's own), the registry's tasks replace it, or else all tasks that the runs planned. A row with
+further tasks is on another suite and is not ranked; added tasks get a table of their own (`Evidence.split`). Tasks that were
+played in another version are named.
 
 pass^k of a group is the share of instances at which all of k attempts succeed. It measures reliability, which the mean does
 not. It is unbiased if more than k attempts were graded: C(c, k) / C(n, k) for each (task, seed), averaged over those with
@@ -42,7 +36,6 @@ Tables of a family are selected by name; an empty table that was requested is an
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -59,7 +52,7 @@ from harness.records import Result, RunFolder, misfit
 from harness.registry import Task
 from harness.run_files import runs_in
 from harness.runs.request import Planned, read_record
-from harness.statistics import pass_hat, student
+from harness.statistics import mde_words, pass_hat
 from harness.teams import PlannedTeam
 from parley.reports.table import Table
 from parley.sharing.release import pinned_tasks
@@ -466,32 +459,6 @@ def wanted_tasks(evidence: Evidence) -> Mapping[str, str]:
     if evidence.registry:
         return {name: task.digest for name, task in evidence.registry.items()}
     return {task: "" for one in evidence.groups for task in one.planned}
-
-
-BETWEEN, WITHIN = 0.15, 0.15
-"""Assumed without measurements: the deviation of true differences over tasks, and the variance of attempts at one task."""
-
-
-def mde(
-    tasks: int, attempts: int, *, power: float = 0.8, alpha: float = 0.05, between: float = BETWEEN, within: float = WITHIN
-) -> float | None:
-    """Return the minimum detectable difference of a plan, in 0..1; None for fewer than two tasks.
-
-    `attempts` are seeds times k at each task. Pass the tasks and attempts of the run at hand, never those of the registry. A
-    value above 1 means that the plan cannot detect any difference.
-    """
-    if tasks < 2:
-        return None
-    quantiles = student(tasks - 1, 1 - alpha / 2) + student(tasks - 1, power)
-    return float(quantiles * math.sqrt((between**2 + 2 * within / attempts) / tasks))
-
-
-def mde_words(tasks: int, attempts: int) -> str:
-    """Return a sentence about the difference that this plan can detect."""
-    seen = mde(tasks, attempts)
-    near = "any two models" if seen is None or seen >= 1 else f"models that differ by less than about {100 * seen:.0f} points"
-    one = "task x" if tasks == 1 else "tasks x"
-    return f"{tasks} {one} {attempts} {'attempt' if attempts == 1 else 'attempts'} do not tell {near} apart"
 
 
 def plan_words(groups: Sequence[Group]) -> list[str]:

@@ -1,3 +1,1 @@
 """Export of tasks in Harbor's format, based on local images, pinned images or a plain Python image."""
-
-__all__ = ["bases", "catalogue", "folder", "standalone"]

@@ -24,7 +24,7 @@ from harness.atomic_write import write_file, writing
 from harness.errors import UsageError
 from harness.limits import RESULT_BYTES
 from harness.records import TaskId, first_problem
-from harness.runs.request import UNTIL_FILE, Until
+from harness.runs.request import UNTIL_FILE, Until, player_of
 from harness.safe_read import read_file
 from worlds.core.models import Strict
 
@@ -114,6 +114,12 @@ FEWEST = 60
 """Minimum number of tasks for an early decision."""
 
 
+BIASED = (
+    "a run that stops when the difference looks large has a mean that is too large: quote the anytime-valid interval, which "
+    "holds whenever a run stops"
+)
+
+
 class Step(Strict):
     """Score of one task."""
 
@@ -172,6 +178,19 @@ class Decision(Strict):
         """Tasks that are not scored yet, in order."""
         scored = {step.task for step in self.path}
         return [task for task in self.until.order if task not in scored]
+
+    def told(self) -> str:
+        """Return a summary for the end of a run."""
+        until, played = self.until, f"{len(self.path)} of {len(self.until.order)} tasks ({100 * self.share:.0f} %)"
+        if not self.path:
+            return f"nothing is decided: no task of {len(until.order)} is scored yet"
+        low, high = self.interval
+        interval = f"{player_of(until.first)} - {player_of(until.second)} lies in {low:+.2f}..{high:+.2f} (anytime-valid)"
+        e_value = self.path[-1].e_value
+        if self.winner is None:
+            return f"not decided after {played}: e-value {e_value:.2f}, and {self.needed:g} is needed; {interval}"
+        loser = until.second if self.winner == until.first else until.first
+        return f"{player_of(self.winner)} is better than {player_of(loser)}: e-value {e_value:.1f} after {played}; {interval}"
 
     def after(self, task: str, difference: float) -> Decision:
         """Return this decision with one more task."""

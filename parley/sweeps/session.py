@@ -1,4 +1,4 @@
-"""Session with `--until`: two parts are played task by task until it is clear which is better (`parley.sweeps.early_stopping`)."""
+"""Session with `--until`: two parts are played task by task until it is clear which is better (`early_stopping`)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from harness.pod import Runtime
 from harness.records import Key, Result, RunFolder
 from harness.runs.executors.base import Progress, Scored
 from harness.runs.plan import Plan
-from harness.runs.request import Until
+from harness.runs.request import RunRequest, Until
 from harness.runs.retry import POLICIES
 from harness.runs.run import collected, run_plan
-from harness.runs.session import RunSession, WatchedRun
-from parley.sweeps.early_stopping import Decision, read_decision, write_decision
+from harness.runs.session import EarlyDecision, RunSession, WatchedRun
+from parley.sweeps.early_stopping import BIASED, Decision, planned, read_decision, write_decision
 
 Play = Callable[[str, Sequence[Key]], Sequence[Result]]
 """Function that plays the unfinished ones of some episodes of a part, and returns the results of all of them."""
@@ -86,6 +86,19 @@ def _news_of(decision: Decision) -> Scored:
 
 class DecidingSession(RunSession):
     """Session that ends when the comparison is decided."""
+
+    @staticmethod
+    def planned(text: str, request: RunRequest, alpha: float) -> Until:
+        """Return the comparison that `--until` asks for; raises UsageError if it cannot be decided early."""
+        return planned(text, request.aliases, alpha, request.tasks)
+
+    def decided(self) -> EarlyDecision | None:
+        """Return what is known by now of which player is better."""
+        decision = read_decision(self.folder)
+        if decision is None:
+            return None
+        document = decision.model_dump(mode="json") | {"winner": decision.winner}
+        return EarlyDecision(decision.winner, document, f"{decision.told()}\n  {BIASED}")
 
     def _all_played(self, runtime: Runtime) -> list[Result]:
         """Play both parts task by task until one is better, or a limit of the run is reached."""

@@ -32,11 +32,11 @@ from harness.agents.seats.players import check_playable, seat_players
 from harness.agents.seats.policy import PolicySeat
 from harness.agents.seats.talk import SeatTalk
 from harness.agents.trajectory import Trajectory, scripted_trajectory
+from harness.attribution import Playing
+from harness.episode import seen_by_agent
 from harness.errors import BoundaryError, RuntimeFailure, UsageError, VerifierFailure
-from harness.play.episode import seen_by_agent
-from harness.play.options import options_of
-from harness.play.outcome import Outcome, outcome_of
-from harness.play.playing import Playing
+from harness.options import options_of
+from harness.outcome import Outcome, outcome_of
 from harness.pod import NO_POLICY, EpisodeSpec, Judgement, Pod
 from harness.records import Key, SeatResult
 from harness.registry import Survey, Task, select, survey, tasks_root

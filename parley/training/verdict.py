@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from harness.play.outcome import Outcome
+from harness.outcome import Outcome
 from harness.plugins import family_part_or_none
 from harness.records import Result
 from harness.registry import Task

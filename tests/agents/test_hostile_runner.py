@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from harness.agent import Budget
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.agents.llm.interface import SHOWN, shown_output
-from harness.play.episode import run_episode
-from harness.play.outcome import record
+from harness.episode import run_episode
+from harness.outcome import record
 from harness.pod import OUTPUT_CAP, CommandResult, EpisodeSpec
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task

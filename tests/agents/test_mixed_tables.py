@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec, Budget, SeatSpec
+from harness.agent_factory import Cast
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.agents.seats.agent import SeatAgent
 from harness.agents.seats.holders import SeatReply
 from harness.agents.seats.model import ModelSeat
 from harness.errors import UsageError
-from harness.play.agents import Cast
 from harness.pod import Runtime
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task

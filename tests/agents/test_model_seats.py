@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec, Budget, SeatSpec, Usage
+from harness.agent_factory import Cast
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.provider import library
 from harness.agents.seats.agent import SeatAgent
 from harness.errors import UsageError
-from harness.play.agents import Cast
 from harness.records import Forfeits, Result, RunFolder
 from harness.registry import Task, read_task
 from harness.runs.plan import Plan

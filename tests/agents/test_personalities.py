@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec
+from harness.agent_factory import Cast
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
 from harness.agents.seats.teams import TeamFlags, make_team
-from harness.play.agents import Cast
 from harness.pod import Runtime
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task

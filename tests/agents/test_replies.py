@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec, Budget
+from harness.agent_factory import Cast, make_agent
 from harness.agents.llm.failures import ContextFull
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.agents.llm.response_cache import ConversationPlace, Replies
-from harness.play.agents import Cast, make_agent
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
 from harness.runs.plan import Plan

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec, SeatSpec
+from harness.agent_factory import Cast
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
 from harness.agents.seats.teams import TeamFlags, make_team
 from harness.agents.seats.variants import read_variant, shipped
 from harness.errors import UsageError
-from harness.play.agents import Cast
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
 from harness.runs.plan import Plan
@@ -88,7 +88,7 @@ def told(result: Result) -> list[str]:
 def test_one_seat_is_told_more_and_nothing_else_changes(tmp_path: Path, task: Task, server: OpenAIServer) -> None:
     """The server received the rules, a blank line and the file at seat 0, the rules alone elsewhere, byte for byte."""
     result = played(tmp_path / "redteam", task, server, seat_variants={0: REDTEAM})
-    file = (ROOT / "harness" / "families" / "calendar" / "prompt_variants" / "redteam.md").read_text(encoding="utf-8")
+    file = (ROOT / "parley" / "families" / "calendar" / "prompt_variants" / "redteam.md").read_text(encoding="utf-8")
     rules = base(result)
     expected = [f"{rules[0]}\n\n{file}", *rules[1:]]
 

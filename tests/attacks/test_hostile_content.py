@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.play.outcome import Outcome
+from harness.outcome import Outcome
 from harness.records import Result
 from parley.proof.attacks.content import READ, RUN, Marker
 

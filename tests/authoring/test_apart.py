@@ -13,12 +13,12 @@ import pytest
 from harness.agent import AgentSpec
 from harness.agents.solutions import SolutionAgent, holds_seats, violation_names
 from harness.errors import RuntimeFailure, TaskInvalid, UsageError
-from harness.play.runtimes import choose_sandbox
 from harness.pod import SandboxedRuntime
 from harness.records import RunFolder
 from harness.registry import Task, read_task
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
+from harness.runtime_choice import choose_sandbox
 from harness.trust import admitted
 from parley.proof import sandboxed_proof
 from parley.proof.findings import TaskProof

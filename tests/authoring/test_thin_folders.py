@@ -28,7 +28,7 @@ from worlds.core.manifest import STANDARD, Budgets, Manifest, shared_by
 
 ROOT = Path(__file__).parents[2]
 DATA = ["calendar", "hidden-profile"]
-PACKAGES = ("worlds", "validators", "oracles", "harness")
+PACKAGES = ("worlds", "validators", "oracles", "harness", "parley")
 KEPT = {
     "calendar": ["uniform-01", "varied-02"],
     "hidden-profile": ["airliner-by-night"],

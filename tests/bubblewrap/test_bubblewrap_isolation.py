@@ -36,7 +36,7 @@ files = [os.path.join(at, name) for at, _, names in os.walk("/") if not at.start
 imports = [
     f"{python}: {name}"
     for python in ("/usr/local/bin/python3", "/usr/bin/python3")
-    for name in ("worlds", "validators", "harness", "oracles", "fastapi", "pytest")
+    for name in ("worlds", "validators", "harness", "parley", "oracles", "fastapi", "pytest")
     if os.path.exists(python) and subprocess.run([python, "-c", "import " + name], capture_output=True).returncode == 0
 ]
 read = [open(path, "rb").read() for path in glob.glob("/proc/[0-9]*/cmdline")]

@@ -9,8 +9,8 @@ import pytest
 
 from harness.agent import Budget
 from harness.agents.scripted import NopAgent
+from harness.episode import run_episode
 from harness.errors import RuntimeFailure
-from harness.play.episode import run_episode
 from harness.pod import EpisodeSpec
 from harness.records import Key, Result
 from harness.runtimes import seccomp

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.agent import AgentSpec, SeatSpec
+from harness.agent_factory import Cast
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
-from harness.play.agents import Cast
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
 from harness.runs.plan import Plan

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.agent import AgentSpec, Budget, SeatSpec
+from harness.agent_factory import Cast
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
-from harness.play.agents import Cast
 from harness.records import Result, RunFolder
 from harness.registry import Task
 from harness.runs.plan import Plan

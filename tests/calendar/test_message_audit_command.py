@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec, SeatSpec
+from harness.agent_factory import Cast
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
-from harness.play.agents import Cast
 from harness.records import RunFolder
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan

@@ -15,9 +15,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from harness.agent import AgentSpec, SeatSpec
+from harness.agent_factory import Cast
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
-from harness.play.agents import Cast
 from harness.records import RunFolder
 from harness.registry import read_task
 from harness.runs.plan import Plan

@@ -10,7 +10,7 @@ import pytest
 
 from harness.agent import Budget
 from harness.agents.solutions import SolutionAgent
-from harness.play.episode import run_episode
+from harness.episode import run_episode
 from harness.pod import EpisodeSpec
 from harness.records import Key
 from harness.runtimes.docker.runtime import DockerRuntime

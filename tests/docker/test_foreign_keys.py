@@ -11,8 +11,8 @@ import pytest
 from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent
 from harness.env_interpolation import grant
+from harness.episode import run_episode
 from harness.errors import UsageError, VerifierFailure
-from harness.play.episode import run_episode
 from harness.pod import EpisodeSpec, Judgement
 from harness.records import Key
 from harness.registry import Task, read_task

@@ -7,8 +7,8 @@ import pytest
 from harness.agent import Budget
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
+from harness.episode import run_episode
 from harness.live_agent import Agent
-from harness.play.episode import run_episode
 from harness.pod import EpisodeSpec
 from harness.records import Key, Result
 from harness.registry import discover

@@ -16,7 +16,7 @@ from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import Script
 from tests.docs.pages import ROOT
 
-COPIED = ("harness", "worlds", "oracles", "validators", "docker", "tasks", "pyproject.toml", "README.md", "LICENSE")
+COPIED = ("harness", "parley", "worlds", "oracles", "validators", "docker", "tasks", "pyproject.toml", "README.md", "LICENSE")
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.agent import AgentSpec, Budget
+from harness.agent_factory import make_agent
 from harness.agents.seats.players import SeatPlayer, seat_players
+from harness.episode import run_in_process
 from harness.live_agent import Agent
-from harness.play.agents import make_agent
-from harness.play.episode import run_in_process
 from harness.pod import EpisodeSpec
 from harness.records import Key, Result
 from harness.registry import Task

@@ -36,7 +36,7 @@ def test_episodes_load_nothing_that_worlds_do_not() -> None:
     done = subprocess.run([sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
-    assert set(json.loads(done.stdout)) - {"harness", "oracles", "validators"} == set()
+    assert set(json.loads(done.stdout)) - {"harness", "parley", "oracles", "validators"} == set()
 
 
 @pytest.mark.property

@@ -20,7 +20,7 @@ from harness.runtimes.docker.runtime import DockerRuntime
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "add-a-family.md"
-COPIED = ("worlds", "validators", "oracles", "harness", "docker", "pyproject.toml", "README.md", "LICENSE")
+COPIED = ("worlds", "validators", "oracles", "harness", "parley", "docker", "pyproject.toml", "README.md", "LICENSE")
 FILES = re.compile(r"^`([^`\n]+)`\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SEEDS = 3
@@ -129,6 +129,7 @@ def test_no_file_is_edited(checkout: Checkout, typed: Mapping[str, str]) -> None
 def test_the_page_names_every_part_there_is() -> None:
     """The table of parts has each module that some family's package offers under a name that is looked up."""
     source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "harness").rglob("*.py"))
+    source += "".join(path.read_text(encoding="utf-8") for path in (ROOT / "parley").rglob("*.py"))
     looked_up = set(re.findall(r"family_part(?:_or_none)?\([^()\"]+, \"([\w.]+)\"\)", source))
     looked_up |= set(re.findall(r"kinds\(\"\w+\", \"([\w.]+)\"\)", source))
 

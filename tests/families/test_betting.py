@@ -50,7 +50,7 @@ def simulated(tasks: int, k: int, true: float, draws: int, seed: int) -> NDArray
 
 
 def played(differences: NDArray[np.float64], alpha: float = 0.05) -> tuple[float, float]:
-    """Play the bet of `parley.sweeps.early_stopping` for many runs; return the shares of runs that decide and of tasks played."""
+    """Play the bet of `early_stopping` for many runs; return the shares of runs that decide and of tasks played."""
     capitals = [
         np.exp(np.cumsum(np.log1p(sign * differences[:, :, None] * np.array(SHARES)), axis=1)).mean(axis=2) for sign in (1, -1)
     ]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec
+from harness.agent_factory import Cast
 from harness.agents.llm.agent import LlmAgent, LlmConfig
-from harness.play.agents import Cast
 from harness.records import RunFolder
 from harness.registry import Task
 from harness.runs.coaching import read_retry

@@ -14,6 +14,8 @@ from harness.statistics import (
     exact_paired,
     false_discoveries,
     line_through,
+    mde,
+    mde_words,
     paired_p,
     pass_hat,
     positive_mean_interval,
@@ -21,7 +23,6 @@ from harness.statistics import (
     rate_interval,
     share_interval,
 )
-from parley.reports.evidence import mde, mde_words
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentIdentity, Budget, Report
+from harness.agent_factory import Cast
 from harness.causes import Responsible
 from harness.errors import OutOfPatience, ProviderFailure, RuntimeFailure
-from harness.play.agents import Cast
 from harness.pod import Pod
 from harness.records import Result, RunFolder
 from harness.registry import Task

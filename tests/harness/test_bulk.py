@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec, Budget, Report
+from harness.agent_factory import Make, make_agent
 from harness.agents.scripted import NopAgent, ScriptedAgent
 from harness.agents.seats.agent import SeatAgent
 from harness.agents.solutions import SolutionAgent
 from harness.errors import Cancelled
 from harness.live_agent import Agent
-from harness.play.agents import Make, make_agent
 from harness.pod import EpisodeSpec, Judgement, Pod
 from harness.processes import Worker
 from harness.records import Key, Result, RunFolder

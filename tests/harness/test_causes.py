@@ -12,8 +12,10 @@ from typing import Any, NamedTuple, get_args
 import pytest
 
 from harness.agent import AgentIdentity, AgentSpec, Budget, Report
+from harness.attribution import Playing
 from harness.causes import CAUSES, FORFEITS, CauseName, Responsible
 from harness.cli.summary import show_closing
+from harness.episode import lost_episodes, run_episode
 from harness.errors import (
     BoundaryError,
     ClientFailure,
@@ -27,9 +29,7 @@ from harness.errors import (
     WorldFailure,
 )  # fmt: skip
 from harness.headline import bounds_of, forfeits_told, setup_caveat
-from harness.play.episode import lost_episodes, run_episode
-from harness.play.outcome import Outcome, outcome_of, record
-from harness.play.playing import Playing
+from harness.outcome import Outcome, outcome_of, record
 from harness.pod import EpisodeSpec, Pod
 from harness.records import Forfeits, Key, Result, RunFolder, Tokens
 from harness.registry import Task, read_task

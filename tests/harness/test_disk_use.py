@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness.agent import AgentIdentity, Budget, Report
-from harness.play.episode import run_episode
-from harness.play.outcome import LONGEST_TEXT
+from harness.episode import run_episode
+from harness.outcome import LONGEST_TEXT
 from harness.pod import EpisodeSpec, Pod
 from harness.records import Key
 from harness.registry import Task

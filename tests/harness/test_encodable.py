@@ -11,11 +11,11 @@ import pytest
 from fastapi import Request, Response
 
 from harness.agent import AgentSpec
+from harness.agent_factory import Cast
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.agents.seats.agent import SeatAgent
-from harness.play.agents import Cast
-from harness.play.episode import run_episode
-from harness.play.outcome import Outcome
+from harness.episode import run_episode
+from harness.outcome import Outcome
 from harness.pod import EpisodeSpec, Pod
 from harness.records import Result, RunFolder
 from harness.registry import read_task

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from harness.agent import Budget
 from harness.agents.scripted import NopAgent
-from harness.play.episode import run_episode
-from harness.play.playing import PHASES
+from harness.attribution import PHASES
+from harness.episode import run_episode
 from harness.pod import EpisodeSpec, Pod
 from harness.records import Key
 from harness.runtimes.inprocess import InProcessRuntime

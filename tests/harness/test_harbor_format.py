@@ -13,7 +13,7 @@ from parley.interop.foreign.asked import unsupported
 from parley.interop.foreign.compose import SERVICE_KEYS
 
 ROOT = Path(__file__).parents[2]
-READERS = [ROOT / "harness" / "granted.py", *sorted((ROOT / "harness" / "runtimes" / "docker").rglob("*.py"))]
+READERS = [ROOT / "harness" / "env_interpolation.py", *sorted((ROOT / "parley" / "interop" / "foreign").rglob("*.py"))]
 ENVIRONMENT = """
 allow_internet allowed_hosts build_timeout_sec cpus docker_image env gpu_types gpus healthcheck mcp_servers memory memory_mb
 network_mode os skills_dir storage storage_mb tpu workdir

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from harness.errors import TaskInvalid, UnknownTask, UsageError
-from harness.play.runtimes import runnable
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task, folder_digest, inner_links, read_task, select, survey, tasks_root
+from harness.runtime_choice import runnable
 from harness.runtimes.archives import pack
 from harness.runtimes.docker.engine.dockerfile import bases, beyond_classic, instructions
 from harness.runtimes.docker.engine.images import linked_context

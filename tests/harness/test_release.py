@@ -20,7 +20,7 @@ def test_the_list_is_current(root: Path) -> None:
     tasks = RELEASED
 
     assert [] == list(differences(release(), tasks))
-    assert (root / "harness" / "release.json").read_text(encoding="utf-8") == written(pin(tasks))
+    assert (root / "parley" / "sharing" / "release.json").read_text(encoding="utf-8") == written(pin(tasks))
 
 
 def test_what_differs_is_said(root: Path) -> None:

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentIdentity, AgentSpec, Budget, Report
+from harness.agent_factory import Cast
 from harness.agents.scripted import ScriptedAgent
+from harness.attribution import Phase
 from harness.errors import Cancelled, ProviderFailure, RuntimeFailure, UsageError, VerifierFailure, WorldFailure
 from harness.live_agent import Agent
-from harness.play.agents import Cast
-from harness.play.playing import Phase
 from harness.pod import EpisodeSpec, Judgement, Pod
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec
+from harness.agent_factory import Cast
 from harness.agents.llm import model
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
 from harness.errors import ProviderLost
 from harness.live_agent import Agent
-from harness.play.agents import Cast
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
 from harness.runs.plan import Plan

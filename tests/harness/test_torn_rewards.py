@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from harness.agent import Report
-from harness.play.outcome import outcome_of
-from harness.play.playing import Playing
+from harness.attribution import Playing
+from harness.outcome import outcome_of
 from harness.pod import EpisodeSpec, Judgement
 from harness.records import Key
 from tests.shipped import SHIPPED

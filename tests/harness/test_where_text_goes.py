@@ -148,7 +148,7 @@ def test_beside_json_a_table_is_for_people(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.property
 def test_only_a_run_has_a_table_beside_json(root: Path) -> None:
     """No other command sends a table to stderr: not images, attacks or generate, which take minutes to ask."""
-    modules = [path for path in (root / "harness").rglob("*.py") if path.name != "console.py"]
+    modules = [path for room in ("harness", "parley") for path in (root / room).rglob("*.py") if path.name != "output.py"]
     calls = [
         (path.name, any(word.arg == "beside_json" for word in node.keywords))
         for path in modules

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import tomli
 
 from harness.agent import AgentSpec, Budget
+from harness.agent_factory import Cast
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
 from harness.cli.config import PRESETS
-from harness.play.agents import Cast
 from harness.records import RunFolder
 from harness.registry import read_task
 from harness.runs.plan import Plan

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec
+from harness.agent_factory import agent_named
 from harness.agents.seats.players import SeatPlayer
 from harness.agents.turns import TurnClient
 from harness.errors import UsageError
-from harness.play.agents import agent_named
 from harness.pod import EpisodeSpec
 from harness.records import RunFolder
 from harness.registry import Task, read_task

@@ -24,8 +24,8 @@ import pytest
 from harness.agent import AgentIdentity, Budget, Report
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
-from harness.play.episode import run_episode
-from harness.play.outcome import Outcome
+from harness.episode import run_episode
+from harness.outcome import Outcome
 from harness.pod import CommandResult, EpisodeSpec, Pod, Runtime
 from harness.records import Key
 from harness.registry import Task, read_task

@@ -14,7 +14,7 @@ import pytest
 
 from harness.agent import Budget
 from harness.agents.solutions import SolutionAgent
-from harness.play.episode import run_episode
+from harness.episode import run_episode
 from harness.pod import OUTPUT_CAP, EpisodeSpec, Runtime
 from harness.records import Key
 from harness.registry import Task, read_task

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from harness.play.outcome import Outcome
+from harness.outcome import Outcome
 from harness.pod import Pod, Runtime
 from harness.registry import Task
 from worlds.core.bridge import LOCAL
@@ -32,7 +32,7 @@ CODE = [
 ]
 """Text that stands only in the code of worlds, validators, solutions and harness."""
 
-MODULES = ["worlds", "validators", "oracles", "harness", "fastapi", "uvicorn", "pytest", "litellm", "docker"]
+MODULES = ["worlds", "validators", "oracles", "harness", "parley", "fastapi", "uvicorn", "pytest", "litellm", "docker"]
 
 HUNT = """
 import json, os, re, subprocess, sys
@@ -177,7 +177,7 @@ def unserved(task: Task, seed: int) -> list[str]:
 
 def sources(root: Path) -> list[str]:
     """What the files of this project are called, caches of theirs included."""
-    rooms = (root / name for name in ("worlds", "validators", "oracles", "harness", "tasks"))
+    rooms = (root / name for name in ("worlds", "validators", "oracles", "harness", "parley", "tasks"))
     found = {path.name for room in rooms for path in room.rglob("*") if path.is_file()}
     return sorted(found - {"__init__.py", "Dockerfile"})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from harness.play.outcome import Outcome
+from harness.outcome import Outcome
 
 Play = Callable[..., Outcome]
 Events = Callable[[Outcome], list[dict[str, Any]]]

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.agent import AgentSpec, Budget
+from harness.agent_factory import make_agent
 from harness.agents.scripted import NopAgent
+from harness.episode import lost_episodes, run_in_process
 from harness.errors import VerifierFailure
-from harness.play.agents import make_agent
-from harness.play.episode import lost_episodes, run_in_process
-from harness.play.outcome import record
+from harness.outcome import record
 from harness.pod import EpisodeSpec
 from harness.records import Key, RunFolder
 from harness.registry import Task

@@ -14,7 +14,7 @@ import pydantic
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SHARED = ("harness", "worlds", "oracles", "validators", "docker")
+SHARED = ("harness", "parley", "worlds", "oracles", "validators", "docker")
 TASKS = ("contract/presigned-url-download", "contract/api-rate-limit-patience")
 
 

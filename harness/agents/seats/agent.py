@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from typing import Any
 
 from harness.agent import AgentIdentity, AgentSpec, Budget, Report, SeatSpec
@@ -30,17 +30,14 @@ from harness.agents.seats.replay import ReplaySeat, check_recording
 from harness.agents.seats.variants import check_variants, variant_refs
 from harness.agents.trajectory import Trajectory, scripted_trajectory
 from harness.errors import HarnessError, UsageError
+from harness.live_agent import Agent
 from harness.log_context import to_stderr
+from harness.plugins import optional
 from harness.pod import Pod
 from harness.registry import Task
-from parley.hosting.terminal.agent import HumanAgent
-from parley.hosting.terminal.desk import TerminalDesk, refuse_chat
 
 INTERFACE = "seats"
 """Interface of seats in games, whatever interface their models use elsewhere."""
-
-_TERMINAL = TerminalDesk()
-"""Terminal of this process."""
 
 
 class SeatAgent:
@@ -67,10 +64,10 @@ class SeatAgent:
         self.spec, self._replies = spec, replies
         self.name = spec.name if spec.kind == "seats" else "llm"
         config = config or LlmConfig.of(spec, handles=handles, meter=meter)
-        self._desk: PeopleDesk = desk or _TERMINAL
+        self._desk: PeopleDesk | None = desk or (optional("terminal")() if spec.has_people else None)
         self._pace_s, self._talk = pace_s, talk
         model = LlmAgent(config, say=say, replies=replies) if spec.kind == "llm" else None
-        self._alone: LlmAgent | HumanAgent | None = model or (HumanAgent(_TERMINAL.terminal) if spec.is_human else None)
+        self._alone: Agent | None = model or (self._desk.alone if self._desk and spec.is_human else None)
         self._clients = {model.client.settings.name: model.client} if model else {}
         for name in dict.fromkeys(one.name for one in spec.holders if one.kind == "model"):
             self._clients.setdefault(name, ModelClient(config.settings(name), say=say))
@@ -85,8 +82,9 @@ class SeatAgent:
                 who = extra if self._alone else f"the seat player {self.name!r}"
                 raise UsageError(f"{task.task_id} has no seats for {who}", hint=f"harness show {task.task_id}")
             return self._alone.needs_main(task, runtime)
-        if self._talk == "chat" and self._desk.chat is None:
-            raise refuse_chat()
+        if self._talk == "chat" and (self._desk is None or self._desk.chat is None):
+            hint = "harness host TASK, or without talk=chat"
+            raise UsageError("a free chat needs people on pages and a clock", hint=hint)
         known, seated = seat_players(task.family), self._line_up(task)
         check_variants(self.spec, task, len(seated))
         if any(one.kind == "policy" and one.name in known for one in seated):
@@ -121,7 +119,7 @@ class SeatAgent:
         """Raise UsageError for an unknown provider, a missing key, or people without a terminal; determine the parameters."""
         for client in self._clients.values():
             client.check()
-        if self.spec.has_people:
+        if self._desk is not None:
             self._desk.check()
 
     def probe(self, *, tools: bool) -> None:
@@ -139,12 +137,8 @@ class SeatAgent:
         if self._alone is not None and not task.is_seated:
             self._alone.play(task, seed, pod, budget, report, attempt)
             return
-        with self._held():
+        with self._desk.held if self._desk else nullcontext():
             self._play(SeatedGame(pod, budget, report), task, seed, pod, report, attempt)
-
-    def _held(self) -> AbstractContextManager[object]:
-        """Reserve the terminal for one game; other games wait."""
-        return _TERMINAL.terminal.held if self.spec.has_people and self._desk is _TERMINAL else nullcontext()
 
     def _play(self, game: SeatedGame, task: Task, seed: int, pod: Pod, report: Report, attempt: int) -> None:
         try:
@@ -169,7 +163,7 @@ class SeatAgent:
             place = ConversationPlace(task.task_id, seed, attempt, row["seat"])
             game.seats[row["seat"]] = self._holder(row, who, task, session, trajectory, place)
         public = session["public"]
-        if public.get("talk") == "chat" and self._desk.chat is not None:
+        if public.get("talk") == "chat" and self._desk and self._desk.chat is not None:
             game.hold_chat(Chat(self._desk.chat, int(public["minutes"]), self._pace_s))
         if self._clients:
             rules = "\n".join(map(self._rules, rows))
@@ -196,7 +190,7 @@ class SeatAgent:
             client = self._clients[who.name]
             asked = self._replies.conversation(client, place) if self._replies else client
             return ModelSeat(number, client, self._rules(row), trajectory, ref, weigher, asked)
-        if who.kind == "human":
+        if who.kind == "human" and self._desk is not None:
             return PersonSeat(Sitter(number, who.name, str(row["system"])), self._desk, trajectory)
         if who.kind == "replay":
             return ReplaySeat(number, who.name, trajectory)

@@ -36,7 +36,7 @@ Weigher = Callable[[Completion], str]
 
 def weigher_of(family: str, session: Mapping[str, Any]) -> Weigher | None:
     """Return the family's weigher of answers in a session, from its part `weighing`; None if nothing is to be weighed."""
-    module = family_part_or_none(family, "weighing")
+    module = family_part_or_none(family, "expected_belief")
     weigher: Weigher | None = module.weigher(session) if module else None
     return weigher
 

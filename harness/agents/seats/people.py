@@ -5,9 +5,11 @@ A desk is the terminal of this process, or web pages served by a host. Seats of 
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from harness.live_agent import Agent
 from worlds.core.turns import OpenTurn
 
 ANONYMOUS = "anonymous"
@@ -65,6 +67,16 @@ class PeopleDesk(Protocol):
     @property
     def beside(self) -> bool:
         """True if people here are asked at the same time."""
+        ...
+
+    @property
+    def alone(self) -> Agent | None:
+        """Agent of a person here for tasks without seats; None if there is none."""
+        ...
+
+    @property
+    def held(self) -> AbstractContextManager[object]:
+        """Context of one game, in which other games wait where people can attend to one only."""
         ...
 
     @property

@@ -17,11 +17,12 @@ from harness.agent import AgentSpec
 from harness.agents.seats.lineup import may_hold
 from harness.errors import UsageError
 from harness.limits import SETTINGS_BYTES
+from harness.paths import ROOT
 from harness.registry import Task
 from harness.safe_read import read_given
 from harness.teams import Holder, Variant
 
-FAMILIES = Path(__file__).parents[2] / "families"
+FAMILIES = ROOT / "parley" / "families"
 FOLDER, SUFFIX = "prompt_variants", ".md"
 
 

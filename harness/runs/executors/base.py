@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from harness.agent import AgentSpec, Budget
-from harness.play.playing import Phase
+from harness.attribution import Phase
 from harness.pod import EpisodeSpec
 from harness.records import Hint, Key, Result
 

@@ -14,19 +14,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import ceil
 
+from harness.agent_factory import Cast, Make
+from harness.attribution import phases_of
+from harness.episode import lost_episodes, run_in_process
 from harness.errors import BoundaryError, Cancelled
 from harness.live_agent import Agent
+from harness.outcome import Outcome, record
 from harness.output import is_verbose, log_to_stderr
-from harness.play.agents import Cast, Make
-from harness.play.episode import lost_episodes, run_in_process
-from harness.play.outcome import Outcome, record
-from harness.play.playing import phases_of
-from harness.play.runtimes import IN_PROCESS
 from harness.pod import Runtime
 from harness.processes import Worker, WorkerEnded, can_copy, orphaned
 from harness.records import Result, RunFolder
 from harness.runs.executors.base import News, Order, Progress
 from harness.runs.executors.threads import Crew
+from harness.runtime_choice import IN_PROCESS
 
 CHUNK = 30
 """Maximum episodes per chunk; a kill loses no more than these."""

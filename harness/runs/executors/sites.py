@@ -15,19 +15,19 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from harness.agent import AgentSpec
+from harness.agent_factory import Cast, Options
 from harness.agents.llm.meter import Meter
+from harness.episode import run_episode
 from harness.errors import HarnessError
 from harness.live_agent import Agent
-from harness.play.agents import Cast, Options
-from harness.play.episode import run_episode
-from harness.play.outcome import record
-from harness.play.runtimes import Say, choose_runtime
+from harness.outcome import record
 from harness.pod import EpisodeSpec, Pod, Runtime
 from harness.records import Result, RunFolder
 from harness.registry import Task
 from harness.runs.executors.base import Executor, News, Order, Progress
 from harness.runs.executors.processes import Processes, get_ready, serves
 from harness.runs.executors.threads import Crew
+from harness.runtime_choice import Say, choose_runtime
 
 Opened = tuple[ExitStack, Pod]
 """Open pod, and the stack that closes it."""

@@ -1,3 +1,1 @@
 """Runtime `bubblewrap`: pods of sandboxes for hosts without a container engine."""
-
-__all__ = ["runtime"]

@@ -136,7 +136,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
     "agent": {f"docker/agent/{name}": f"bin/{name}" for name in ("sleep", "virtual-time", "parley_run.py")},
     "world": {"worlds": "site/worlds"},
     "verifier": {"worlds": "site/worlds", "validators": "site/validators"},
-    "prover": {name: f"site/{name}" for name in ("worlds", "oracles", "validators", "harness")},
+    "prover": {name: f"site/{name}" for name in ("worlds", "oracles", "validators", "harness", "parley")},
 }
 """Files and folders of this project in each room, with their paths below /opt/parley."""
 

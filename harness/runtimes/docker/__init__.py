@@ -1,3 +1,1 @@
 """Runtime `docker`: pods of hardened containers, their images, and foreign Harbor tasks."""
-
-__all__ = ["engine", "runtime"]

@@ -16,11 +16,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from harness.errors import HarnessError, ImageFailure, RuntimeFailure, TaskInvalid, VerifierFailure, boundary
 from harness.orphans import Leftover
 from harness.paths import ROOT
+from harness.plugins import optional
 from harness.pod import ENGINE_POLICY, NO_POLICY, EpisodeSpec, Judgement, Pod, Probe
 from harness.registry import Task
 from harness.runtimes import commands
@@ -32,8 +33,6 @@ from harness.runtimes.docker.pod import LOG, NOBODY, VERIFIER, VERIFIER_MB, Dock
 from harness.runtimes.docker.verifiers import StayingVerifiers, Tested, may_stay
 from harness.runtimes.ownership import OWNER_LABEL, RUN_LABEL, this_owner
 from harness.runtimes.seccomp import policy_digest
-from parley.interop.foreign.asked import build_images, unsupported
-from parley.interop.foreign.pod import ForeignPod
 
 PROVER = "1003:1003"
 PROVER_MB = 2048
@@ -103,6 +102,19 @@ _BUILDERS = 4
 """Number of concurrent image builds."""
 
 
+class JudgedPod(Pod, Protocol):
+    """Pod of a task that is not of our format (`parley.interop.foreign`), which is judged where it was played."""
+
+    verdict: Judgement | VerifierFailure | None
+
+    def start(self) -> None:
+        """Start its services."""
+
+    def close(self) -> bool:
+        """Remove it; return True if nothing is left."""
+        ...
+
+
 class DockerRuntime:
     """Runtime `docker`."""
 
@@ -115,7 +127,7 @@ class DockerRuntime:
         self._pool = ThreadPoolExecutor(max_workers=32, thread_name_prefix="parley-docker")
         self._lock = threading.Lock()
         self._task_images: dict[tuple[Path, str], dict[str, str] | HarnessError] = {}
-        self._foreign: dict[tuple[str, str], ForeignPod] = {}
+        self._foreign: dict[tuple[str, str], JudgedPod] = {}
         self._verifiers: dict[tuple[str, str], Future[str]] = {}
         self._staying: StayingVerifiers | None = None
         self._aborted: set[str] = set()
@@ -153,7 +165,8 @@ class DockerRuntime:
 
     def refuses(self, task: Task) -> str | None:
         """Return the reason why Docker cannot run a task, or None; raises TaskInvalid for an invalid foreign compose file."""
-        return unsupported(task) if task.parley is None else None
+        why: str | None = optional("foreign refusal")(task) if task.parley is None else None
+        return why
 
     def syscalls(self, task: Task) -> str:
         """Return the digest of our policy for tasks of our format; a foreign task has its engine's policy."""
@@ -191,7 +204,8 @@ class DockerRuntime:
         """Open a pod that is ready to answer."""
         settings: dict[str, Any] = {"cpus": self._cpus, "wall_s": self.wall_s, "check": lambda: self._check_aborted(spec)}
         images = self._images_of(spec.task)
-        foreign = ForeignPod(self.engine, spec, images, **settings) if spec.task.parley is None else None
+        is_ours = spec.task.parley is not None
+        foreign: JudgedPod | None = None if is_ours else optional("foreign pod")(self.engine, spec, images, **settings)
         pod = foreign or DockerPod(self.engine, spec, images, pool=self._pool, **settings)
         whole = False
         try:
@@ -264,7 +278,7 @@ class DockerRuntime:
             known = self._task_images.get(key)
         if known is None:
             try:
-                known = self.images.task_images(task) if task.parley else build_images(task, self.images)
+                known = self.images.task_images(task) if task.parley else optional("foreign images")(task, self.images)
             except (ImageFailure, TaskInvalid) as failure:
                 known = failure
             with self._lock:
@@ -315,7 +329,7 @@ class DockerRuntime:
         finally:
             running.close()
 
-    def _close(self, pod: DockerPod | ForeignPod, spec: EpisodeSpec, whole: bool) -> None:
+    def _close(self, pod: DockerPod | JudgedPod, spec: EpisodeSpec, whole: bool) -> None:
         gone = False
         self._foreign.pop(_name(spec), None)
         try:

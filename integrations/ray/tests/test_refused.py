@@ -15,7 +15,7 @@ TASK = ("presigned-url-download", "--agent", "oracle")
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Path:
     """Another checkout."""
-    for name in ("harness", "worlds", "oracles", "validators", "tasks", "docker"):
+    for name in ("harness", "parley", "worlds", "oracles", "validators", "tasks", "docker"):
         shutil.copytree(ROOT / name, tmp_path / "checkout" / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path / "checkout")
     return tmp_path / "checkout"

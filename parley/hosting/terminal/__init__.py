@@ -1,3 +1,1 @@
 """Players at a terminal: output, input and commands."""
-
-__all__ = ["agent", "desk", "sitting"]

@@ -8,9 +8,11 @@ game: this turn and all later ones of the seat are forfeited as `declined`.
 
 from __future__ import annotations
 
+from functools import cache
+
 from harness.agents.seats.people import Sitter
 from harness.agents.turns import is_too_long
-from harness.errors import UsageError
+from parley.hosting.terminal.agent import HumanAgent
 from parley.hosting.terminal.terminal import Left, Terminal
 from worlds.core.turns import OpenTurn
 
@@ -29,6 +31,8 @@ class TerminalDesk:
     def __init__(self, terminal: Terminal | None = None) -> None:
         self.terminal = terminal or Terminal()
         self._last: int | None = None
+        self.alone = HumanAgent(self.terminal)
+        self.held = self.terminal.held
 
     def check(self) -> None:
         """Raise UsageError without a terminal."""
@@ -67,6 +71,7 @@ class TerminalDesk:
         self.terminal.show(f"\n=== {sitter.called}: the game is over. Thank you. ===\n")
 
 
-def refuse_chat() -> UsageError:
-    """Return the error for a chat without people on pages and a clock."""
-    return UsageError("a free chat needs people on pages and a clock", hint="harness host TASK, or without talk=chat")
+@cache
+def this_terminal() -> TerminalDesk:
+    """Return the desk at the terminal of this process."""
+    return TerminalDesk()

@@ -1,3 +1,1 @@
 """Foreign Harbor tasks (no [metadata.parley]) under Docker: requirements of the folder, networks, pod and verdict."""
-
-__all__ = ["asked", "pod"]

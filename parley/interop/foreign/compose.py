@@ -2,8 +2,9 @@
 
 Supported keys of a service: build, image, environment, depends_on, healthcheck, init, stop_grace_period, command, entrypoint,
 user, working_dir. Any other is TaskInvalid with `path:line: key ...`. `stop_grace_period` has no effect, because a pod is
-killed, never stopped. Variables are substituted as in harness.env_interpolation. A build context must be a folder at or below the compose
-file's own, with its Dockerfile in it: Compose accepts any folder of this host, which an untrusted folder must not name.
+killed, never stopped. Variables are substituted as in harness.env_interpolation. A build context must be a folder at or below
+the compose file's own, with its Dockerfile in it: Compose accepts any folder of this host, which an untrusted folder must not
+name.
 """
 
 from __future__ import annotations

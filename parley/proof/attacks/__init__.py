@@ -12,5 +12,3 @@
 The other modules hold the attacks, one class each: `leaving` 1 to 4, `answers` 5 to 7, `content` 8 and 9, `resources` 11 and
 15, `routes` 12, `grading` 10, 13 and 14, `seats` 16, `folder` 17.
 """
-
-__all__ = ["base", "suite"]

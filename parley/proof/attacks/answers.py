@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import IO, Any, NamedTuple
 
 from harness.agent import Budget
-from harness.play.outcome import Outcome
+from harness.outcome import Outcome
 from harness.pod import Pod, Runtime
 from harness.registry import Task, files_of
 from harness.runs.plan import parse_seeds

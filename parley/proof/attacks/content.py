@@ -14,7 +14,7 @@ from shlex import quote
 from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent
 from harness.agents.turns import TurnClient
-from harness.play.outcome import Outcome
+from harness.outcome import Outcome
 from harness.pod import Pod
 from harness.registry import Task, files_of
 from parley.proof.attacks.base import Attack, Exam, Flaw, Reason

@@ -21,7 +21,7 @@ from shlex import quote
 from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent
 from harness.errors import RuntimeFailure, VerifierFailure
-from harness.play.outcome import Outcome
+from harness.outcome import Outcome
 from harness.pod import Pod
 from harness.registry import Task, read_task
 from harness.runtimes.docker.engine.services import services_up

@@ -28,10 +28,10 @@ from typing import Any, TypeVar
 from harness.agent import AgentIdentity, Budget, Report
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
+from harness.episode import run_episode
 from harness.errors import RuntimeFailure
 from harness.live_agent import Agent
-from harness.play.episode import run_episode
-from harness.play.outcome import Outcome
+from harness.outcome import Outcome
 from harness.pod import EpisodeSpec, Pod, Runtime
 from harness.records import Key
 from harness.registry import Task, files_of

@@ -1,3 +1,1 @@
 """`harness verify --mutants`: mutation testing of servers, hidden tests and shared rules against the proof."""
-
-__all__ = ["report", "run"]

@@ -142,7 +142,7 @@ def is_control(player: str) -> bool:
 
 
 def _labels(family: str) -> LabelsOf:
-    part = family_part_or_none(family, "meanings")
+    part = family_part_or_none(family, "label_text")
     meanings: dict[str, str] = part.MEANINGS if part else {}
     made = (Meaning(word=word, meaning=told, anchor=_anchor(family, word)) for word, told in meanings.items())
     return LabelsOf(family=family, labels=tuple(made))

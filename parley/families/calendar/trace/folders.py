@@ -20,7 +20,7 @@ from typing import Any
 
 from harness.agent import AgentIdentity, Budget, SeatSpec
 from harness.errors import UsageError
-from harness.play.outcome import Outcome, record
+from harness.outcome import Outcome, record
 from harness.records import Key, Result, RunFolder
 from harness.runs.request import Environment, Planned, RunRecord
 from parley.families.calendar.trace.game import GameRecord, Retold

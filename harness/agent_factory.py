@@ -1,7 +1,8 @@
 """Agents by name (`--agent`), and creation of live agents from their specs.
 
 `oracle`, `nop`, `violation:<name>`, `scripted` (with a file of actions), `llm` (with a model), `replay:<run>`, `human` (at the
-terminal), and for games with seats the players of their family (`imap`, `sd-map`, ...).
+terminal), and for games with seats the players of their family (`imap`, `sd-map`, ...); then agents that other distributions
+register under `parley.agents`, classes that are called without arguments.
 1. `agent_named` converts flags to a spec, which is data: it can be frozen in a plan, written to a file and sent to a process.
 2. `make_agent` creates the agent, with its clients and locks, where it plays. A `Cast` creates each one once, for all threads.
 """
@@ -12,7 +13,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from harness.agent import AgentSpec
 from harness.agents.llm.meter import Meter
@@ -21,7 +22,7 @@ from harness.errors import UsageError
 from harness.limits import RECORD_BYTES
 from harness.live_agent import Agent, KeepsReplies
 from harness.log_context import to_stderr
-from harness.plugins import named
+from harness.plugins import load, plugin, plugins
 from harness.prices import Price
 from harness.safe_read import read_given
 from harness.teams import HUMAN, is_seat_player, seat_names
@@ -43,6 +44,9 @@ _LOG = "harness.agents.llm.local:keep_log"
 
 _ALONE = {"oracle": AgentSpec(kind="oracle"), "nop": AgentSpec(kind="nop")}
 """Agents without settings."""
+
+_ABOUT: dict[str, Literal["violation", "replay"]] = {"violation": "violation", "replay": "replay"}
+"""Agents whose name is followed by a colon and a wrong client or a run."""
 
 Options = Mapping[str, OptionValue]
 Say = Callable[[str], None]
@@ -81,13 +85,15 @@ def agent_named(
         )
     if name in _ALONE:
         return _ALONE[name]
-    if name.startswith("violation:") and name != "violation:":
-        return AgentSpec(kind="violation", name=name.removeprefix("violation:"))
-    if name.startswith("replay:") and name != "replay:":
-        return AgentSpec(kind="replay", name=name.removeprefix("replay:"))
+    kind, _, about = name.partition(":")
+    if kind in _ABOUT and about:
+        return AgentSpec(kind=_ABOUT[kind], name=about)
     if script is not None:
         return AgentSpec(kind="scripted", actions=tuple(read_actions(script)))
-    raise UsageError(f"no agent is called {name!r}; there are {', '.join((*NAMES, *seat_names(families)))}")
+    if plugin("agents", name) is not None:
+        return AgentSpec(kind="plugin", name=name)
+    known = (*NAMES, *seat_names(families), *plugins("agents"))
+    raise UsageError(f"no agent is called {name!r}; there are {', '.join(known)}")
 
 
 def read_actions(path: Path) -> list[dict[str, Any]]:
@@ -109,8 +115,11 @@ def make_agent(
     `replies` is the cache of model replies. `meter` counts the calls of its models, and may forbid them. If the options modify
     the path between agent and world, a task's own clients go through the harness even if there is a `main`.
     """
-    make = named(_MADE[spec.kind])
     made: Agent
+    if spec.kind == "plugin":
+        made = _plugged_in(spec.name)()
+        return made
+    make = load(_MADE[spec.kind])
     if spec.kind in {"oracle", "violation"}:
         made = make("solve" if spec.kind == "oracle" else spec.name, by_call=is_bent(options))
     elif spec.kind == "nop":
@@ -125,16 +134,24 @@ def make_agent(
     return made
 
 
+def _plugged_in(name: str) -> Callable[[], Agent]:
+    """Return the class of an agent of another distribution; raises UsageError where none of that name is installed."""
+    made: Callable[[], Agent] | None = plugin("agents", name)
+    if made is None:
+        raise UsageError(f"no installed distribution brings the agent {name!r}", hint="pip install what brings it")
+    return made
+
+
 def listed_price(model: str) -> Price | None:
     """Return the token price of a model; None if it is unknown."""
-    price: Price | None = named(_PRICE)(model)
+    price: Price | None = load(_PRICE)(model)
     return price
 
 
 def keep_logs(specs: Sequence[AgentSpec], folder: Path) -> None:
     """Copy the logs of servers that were started for these agents to the folder of their run."""
     if any(spec.models for spec in specs):
-        named(_LOG)(folder)
+        load(_LOG)(folder)
 
 
 def offers_handles(options: Options) -> bool:

@@ -13,9 +13,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from harness.agent import Usage
+from harness.attribution import Playing, writable
 from harness.causes import CauseName, cause_of_old_record
 from harness.errors import VerifierFailure
-from harness.play.playing import Playing, writable
 from harness.pod import EpisodeSpec
 from harness.records import Forfeits, Hint, Result, RunFolder, Timings, first_problem
 from validators.verdict import UNEXPLAINED, UNEXPLAINED_SEVERITY, Verdict

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from harness.errors import HarnessError, RuntimeFailure, UsageError
 from harness.live_agent import Agent
-from harness.plugins import named
+from harness.plugins import load, plugin, plugins
 from harness.pod import BulkRuntime, Probe, Runtime, SandboxedRuntime
 from harness.registry import Task
 from harness.trust import HINT, TrustGate, runs_here
@@ -27,23 +27,31 @@ SANDBOXES = {
 }
 IN_PROCESS = "inprocess"
 RUNTIMES = {**SANDBOXES, IN_PROCESS: "harness.runtimes.inprocess:InProcessRuntime"}
-"""Runtimes, best first, with their classes, which are imported on demand."""
+"""Our runtimes, best first, with their classes, which are imported on demand; others come by entry points `parley.runtimes`."""
 
 
 def sandbox(name: str, say: Say) -> SandboxedRuntime:
     """Return the sandboxed runtime of that name."""
-    made: SandboxedRuntime = named(SANDBOXES[name])(say=say)
+    made: SandboxedRuntime = load(SANDBOXES[name])(say=say)
     return made
 
 
 def runtime_named(name: str, say: Say) -> Runtime:
-    """Return the runtime of that name; raises KeyError if there is none."""
-    return in_process() if name == IN_PROCESS else sandbox(name, say)
+    """Return the runtime of that name, ours or one of another distribution; raises UsageError if there is none."""
+    if name == IN_PROCESS:
+        return in_process()
+    if name in SANDBOXES:
+        return sandbox(name, say)
+    brought = plugin("runtimes", name)
+    if brought is None:
+        raise UsageError(f"runtime must be one of {', '.join(('auto', *RUNTIMES, *plugins('runtimes')))}, not {name!r}")
+    made: Runtime = brought(say=say)
+    return made
 
 
 def in_process() -> BulkRuntime:
     """Return the in-process runtime, which is always available."""
-    made: BulkRuntime = named(RUNTIMES[IN_PROCESS])()
+    made: BulkRuntime = load(RUNTIMES[IN_PROCESS])()
     return made
 
 
@@ -60,8 +68,6 @@ def choose_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], sa
 
 def untried_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
     """Return the runtime of that name, checked against tasks and agents but not probed. Raises UsageError."""
-    if name not in RUNTIMES:
-        raise UsageError(f"runtime must be one of auto, {', '.join(RUNTIMES)}, not {name!r}")
     runtime = runtime_named(name, say)
     if why := _unfit(runtime, tasks, agents):
         raise why

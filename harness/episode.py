@@ -1,0 +1,132 @@
+"""One episode from beginning to end. Four things meet here, each made elsewhere.
+
+1. A `Task` (`harness.registry`) is a folder: an instruction, a server or environment, hidden tests, an oracle solution. With a
+   seed and options it is an `EpisodeSpec` (`harness.pod`).
+2. A `Pod` (`harness.pod`) is that task opened by a runtime: in Docker, in bubblewrap, or in this process. The world in it
+   answers requests and writes the event log; some pods have a `main`, in which an agent runs commands.
+3. An `Agent` (`harness.live_agent`) acts on the pod until it is done or out of budget, and fills in a `Report`.
+4. A verdict (`validators.verdict`) is what the task's hidden tests say of the event log, away from everything that the agent
+   could reach. It has the reward.
+
+The order of an episode is open, agent, finish, judge, close: `run_episode`. What fails is attributed to whoever is responsible
+(`harness.attribution`), and whatever happens, `harness.outcome` makes a complete record of it. An episode that is driven from
+outside, turn by turn, goes through the same steps in `parley.training`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+
+from harness.agent import Budget, Report
+from harness.agents.llm.wire_log import WireLog
+from harness.agents.path import RoutedPod, is_bent
+from harness.attribution import Heard, Playing
+from harness.errors import BoundaryError
+from harness.live_agent import Agent
+from harness.outcome import Outcome, outcome_of
+from harness.output import about
+from harness.pod import EpisodeSpec, Judgement, Pod, Runtime
+from harness.records import Key
+from harness.runtime_choice import in_process
+
+Opening = Callable[[EpisodeSpec], AbstractContextManager[Pod]]
+"""Function that opens the pod of an episode, as `Runtime.open` does."""
+
+
+def run_episode(
+    spec: EpisodeSpec,
+    key: Key,
+    runtime: Runtime,
+    agent: Agent,
+    budget: Budget,
+    images: Mapping[str, str] | None = None,
+    heard: Heard | None = None,
+    opening: Opening | None = None,
+) -> Outcome:
+    """Play and judge one episode; raises only ProviderLost.
+
+    `heard` is called at each phase, in this thread. `opening` opens its pod, by default with the runtime.
+    """
+    played = Playing(Report(agent=agent.name), key, heard, wire=WireLog(spec.record_wire))
+    recorded, opens = played.wire.recording, opening or runtime.open
+    with played.whole(), about(key.name), recorded(), played.guarded(), opened(spec, opens, played) as pod:
+        played.syscalls = runtime.syscalls(spec.task)
+        act(spec, pod, agent, budget, played)
+        with played.phase("judge"):
+            played.judgement = runtime.judge(spec, played.log)
+    return outcome_of(spec, runtime.name, played, images)
+
+
+@contextmanager
+def opened(spec: EpisodeSpec, opening: Opening, played: Playing) -> Iterator[Pod]:
+    """Open the pod of an episode, whose world answers from then on; it is removed in every case."""
+    with ExitStack() as stack:
+        closing = stack.enter_context(ExitStack())
+        with played.phase("open"):
+            pod = stack.enter_context(opening(spec))
+        played.opened = True
+        # callbacks run in reverse order: the phase begins before the pod is removed, and ends after it
+        stack.callback(lambda: closing.enter_context(played.phase("close")))
+        yield pod
+
+
+def act(spec: EpisodeSpec, pod: Pod, agent: Agent, budget: Budget, played: Playing) -> None:
+    """Let the agent play, then end `main` and take out the event log, also if the agent failed."""
+    try:
+        with played.phase("agent"), played.own_failure():
+            agent.play(spec.leveled, spec.seed, seen_by_agent(pod, spec), budget, played.report, played.key.attempt)
+    finally:
+        with played.phase("finish"):
+            played.log = pod.finish()
+
+
+def seen_by_agent(pod: Pod, spec: EpisodeSpec) -> Pod:
+    """Return the pod as the agent sees it: behind the path that the options configure, with the note of a retry."""
+    seen = RoutedPod(pod, spec.task.family, spec.overrides) if is_bent(spec.overrides) else pod
+    if spec.note:
+        seen.instruction = f"{pod.instruction}\n{spec.note}\n"
+    return seen
+
+
+def run_in_process(
+    episodes: Sequence[tuple[EpisodeSpec, Key]], agent: Agent, budget: Budget, images: Mapping[str, str] | None = None
+) -> list[Outcome]:
+    """Play episodes one after the other in this process and judge them together, with the same outcomes in less time."""
+    runtime, played = in_process(), [Playing(Report(agent=agent.name), key) for _, key in episodes]
+    for one, (spec, _) in zip(played, episodes, strict=True):
+        with one.whole(), one.guarded(), opened(spec, runtime.open, one) as pod:
+            one.syscalls = runtime.syscalls(spec.task)
+            act(spec, pod, agent, budget, one)
+    finished = [
+        (one, spec) for one, (spec, _) in zip(played, episodes, strict=True) if one.opened and one.cause in {None, "agent"}
+    ]
+    started = time.perf_counter()
+    judged = runtime.judge_all([(spec.task, one.log) for one, spec in finished])
+    share = (time.perf_counter() - started) / max(1, len(finished))
+    for (one, _), judgement in zip(finished, judged, strict=True):
+        one.seconds |= {"judge": share, "total": one.seconds["total"] + share}
+        if isinstance(judgement, Judgement):
+            one.judgement = judgement
+        else:
+            one.blame(judgement.name, str(judgement))
+    return [outcome_of(spec, runtime.name, one, images) for one, (spec, _) in zip(played, episodes, strict=True)]
+
+
+def lost_episodes(
+    episodes: Sequence[tuple[EpisodeSpec, Key]],
+    agent: Agent,
+    failure: BoundaryError,
+    runtime: str,
+    images: Mapping[str, str] | None = None,
+    *,
+    may_pass: bool = False,
+) -> list[Outcome]:
+    """Return ungraded outcomes for episodes that were lost with their process, attributed to `failure`."""
+    outcomes = []
+    for spec, key in episodes:
+        played = Playing(Report(agent=agent.name), key)
+        played.blame(failure.name, str(failure), may_pass=may_pass)
+        outcomes.append(outcome_of(spec, runtime, played, images))
+    return outcomes

@@ -1,0 +1,11 @@
+"""Former name of `parley.testing`, with a warning; it goes with the next release."""
+
+import sys
+import warnings
+
+import parley.testing
+
+warnings.warn(
+    "harness.testing is parley.testing now; the former name goes with the next release", DeprecationWarning, stacklevel=2
+)
+sys.modules[__name__] = parley.testing
