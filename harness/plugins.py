@@ -91,6 +91,14 @@ def plugin(kind: Kind, name: str) -> Any:
     return None
 
 
+def brought_by(kind: Kind, name: str) -> dict[str, str]:
+    """Return the distribution that registers this name, with its version; empty if none does."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - takes 40 to 90 ms
+
+    entries = entry_points(group=f"parley.{kind}", name=name)
+    return {entry.dist.name: entry.dist.version for entry in entries if entry.dist is not None}
+
+
 def plugins(kind: Kind) -> list[str]:
     """Return the names that installed distributions register, sorted."""
     from importlib.metadata import entry_points  # noqa: PLC0415 - takes 40 to 90 ms

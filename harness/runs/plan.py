@@ -19,11 +19,12 @@ from harness.agent import AgentSpec, Budget
 from harness.agent_factory import make_agent
 from harness.errors import UsageError
 from harness.options import options_of
-from harness.plugins import family_part_or_none
+from harness.plugins import brought_by, family_part_or_none
 from harness.records import Key
 from harness.registry import Task
 from harness.runs.request import Environment, Planned, PlannedRetry, Retry, RunRecord, RunRequest, TaskRef
 from harness.runs.shards import Shard
+from harness.runtime_choice import RUNTIMES
 from harness.secrets import host_of
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.manifest import OptionValue
@@ -112,9 +113,16 @@ class Plan:
     def record(self, runtime: str, images: Mapping[str, str]) -> RunRecord:
         """Return the content of run.json."""
         granted = tuple(sorted({name for task in self.tasks for name in task.granted}))
-        environment = Environment(runtime=runtime, images=dict(images), versions=versions(), granted=granted)
+        environment = Environment(
+            runtime=runtime, images=dict(images), versions=versions() | self._plugins(runtime), granted=granted
+        )
         request = (self.request or self._alone(runtime)).public()
         return RunRecord(run=self.run_id, part=self.part, identity=self.identity(), environment=environment, request=request)
+
+    def _plugins(self, runtime: str) -> dict[str, str]:
+        """Return the distributions that bring this plan's agent and runtime, if they are not ours."""
+        agents = brought_by("agents", self.agent.name) if self.agent.kind == "plugin" else {}
+        return agents if runtime in RUNTIMES else agents | brought_by("runtimes", runtime)
 
     def _alone(self, runtime: str) -> RunRequest:
         """Return a request that has this plan as its only part."""

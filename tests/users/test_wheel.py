@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -110,3 +111,89 @@ def test_whoever_has_the_wheel_alone_has_sandboxes_and_writes_tasks(installed: P
     typed(installed, home, "new", "contract", "my-task")
     assert (home / "tasks/contract/my-task/task.toml").is_file()
     assert "1 of 1 tasks hold" in typed(installed, home, "verify", "my-task", "--trust", "--seeds", "0")
+
+
+PLUGINS = '''
+"""An agent, a runtime and a command that another distribution brings."""
+
+from collections.abc import Callable
+
+from harness.runtimes.inprocess import InProcessRuntime
+from parley import AgentBase, Budget, Pod, Report, Task
+from worlds.core.wire import request
+
+
+class Knock(AgentBase):
+    """Agent that asks for one page, and leaves."""
+
+    name = "knock"
+
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
+        """Ask once."""
+        report.log.append(f"answered {pod.call(request('GET', '/nothing')).status}")
+
+
+class Nearby(InProcessRuntime):
+    """The runtime of this process under another name."""
+
+    name = "nearby"
+
+    def __init__(self, *, say: Callable[[str], object]) -> None:
+        super().__init__()
+        say("nearby is open")
+
+
+def hello(name: str) -> None:
+    """Say hello."""
+    print(f"hello {name}")
+'''
+
+PROJECT = """
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "tiny-plugins"
+version = "1.2"
+
+[project.entry-points."parley.agents"]
+knock = "tiny_plugins:Knock"
+broken = "tiny_plugins:Nothing"
+
+[project.entry-points."parley.runtimes"]
+nearby = "tiny_plugins:Nearby"
+
+[project.entry-points."parley.commands"]
+hello = "tiny_plugins:hello"
+"""
+
+
+@pytest.mark.parametrize("installed", [f"{sys.version_info[0]}.{sys.version_info[1]}"], indirect=True)
+def test_agents_runtimes_and_commands_of_other_distributions(installed: Path, home: Path, uv: str, tmp_path: Path) -> None:
+    """What another distribution registers plays, is recorded with its version, and is named where it is missing or broken."""
+    package = tmp_path / "tiny"
+    package.mkdir()
+    (package / "pyproject.toml").write_text(PROJECT, encoding="utf-8")
+    (package / "tiny_plugins.py").write_text(PLUGINS, encoding="utf-8")
+    pip = [uv, "pip", "install", "-q", "--python", installed.with_name("python")]
+    subprocess.run([*pip, package], check=True)
+
+    assert typed(installed, home, "hello", "you") == "hello you\n"
+    played = typed(
+        installed, home, "run", "presigned-url-download", "--agent", "knock", "--runtime", "nearby", "--out", "knocked"
+    )
+    assert "nearby is open\n" in played
+    assert "0 of 1 succeeded" in played
+    record = json.loads((home / "knocked/run.json").read_text(encoding="utf-8"))
+    assert record["identity"]["agent"] == {"name": "knock"}
+    assert record["environment"]["runtime"] == "nearby"
+    assert record["environment"]["versions"]["tiny-plugins"] == "1.2"
+    assert "module 'tiny_plugins' has no attribute 'Nothing'" in typed(
+        installed, home, "run", "presigned-url-download", "--agent", "broken", code=2
+    )
+    assert "inprocess, nearby, not 'far'" in typed(installed, home, "run", "presigned-url-download", "--runtime", "far", code=2)
+    subprocess.run([uv, "pip", "uninstall", "-q", "--python", installed.with_name("python"), "tiny-plugins"], check=True)
+    assert "no installed distribution brings the agent 'knock'" in typed(
+        installed, home, "run", "--resume", "knocked", "--seeds", "0-1", code=2
+    )
