@@ -73,7 +73,9 @@ def test_hosted_ci_runs_what_everybody_runs() -> None:
         "tasks": '.ci/tasks "origin/$GITHUB_BASE_REF"',
         "integrations": "make ${{ matrix.harness }}-test",
     }
-    assert all((ROOT / name).stat().st_mode & 0o111 for name in (".ci/run", ".ci/tasks"))
+    assert all((ROOT / name).stat().st_mode & 0o111 for name in (".ci/run", ".ci/tasks", ".ci/release"))
+    (release,) = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))["jobs"].values()
+    assert release["steps"][-1]["run"].startswith('.ci/release "$GITHUB_REF_NAME" ')
     assert sorted(jobs["integrations"]["strategy"]["matrix"]["harness"]) == sorted(
         path.name for path in (ROOT / "integrations").iterdir()
     )

@@ -6,6 +6,10 @@ The task's verifier is a shell script, so these tests say something about the ru
 from __future__ import annotations
 
 import secrets
+import shutil
+import socket
+import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +18,8 @@ import pytest
 from harness.pod import EpisodeSpec
 from harness.registry import Task, read_task
 from harness.runtimes.docker.runtime import DockerRuntime
+
+_REGISTRY_WAIT_S = 30
 
 TASK = """
 schema_version = "1.4"
@@ -117,3 +123,39 @@ def spec(runtime: DockerRuntime, task: Task) -> Iterator[Callable[..., EpisodeSp
     left = runtime.engine.labelled(f"parley.run={run}")
 
     assert left == {"containers": [], "volumes": [], "networks": []}
+
+
+@pytest.fixture(scope="session")
+def image_registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A registry with nothing in it; its address."""
+    program = shutil.which("docker-registry")
+    assert program, "apt-get install docker-registry, as .ci/run does"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    folder = tmp_path_factory.mktemp("registry")
+    (folder / "config.yml").write_text(
+        f"version: 0.1\nlog: {{ level: error }}\nstorage: {{ filesystem: {{ rootdirectory: {folder}/data }} }}\n"
+        f"http: {{ addr: '{address}' }}\n"
+    )
+    with (folder / "log").open("wb") as log:
+        serving = subprocess.Popen([program, "serve", str(folder / "config.yml")], stdout=log, stderr=log)
+    try:
+        _wait_for(address)
+        yield address
+    finally:
+        serving.kill()
+        serving.wait()
+
+
+def _wait_for(address: str) -> None:
+    host, _, port = address.partition(":")
+    end = time.monotonic() + _REGISTRY_WAIT_S
+    while True:
+        try:
+            socket.create_connection((host, int(port)), 1).close()
+            return
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -17,56 +13,36 @@ from harness.runtimes.docker.runtime import DockerRuntime
 from parley.sharing.bases import PinnedBases, name_of_tests
 
 pytestmark = pytest.mark.docker
-WAIT_S = 30
 
 
 @pytest.fixture(scope="module")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A registry with nothing in it; its address."""
-    program = shutil.which("docker-registry")
-    assert program, "apt-get install docker-registry, as .ci/run does"
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
-    folder = tmp_path_factory.mktemp("registry")
-    (folder / "config.yml").write_text(
-        f"version: 0.1\nlog: {{ level: error }}\nstorage: {{ filesystem: {{ rootdirectory: {folder}/data }} }}\n"
-        f"http: {{ addr: '{address}' }}\n"
-    )
-    with (folder / "log").open("wb") as log:
-        serving = subprocess.Popen([program, "serve", str(folder / "config.yml")], stdout=log, stderr=log)
-    try:
-        _wait_for(address)
-        yield address
-    finally:
-        serving.kill()
-        serving.wait()
-
-
-@pytest.fixture(scope="module")
-def references(registry: str, runtime: DockerRuntime, presigned: Task) -> Iterator[list[str]]:
+def references(image_registry: str, runtime: DockerRuntime, presigned: Task) -> Iterator[list[str]]:
     """What was pushed: base images, and one with the tests of one task."""
     yield list(
-        push(runtime.engine, runtime.images, f"{registry}/parley", {name_of_tests(presigned): presigned}, lambda line: None)
+        push(
+            runtime.engine, runtime.images, f"{image_registry}/parley", {name_of_tests(presigned): presigned}, lambda line: None
+        )
     )
     # the digest went on with the image's name here
-    for image in runtime.engine.api.images(filters={"reference": f"{registry}/parley/*"}):
+    for image in runtime.engine.api.images(filters={"reference": f"{image_registry}/parley/*"}):
         for name in (*(image["RepoTags"] or ()), *(image["RepoDigests"] or ())):
-            if name.startswith(registry):
+            if name.startswith(image_registry):
                 runtime.engine.api.remove_image(name, noprune=True)
 
 
-def test_every_room_is_there_under_its_digest(registry: str, runtime: DockerRuntime, references: list[str]) -> None:
+def test_every_room_is_there_under_its_digest(image_registry: str, runtime: DockerRuntime, references: list[str]) -> None:
     """Four references that an export takes, each of which the registry hands out."""
     assert [reference.partition("@")[0] for reference in references] == [
-        f"{registry}/parley/{room}" for room in ("agent", "world", "verifier", "tests")
+        f"{image_registry}/parley/{room}" for room in ("agent", "world", "verifier", "tests")
     ]
     assert "each by its digest" in PinnedBases(references).told
     for reference in references:
         runtime.engine.api.pull(reference)
         assert runtime.images.image_id(reference)
-    tagged = [tag for image in runtime.engine.api.images(name=f"{registry}/parley/agent") for tag in image["RepoTags"] or ()]
-    assert [tag for tag in tagged if tag.startswith(registry) and "<none>" not in tag] == []
+    tagged = [
+        tag for image in runtime.engine.api.images(name=f"{image_registry}/parley/agent") for tag in image["RepoTags"] or ()
+    ]
+    assert [tag for tag in tagged if tag.startswith(image_registry) and "<none>" not in tag] == []
 
 
 def test_the_image_with_tests_judges_the_named_task_alone(
@@ -113,16 +89,3 @@ def _judged(runtime: DockerRuntime, image: str, *environment: str) -> str:
         return bytes(runtime.engine.api.logs(container)).decode()
     finally:
         runtime.engine.remove(container)
-
-
-def _wait_for(address: str) -> None:
-    host, _, port = address.partition(":")
-    end = time.monotonic() + WAIT_S
-    while True:
-        try:
-            socket.create_connection((host, int(port)), 1).close()
-            return
-        except OSError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.1)
