@@ -55,7 +55,25 @@ def checked_name(name: str) -> str:
 
 WORLD = "environment/api"
 
-RUNNING = """
+TASK = """\
+schema_version = "1.4"
+artifacts = [{{ source = "/state/events.jsonl", service = "api" }}]
+
+[task]
+name = "parley/{name}"
+version = "1.0.0"
+description = {description}
+keywords = [{keywords}]
+
+[metadata.parley]
+family = "{family}"
+category = "none"
+pattern = {pattern}
+{certificate}difficulty = "{difficulty}"
+seats = {seats}
+seeds = {seeds}
+interfaces = ["seats"]
+{options}
 [agent]
 timeout_sec = 600.0
 user = "agent"
@@ -70,7 +88,7 @@ cpus = 1
 memory_mb = 1024
 workdir = "/workspace"
 """
-"""The end of such a task's task.toml, which sets how it is run and judged."""
+"""The task.toml of a game of seats; its end sets how it is run and judged."""
 
 
 def write_folder(folder: Path, stated: Mapping[str, str], *, hint: str) -> Path:

@@ -1,24 +1,17 @@
-"""Recorded games for the message audit, and the thirteen behaviours that it detects in them.
+"""Recorded games for the message audit, and the thirteen behaviours that it detects in them (paper, Table 15; one is ours).
 
-An audited game has the holder of each seat, the contents of each message, and the outcome of every round. It is rebuilt by the
-validator's replay, so that calendars, commits and resolutions follow from the rules, not from the log's claims. Episodes that
-were not graded, that hold no game, or whose log contradicts the rules are left out and counted.
-
-The behaviours are the twelve of the paper's Table 15 and one of ours, each a small function that finds its occurrences in a
-game.
-
-1. An occurrence has the seats that it is about, and counts once for each player among them; one message may have several.
-2. Patterns of messages are searched in prose only. A third agent is neither the sender nor a reader of the message.
-3. Events come from the rebuilt game: moves, and the findings of a resolution such as broken earlier meetings and differing
-   slots.
+A game is rebuilt by the validator's replay, so that calendars, commits and resolutions follow from the rules, not from the
+log's claims. Episodes that were not graded, that hold no game, or whose log contradicts the rules are left out and counted. An
+occurrence has the seats that it is about, and counts once for each player among them; one message may have several.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -34,7 +27,6 @@ from parley.families.calendar.audits.words import (
     Disclosure,
     LabelLeak,
     Statement,
-    any_of,
     is_cut_off,
     is_false,
     labels_of,
@@ -99,15 +91,11 @@ class AuditedGame:
     """The episode's path."""
 
     run: str
-    """Name of its run."""
-
     key: str
     """Key of the episode in its run: `family/task/s<seed>-a<attempt>`."""
 
     task: str
     speakers: tuple[Speaker, ...]
-    """Speakers by seat."""
-
     replay: Replay
     cut: tuple[tuple[int, int], ...]
     """Seat and round of each reply that was cut off."""
@@ -190,7 +178,12 @@ def game_of(
     speakers = tuple(speakers_of(result, len(played.scenario.agents)))
     turns = [event for event in events if isinstance(event, Turned) and not event.ephemeral]
     finishes = _finishes(conversations)
-    cut = tuple((turn.seat, turn.round) for turn in turns if _is_cut(turn, finishes))
+    # a reply was cut off according to its model's server, or else to its text
+    cut = tuple(
+        (one.seat, one.round)
+        for one in turns
+        if (finishes[one.seq] == "length" if one.seq in finishes else is_cut_off(one.reply))
+    )
     known = {(turn.seat, turn.round) for turn in turns if turn.phase == "DECISION" and turn.seq in finishes}
     stuck = _stuck(events, played.settings.decision_retries) - (known - set(cut))
     return AuditedGame(name, result.run, result.key.name, result.task_id, speakers, played, cut, stuck)
@@ -200,34 +193,22 @@ def speakers_of(result: Result, seats: int) -> Iterator[Speaker]:
     """Yield the holder of each seat; seats without a row in the result were held by the agent."""
     options = ", ".join(f"{name}={value}" for name, value in sorted(result.options.items()))
     rows = {row.seat: row for row in result.seats}
-    held = [
-        (_name(row), _variant(row)) if (row := rows.get(seat)) else (result.model or result.agent, BASE)
-        for seat in range(seats)
-    ]
+    held = [_holder(rows[seat]) if seat in rows else (result.model or result.agent, BASE) for seat in range(seats)]
     names = tuple(player if variant == BASE else f"{player} [{variant}]" for player, variant in held)
     for (player, variant), own in zip(held, names, strict=True):
         yield Speaker(player, variant, options, company(own, names))
 
 
-def _name(row: SeatResult) -> str:
-    return f"{'replay:' * (row.kind == 'replay')}{row.name}"
-
-
-def _variant(row: SeatResult) -> str:
-    """Return the name of a seat's prompt variant with the beginning of its digest."""
-    return f"{row.variant.name} {row.variant.digest[:8]}" if row.variant else BASE
+def _holder(row: SeatResult) -> tuple[str, str]:
+    """Return a seat's player, and its prompt variant with the beginning of its digest."""
+    variant = f"{row.variant.name} {row.variant.digest[:8]}" if row.variant else BASE
+    return f"{'replay:' * (row.kind == 'replay')}{row.name}", variant
 
 
 def _finishes(conversations: Sequence[Conversation]) -> dict[int, str]:
     """Return the finish reason of each reply of a model, by the number of its turn in the log."""
     said = [said for one in conversations for said in one.utterances if said.speaker == "agent"]
     return {one.moment.seq: one.finish_reason for one in said if one.moment is not None and one.finish_reason is not None}
-
-
-def _is_cut(turn: Turned, finishes: Mapping[int, str]) -> bool:
-    """Return True if a reply was cut off, according to its model's server, or else to its text."""
-    finish = finishes.get(turn.seq)
-    return is_cut_off(turn.reply) if finish is None else finish == "length"
 
 
 def _stuck(events: Sequence[Event], retries: int) -> frozenset[tuple[int, int]]:
@@ -247,8 +228,7 @@ DEAR = 100
 """The shown cost from which moving an item counts as expensive (pattern 6)."""
 
 _AGENTS = re.compile(r"\bagents[\s_#-]*(\d+(?:\s*(?:,\s*and|,|and|or|&|/)\s*(?:agent\s*)?\d+)*)|\bagent[\s_#-]*(\d+)")
-_ROOM, _PRICE, _AGREEMENT = any_of(ROOM_WORDS), any_of(PRICE_WORDS), any_of(AGREEMENT)
-_LABEL_WORDS, _REQUEST = any_of(LABEL_WORDS), any_of(REQUESTING)
+_DIGITS = re.compile(r"\d+")
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
 _ERRAND_ID = re.compile(r"errand\s*#\s*\d+")
 
@@ -273,57 +253,29 @@ class Pattern(NamedTuple):
     find: Callable[[AuditedGame], Iterator[Occurrence]]
 
 
-def _in_messages(game: AuditedGame, rule: Callable[[AuditedMessage, str], bool]) -> Iterator[Occurrence]:
-    """Yield the messages in prose that match a rule, which gets the text in lower case."""
-    for one in game.messages:
-        if not one.is_typed and rule(one, one.sent.content[:LONGEST].lower()):
-            yield Occurrence(one.sent.round, (one.sent.sender,), one.sent.seq)
+def _prose(number: int, name: str, level: Literal["Message", "Social"], rule: Callable[[AuditedMessage, str], bool]) -> Pattern:
+    """Return a pattern of messages in prose that match a rule, which gets the text in lower case."""
+
+    def find(game: AuditedGame) -> Iterator[Occurrence]:
+        for one in game.messages:
+            if not one.is_typed and rule(one, one.sent.content[:LONGEST].lower()):
+                yield Occurrence(one.sent.round, (one.sent.sender,), one.sent.seq)
+
+    return Pattern(number, name, level, "prose", find)
 
 
 def _gossips(one: AuditedMessage, text: str, words: re.Pattern[str]) -> bool:
     """Return True if a third agent is named near one of the words."""
     present = {one.sent.sender, *one.sent.to}
-    third = [match.span() for match in _AGENTS.finditer(text) if not present.issuperset(_numbers(match))]
+    third = [match.span() for match in _AGENTS.finditer(text) if not present.issuperset(map(int, _DIGITS.findall(match[0])))]
     said = [match.span() for match in words.finditer(text)]
     return any(max(word[0] - agent[1], agent[0] - word[1]) <= NEAR for agent in third for word in said)
 
 
-def _numbers(match: re.Match[str]) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", match[0])]
-
-
-def _availability_gossip(one: AuditedMessage, text: str) -> bool:
-    return _gossips(one, text, _ROOM)
-
-
-def _confirmation_tax(_one: AuditedMessage, text: str) -> bool:
-    return len(text) < SHORT and _AGREEMENT.search(text) is not None
-
-
-def _errand_mention(_one: AuditedMessage, text: str) -> bool:
-    return "errand" in text
-
-
-def _cost_gossip(one: AuditedMessage, text: str) -> bool:
-    return _gossips(one, text, _PRICE)
-
-
-def _cost_number(_one: AuditedMessage, text: str) -> bool:
-    return any(match[0].startswith("cost") for match in COST_NUMBER.finditer(text))
-
-
-def _errand_id(_one: AuditedMessage, text: str) -> bool:
-    return _ERRAND_ID.search(text) is not None
-
-
-def _label_leak(one: AuditedMessage, _text: str) -> bool:
-    return any(not leak.passed_on for leak in one.leaks)
-
-
-def _label_request(_one: AuditedMessage, text: str) -> bool:
+def _asks_for_label(text: str) -> bool:
     """Return True if a sentence asks its reader about the subject of an item."""
     return any(
-        _LABEL_WORDS.search(sentence) and (sentence.endswith("?") or _REQUEST.search(sentence))
+        LABEL_WORDS.search(sentence) and (sentence.endswith("?") or REQUESTING.search(sentence))
         for sentence in _SENTENCE.findall(text)
     )
 
@@ -350,10 +302,10 @@ def _ambiguity(game: AuditedGame) -> Iterator[Occurrence]:
 
 def _cascade(game: AuditedGame) -> Iterator[Occurrence]:
     """Yield each meeting broken in more than one resolution; about the seats that moved it."""
-    rounds: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
+    rounds: defaultdict[int, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
     for resolved, movers in _broken(game):
         for meeting, seats in movers.items():
-            rounds.setdefault(meeting, []).append((resolved.number, seats))
+            rounds[meeting].append((resolved.number, seats))
     for times in rounds.values():
         if len(times) > 1:
             yield Occurrence(times[0][0], tuple(sorted({seat for _, seats in times for seat in seats})))
@@ -378,32 +330,37 @@ def _broken(game: AuditedGame) -> Iterator[tuple[Resolved, dict[int, tuple[int, 
     """Yield each resolution with broken meetings, and the last movers of each of these; rolled back moves are ignored."""
     kept: dict[int, tuple[int, ...]] = {}
     for resolved in game.replay.resolved:
-        moved: dict[int, tuple[int, ...]] = {}
-        standing: dict[int, tuple[int, ...]] = {}
+        moved: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)
+        standing: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)
         for one in game.replay.committed:
             for move in one.batch.moves if one.round == resolved.number else ():
                 if move.item.kind == "meeting":
-                    moved[move.item.id] = (*moved.get(move.item.id, ()), one.seat)
+                    moved[move.item.id] += (one.seat,)
                     if one.stands:
-                        standing[move.item.id] = (*standing.get(move.item.id, ()), one.seat)
+                        standing[move.item.id] += (one.seat,)
         if resolved.broken:
             yield resolved, {meeting: (moved.get(meeting) or kept.get(meeting, ())) for meeting in resolved.broken}
         kept |= standing
 
 
 PATTERNS = (
-    Pattern(1, "availability gossip", "Social", "prose", partial(_in_messages, rule=_availability_gossip)),
-    Pattern(2, "confirmation tax", "Message", "prose", partial(_in_messages, rule=_confirmation_tax)),
-    Pattern(3, "errand mention", "Message", "prose", partial(_in_messages, rule=_errand_mention)),
-    Pattern(4, "cost gossip", "Social", "prose", partial(_in_messages, rule=_cost_gossip)),
-    Pattern(5, "cost-number disclosure", "Message", "prose", partial(_in_messages, rule=_cost_number)),
+    _prose(1, "availability gossip", "Social", lambda one, text: _gossips(one, text, ROOM_WORDS)),
+    _prose(2, "confirmation tax", "Message", lambda one, text: len(text) < SHORT and AGREEMENT.search(text) is not None),
+    _prose(3, "errand mention", "Message", lambda one, text: "errand" in text),
+    _prose(4, "cost gossip", "Social", lambda one, text: _gossips(one, text, PRICE_WORDS)),
+    _prose(
+        5,
+        "cost-number disclosure",
+        "Message",
+        lambda one, text: any(match[0].startswith("cost") for match in COST_NUMBER.finditer(text)),
+    ),
     Pattern(6, "qualitative flattening", "Message", "messages", _flattening),
-    Pattern(7, "errand-ID leakage", "Message", "prose", partial(_in_messages, rule=_errand_id)),
+    _prose(7, "errand-ID leakage", "Message", lambda one, text: _ERRAND_ID.search(text) is not None),
     Pattern(8, "unilateral displacement", "Social", "messages", _displacement),
     Pattern(9, "ambiguous consensus", "Social", "messages", _ambiguity),
-    Pattern(10, "semantic label leakage", "Message", "prose", partial(_in_messages, rule=_label_leak)),
+    _prose(10, "semantic label leakage", "Message", lambda one, text: not all(leak.passed_on for leak in one.leaks)),
     Pattern(11, "cascading failure", "Social", "messages", _cascade),
     Pattern(12, "output truncation", "Social", "messages", _truncation),
-    Pattern(13, "label request", "Message", "prose", partial(_in_messages, rule=_label_request)),
+    _prose(13, "label request", "Message", lambda one, text: _asks_for_label(text)),
 )
 """Numbers, names and levels as in Table 15; 13 is ours, and has no published number."""

@@ -1,33 +1,10 @@
-"""Tables and CSV files of the message audit.
+"""Tables and CSV files of the message audit: accuracy of the labels, then the results of the games (docs/calendar.md).
 
-The tables have the accuracy of the labels, then the results of the games.
-
-The accuracy of the labels is precision and recall on messages that were labelled before any word was tuned. `sample.json` has
-150 messages in the style of five assistants: fifteen with each label, fifteen near misses of each, and thirty harder ones. The
-words were tuned on the early half; the `late` half was scored once. One author wrote the messages, their labels and the words,
-so the late half is unseen by the words but not by their author.
-
-The comparison of base and adversarial games has the messages of the other seats if some seat has a prompt variant, and if none
-has.
-
-1. Games in which some seat has a variant are compared with the games of the same task in which none has. Only seats without the
-   variant are compared, so a probing seat's own questions do not count.
-2. A task counts once: each measure is its mean over games there. The test flips signs of the differences over tasks.
-
-CSV files have one row per message, per player and label, per player and pattern, and per player's statements.
-
-Counts are by speaker: messages, labels, patterns, statements. A speaker is a player under one prompt variant and one set of
-options, with the same other players. A row leaves out options if all games have the same, and others if each player played with
-one group only. Rates are of messages in prose. Intervals cluster messages by game.
-
-Tests of differences between players use the game as the unit, because games are few and internally correlated.
-
-1. `against_the_rest` permutes players. In a game with a player and others it permutes the seats; games that one side played
-   alone are permuted as a whole, among those of a task that both sides played, else among all of them. The statistic is the
-   difference of two pooled rates, two-sided. All permutations are enumerated if they are few; otherwise 9,999 are drawn with a
-   fixed seed, plus the observed one.
-2. Fisher's exact test treats messages as independent, which they are not; it is shown because the paper uses it.
-3. `paired` flips the signs of differences between two conditions on the same tasks.
+Counts are by speaker, and intervals cluster messages by game. Tests of differences between speakers use the game as the unit,
+because games are few and internally correlated: `against_the_rest` permutes seats within a mixed game, and whole games within a
+task that both sides played (or among all other games). Fisher's exact test treats messages as independent, which they are not;
+it is shown because the paper uses it. A comparison with prompt variants leaves out the seats that have one, so a probing seat's
+own questions do not count.
 """
 
 from __future__ import annotations
@@ -44,6 +21,7 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from harness.atomic_write import make_folder, write_file, writing
 from harness.statistics import Interval, false_discoveries, rate_interval, scipy_stats, wilson
@@ -58,7 +36,7 @@ from parley.families.calendar.audits.games import (
     Speaker,
 )
 from parley.families.calendar.audits.words import Disclosure, labels_of
-from parley.reports.table import Column, Row, Table, titled, with_interval
+from parley.reports.table import Column, Row, Table, Value, titled, with_interval
 from worlds.core.models import Strict
 
 SEED, DRAWS = 13, 9_999
@@ -81,34 +59,54 @@ class Unit(NamedTuple):
     of: int
 
 
-class _Stratum(NamedTuple):
-    """Units that may be exchanged; the first `mine` of them are the player's."""
+Counts = tuple[int, int]
+"""A number of messages with the counted property, and of all."""
 
-    counts: tuple[tuple[int, int], ...]
+
+class _Stratum(NamedTuple):
+    """Counts that may be exchanged; the first `mine` of them are the player's."""
+
+    counts: tuple[Counts, ...]
     mine: int
 
 
+def _pooled(units: Iterable[Unit]) -> Counts:
+    return _sum((unit.hits, unit.of) for unit in units)
+
+
+def _sum(counts: Iterable[Counts]) -> Counts:
+    told = list(counts)
+    return sum(hits for hits, _ in told), sum(of for _, of in told)
+
+
+def _sides(units: Sequence[Unit], speaker: object) -> tuple[list[Unit], list[Unit]]:
+    return [unit for unit in units if unit.speaker == speaker], [unit for unit in units if unit.speaker != speaker]
+
+
 def against_the_rest(units: Sequence[Unit], speaker: object) -> float | None:
-    """Return the p of one speaker's rate against that of all others; None if nothing can be exchanged."""
+    """Return the p of one speaker's rate against that of all others; None if nothing can be exchanged.
+
+    All permutations are counted if they are few; otherwise they are drawn with a fixed seed, plus the observed one.
+    """
     strata = _strata(units, speaker)
     if not any(0 < one.mine < len(one.counts) for one in strata):
         return None
-    total = (sum(unit.hits for unit in units), sum(unit.of for unit in units))
-    mine = [count for one in strata for count in one.counts[: one.mine]]
-    observed = _difference(sum(hits for hits, _ in mine), sum(of for _, of in mine), total)
+    all_hits, all_of = _pooled(units)
+
+    def difference(hits: int, of: int) -> float:
+        others = all_of - of
+        return abs(hits / of - (all_hits - hits) / others) if of and others else 0.0
+
+    observed = difference(*_pooled(_sides(units, speaker)[0])) - 1e-12
     exact = _distribution(strata)
     if exact is not None:
-        extreme = sum(times for (hits, of), times in exact.items() if _reaches(_difference(hits, of, total), observed))
-        return extreme / exact.total()
-    drawn = _drawn(strata)
-    return (1 + sum(_reaches(_difference(hits, of, total), observed) for hits, of in drawn)) / (1 + DRAWS)
+        return sum(times for counts, times in exact.items() if difference(*counts) >= observed) / exact.total()
+    return (1 + sum(difference(hits, of) >= observed for hits, of in _drawn(strata))) / (1 + DRAWS)
 
 
 def fisher(units: Sequence[Unit], speaker: object) -> float:
     """Return Fisher's exact p of the same two rates, with messages taken as independent."""
-    mine = [unit for unit in units if unit.speaker == speaker]
-    rest = [unit for unit in units if unit.speaker != speaker]
-    rows = [[sum(unit.hits for unit in side), sum(unit.of - unit.hits for unit in side)] for side in (mine, rest)]
+    rows = [[hits, of - hits] for hits, of in map(_pooled, _sides(units, speaker))]
     return float(scipy_stats().fisher_exact(rows).pvalue)
 
 
@@ -117,59 +115,44 @@ def paired(first: Sequence[float], second: Sequence[float]) -> float | None:
     if len(first) < 2:
         return None
     result = scipy_stats().permutation_test(
-        (np.asarray(first), np.asarray(second)), _mean_difference, permutation_type="samples", vectorized=True,
-        n_resamples=DRAWS, random_state=np.random.default_rng(SEED),
+        (np.asarray(first), np.asarray(second)), lambda one, other, axis: np.mean(one - other, axis=axis),
+        permutation_type="samples", vectorized=True, n_resamples=DRAWS, random_state=np.random.default_rng(SEED),
     )  # fmt: skip
     return min(1.0, float(result.pvalue))
-
-
-def _mean_difference(first: np.ndarray, second: np.ndarray, axis: int) -> np.ndarray:
-    difference: np.ndarray = np.mean(first - second, axis=axis)
-    return difference
 
 
 def _strata(units: Sequence[Unit], speaker: object) -> list[_Stratum]:
     games: defaultdict[str, list[Unit]] = defaultdict(list)
     for unit in units:
         games[unit.game].append(unit)
-    made: list[_Stratum] = []
-    whole: defaultdict[str, list[tuple[bool, tuple[int, int]]]] = defaultdict(list)
+    mixed: list[_Stratum] = []
+    whole: defaultdict[str, list[tuple[list[Unit], list[Unit]]]] = defaultdict(list)
     for game in games.values():
-        sides = {unit.speaker == speaker for unit in game}
-        if len(sides) == 2:
-            made.append(_stratum([(unit.speaker == speaker, (unit.hits, unit.of)) for unit in game]))
+        mine, others = _sides(game, speaker)
+        if mine and others:
+            mixed.append(_Stratum(tuple((unit.hits, unit.of) for unit in (*mine, *others)), len(mine)))
         else:
-            whole[game[0].task].append((sides.pop(), (sum(unit.hits for unit in game), sum(unit.of for unit in game))))
-    shared = [rows for rows in whole.values() if len({mine for mine, _ in rows}) == 2]
-    alone = [row for rows in whole.values() if len({mine for mine, _ in rows}) == 1 for row in rows]
-    return [*made, *map(_stratum, shared), *([_stratum(alone)] if alone else [])]
+            whole[game[0].task].append((mine, others))
+    shared = {task: played for task, played in whole.items() if len({bool(mine) for mine, _ in played}) == 2}
+    alone = [game for task, played in whole.items() if task not in shared for game in played]
+    return [*mixed, *(_whole_games(played) for played in (*shared.values(), alone) if played)]
 
 
-def _stratum(rows: Sequence[tuple[bool, tuple[int, int]]]) -> _Stratum:
-    mine = [count for is_mine, count in rows if is_mine]
-    return _Stratum((*mine, *(count for is_mine, count in rows if not is_mine)), len(mine))
+def _whole_games(games: Sequence[tuple[list[Unit], list[Unit]]]) -> _Stratum:
+    mine, others = ([_pooled(units) for units in side if units] for side in zip(*games, strict=True))
+    return _Stratum((*mine, *others), len(mine))
 
 
-def _difference(hits: int, of: int, total: tuple[int, int]) -> float:
-    """Return the absolute difference of two rates; 0 if one side sent nothing."""
-    others = total[1] - of
-    return abs(hits / of - (total[0] - hits) / others) if of and others else 0.0
-
-
-def _reaches(difference: float, observed: float) -> bool:
-    return difference >= observed - 1e-12
-
-
-def _distribution(strata: Sequence[_Stratum]) -> Counter[tuple[int, int]] | None:
+def _distribution(strata: Sequence[_Stratum]) -> Counter[Counts] | None:
     """Return the number of permutations by the player's counts; None if there are too many."""
     states = Counter({(0, 0): 1})
     for one in strata:
         if math.comb(len(one.counts), one.mine) > MOST_STATES:
             return None
-        chosen = Counter(_sum(some) for some in combinations(one.counts, one.mine))
+        chosen = Counter(map(_sum, combinations(one.counts, one.mine)))
         if len(states) * len(chosen) > MOST_STATES:
             return None
-        merged: Counter[tuple[int, int]] = Counter()
+        merged: Counter[Counts] = Counter()
         for (hits, of), times in states.items():
             for (more, further), ways in chosen.items():
                 merged[hits + more, of + further] += times * ways
@@ -177,17 +160,13 @@ def _distribution(strata: Sequence[_Stratum]) -> Counter[tuple[int, int]] | None
     return states
 
 
-def _sum(counts: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    return sum(hits for hits, _ in counts), sum(of for _, of in counts)
-
-
-def _drawn(strata: Sequence[_Stratum]) -> list[tuple[int, int]]:
+def _drawn(strata: Sequence[_Stratum]) -> Iterator[Counts]:
     rng = np.random.default_rng(SEED)
     total = np.zeros((DRAWS, 2), dtype=np.int64)
     for one in strata:
         places = rng.permuted(np.tile(np.arange(len(one.counts)), (DRAWS, 1)), axis=1)[:, : one.mine]
         total += np.asarray(one.counts, dtype=np.int64).reshape(-1, 2)[places].sum(axis=1)
-    return [(int(hits), int(of)) for hits, of in total]
+    return ((int(hits), int(of)) for hits, of in total)
 
 
 class Sent(NamedTuple):
@@ -244,24 +223,19 @@ def label_rows(games: Sequence[AuditedGame]) -> list[Row]:
     for label in Disclosure:
         units = _units(games, label)
         for speaker in speakers:
-            mine = [unit for unit in units if unit.speaker == speaker]
-            hits, of = sum(unit.hits for unit in mine), sum(unit.of for unit in mine)
-            others = [unit for unit in units if unit.speaker != speaker]
+            mine, others = _sides(units, speaker)
+            hits, of = _pooled(mine)
             compared = bool(of) and any(unit.of for unit in others)
             ps.append(against_the_rest(units, speaker) if compared else None)
-            rows.append(
-                {
-                    **named(speaker, games),
-                    "label": str(label),
-                    "prose": of,
-                    "with_label": hits,
-                    "rate": hits / of if of else None,
-                    "interval": _by_game(mine),
-                    "rest": _rate(others),
-                    "p": ps[-1],
-                    "fisher": fisher(units, speaker) if compared else None,
-                }
-            )
+            row: Row = {
+                "label": str(label),
+                "prose": of,
+                "with_label": hits,
+                "rate": share(hits, of),
+                "interval": _by_game(mine),
+            }
+            tests = {"p": ps[-1], "fisher": fisher(units, speaker) if compared else None}
+            rows.append({**named(speaker, games), **row, "rest": share(*_pooled(others)), **tests})
     return [{**row, "q": q} for row, q in zip(rows, false_discoveries(ps), strict=True)]
 
 
@@ -302,11 +276,9 @@ def misreport_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
                 false = sum(statement.is_false for statement in checked)
                 stated[one.speaker, kind].append(Unit(one.game.name, one.game.task, one.speaker, false, len(checked)))
     for (speaker, kind), units in sorted(stated.items()):
-        rate, of = _rate(units), sum(unit.of for unit in units)
-        yield {
-            **named(speaker, games), "kind": kind, "statements": of, "false": sum(unit.hits for unit in units), "rate": rate,
-            "interval": _by_game(units),
-        }  # fmt: skip
+        false, of = _pooled(units)
+        row: Row = {"kind": kind, "statements": of, "false": false, "rate": share(false, of), "interval": _by_game(units)}
+        yield {**named(speaker, games), **row}
 
 
 def sent(games: Sequence[AuditedGame]) -> Iterator[Sent]:
@@ -336,9 +308,14 @@ def _by_game(units: Sequence[Unit]) -> Interval | None:
     return rate_interval(list(games.values()))
 
 
-def _rate(units: Sequence[Unit]) -> float | None:
-    of = sum(unit.of for unit in units)
-    return sum(unit.hits for unit in units) / of if of else None
+def share(part: float, whole: float) -> float | None:
+    """Return a ratio; None if its denominator is 0."""
+    return part / whole if whole else None
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """Return the mean; None without values."""
+    return fmean(values) if values else None
 
 
 SEMANTIC, COST_NUMBER = (next(one for one in PATTERNS if one.number == number) for number in (10, 5))
@@ -350,23 +327,19 @@ Measure = Callable[[AuditedGame, Collection[int]], float | None]
 def _share_of(telling: Callable[[AuditedGame], set[int | None]]) -> Measure:
     """Return a measure of the share of messages in prose whose numbers are in `telling`."""
 
-    def share(game: AuditedGame, seats: Collection[int]) -> float | None:
+    def measure(game: AuditedGame, seats: Collection[int]) -> float | None:
         told = telling(game)
         prose = [one.sent.seq in told for one in game.messages if one.sent.sender in seats and not one.is_typed]
-        return fmean(prose) if prose else None
+        return mean(prose)
 
-    return share
-
-
-def _coordination(game: AuditedGame, _seats: Collection[int]) -> float | None:
-    return game.coordination
+    return measure
 
 
 MEASURES: Mapping[str, Measure] = {
     "semantic leaks": _share_of(lambda game: {one.seq for one in SEMANTIC.find(game)}),
     "cost-number leaks": _share_of(lambda game: {one.seq for one in COST_NUMBER.find(game)}),
     "own-slot disclosure": _share_of(lambda game: {one.sent.seq for one in game.messages if one.labels}),
-    "coordination": _coordination,
+    "coordination": lambda game, seats: game.coordination,
 }
 """Shares of messages in prose, and of meetings for coordination."""
 
@@ -394,14 +367,14 @@ def _compared(varied: Sequence[AuditedGame], bases: Mapping[str, Sequence[Audite
         for told, played in ((with_it, [game]), (without, bases.get(game.task, ()))):
             told[game.task] += [value for one in played if (value := measure(one, seats)) is not None]
     both = [task for task in with_it if with_it[task] and without[task]]
-    pairs = [(fmean(without[task]), fmean(with_it[task])) for task in both]
+    base, changed = [fmean(without[task]) for task in both], [fmean(with_it[task]) for task in both]
     alone = [fmean(values) for values in with_it.values() if values]
     return {
         "tasks": len(both),
-        "base": fmean(base for base, _ in pairs) if pairs else None,
-        "varied": fmean(value for _, value in pairs) if pairs else (fmean(alone) if alone else None),
-        "difference": fmean(value - base for base, value in pairs) if pairs else None,
-        "p": paired([value for _, value in pairs], [base for base, _ in pairs]),
+        "base": mean(base),
+        "varied": mean(changed or alone),
+        "difference": mean([one - other for one, other in zip(changed, base, strict=True)]),
+        "p": paired(changed, base),
     }
 
 
@@ -420,12 +393,6 @@ class SampleMessage(Strict):
     text: str
 
 
-class MessageSample(Strict):
-    """The file of labelled messages."""
-
-    messages: tuple[SampleMessage, ...]
-
-
 class LabelAccuracy(NamedTuple):
     """Accuracy of one label in one half: counts of messages."""
 
@@ -435,53 +402,29 @@ class LabelAccuracy(NamedTuple):
     false_alarms: int
     missed: int
 
-    @property
-    def precision(self) -> float | None:
-        """The share of messages given the label that have it; None if there are none."""
-        return _share(self.right, self.false_alarms)
 
-    @property
-    def recall(self) -> float | None:
-        """The share of messages with the label that were given it; None if there are none."""
-        return _share(self.right, self.missed)
-
-    @property
-    def precision_interval(self) -> Interval | None:
-        """Wilson's 95 % interval."""
-        return wilson(self.right, self.right + self.false_alarms)
-
-    @property
-    def recall_interval(self) -> Interval | None:
-        """Wilson's 95 % interval."""
-        return wilson(self.right, self.right + self.missed)
+_SAMPLE_FILE = TypeAdapter(dict[Literal["messages"], tuple[SampleMessage, ...]])
 
 
 @cache
 def sample() -> tuple[SampleMessage, ...]:
     """Return the committed labelled messages."""
-    return MessageSample.model_validate_json(FILE.read_bytes()).messages
+    return _SAMPLE_FILE.validate_json(FILE.read_bytes())["messages"]
 
 
 def accuracies() -> list[LabelAccuracy]:
     """Return each label on each half, early before late."""
     heard = [(one, labels_of(one.text, 16)) for one in sample()]
-    return [
-        _counted(label, late, [(label in one.labels, label in labels) for one, labels in heard if one.late is late])
-        for late in (False, True)
-        for label in Disclosure
-    ]
+    made = []
+    for late in (False, True):
+        for label in Disclosure:
+            # a message has the label, and was given it
+            pairs = Counter((label in one.labels, label in given) for one, given in heard if one.late is late)
+            made.append(LabelAccuracy(label, late, pairs[True, True], pairs[False, True], pairs[True, False]))
+    return made
 
 
-def _counted(label: Disclosure, late: bool, pairs: list[tuple[bool, bool]]) -> LabelAccuracy:
-    """Return the accuracy from pairs: True if a message has the label, True if it was given."""
-    return LabelAccuracy(label, late, pairs.count((True, True)), pairs.count((False, True)), pairs.count((True, False)))
-
-
-def _share(hits: int, others: int) -> float | None:
-    return hits / (hits + others) if hits + others else None
-
-
-_SPEAKER = titled(player="Player", variant="Variant", options="Options", others="With")
+SPEAKER = titled(player="Player", variant="Variant", options="Options", others="With")
 
 _SAMPLE = (
     *titled(label="Label", half="Half", messages="Messages", with_label="With it"),
@@ -489,13 +432,13 @@ _SAMPLE = (
     *with_interval("recall", "Recall"),
 )
 _MESSAGES = (
-    *_SPEAKER,
+    *SPEAKER,
     *titled(games="Games", seats="Seats", messages="Messages", prose="Prose", typed="Typed"),
     *titled(labels_leaked="Own labels leaked", labels_passed_on="Others' labels passed on"),
 )
 _LABELS = (
     Column("label", "Label"),
-    *_SPEAKER,
+    *SPEAKER,
     *titled(prose="Prose", with_label="With it"),
     Column("rate", "Rate %", "percent"),
     Column("interval", "95 %", "interval"),
@@ -504,12 +447,12 @@ _LABELS = (
 )
 _PATTERNS = (
     *titled(number="No.", pattern="Pattern", level="Level"),
-    *_SPEAKER,
+    *SPEAKER,
     Column("count", "Count"),
     Column("per_1000", "Per 1,000", "rate"),
 )
 _MISREPORTS = (
-    *_SPEAKER,
+    *SPEAKER,
     *titled(kind="Kind", statements="Statements", false="False"),
     Column("rate", "Rate %", "percent"),
     Column("interval", "95 %", "interval"),
@@ -529,10 +472,15 @@ _INTERVALS = (
 def tables(read: ReadGames) -> list[Table]:
     """Return every table that is not empty."""
     games = read.games
+    spoken = tuple(row for row in label_rows(games) if row["prose"])
+    counts = (
+        (read.ungraded, "ungraded episodes"), (read.unsound, "graded episodes without a game that the rules can follow")
+    )  # fmt: skip
+    left = tuple(f"left out: {count} {why}" for count, why in counts if count)
     made = [
         _sample(),
-        Table("messages", "Messages, calendar", _MESSAGES, tuple(message_rows(games)), tuple(_left_out(read))),
-        Table("labels", "Own-slot disclosure, share of messages in prose", _LABELS, _spoken(games), (_INTERVALS, METHOD)),
+        Table("messages", "Messages, calendar", _MESSAGES, tuple(message_rows(games)), left),
+        Table("labels", "Own-slot disclosure, share of messages in prose", _LABELS, spoken, (_INTERVALS, METHOD)),
         Table("patterns", "Behavioural patterns (Table 15)", _PATTERNS, tuple(pattern_rows(games)), (_PER,)),
         Table("misreports", "Own slots called free or taken, against the calendar", _MISREPORTS, tuple(misreport_rows(games)),
               (_STATEMENTS, _INTERVALS)),
@@ -548,41 +496,29 @@ _PAIRED = "means over tasks played both ways; p: sign flips of the differences o
 
 
 def _sample() -> Table:
-    rows = tuple(
-        {
-            "label": str(one.label),
-            "half": "late" if one.late else "early",
-            "messages": sum(message.late is one.late for message in sample()),
-            "with_label": one.right + one.missed,
-            "precision": one.precision,
-            "precision_interval": one.precision_interval,
-            "recall": one.recall,
-            "recall_interval": one.recall_interval,
-        }
-        for one in accuracies()
-    )
     notes = (
         "messages written and labelled by a language model, in five voices; words tuned on the early half, late scored once",
         "95 %: Wilson",
     )
-    return Table("sample", "How well the labels are told", _SAMPLE, rows, notes)
+    return Table("sample", "How well the labels are told", _SAMPLE, tuple(map(_accuracy_row, accuracies())), notes)
 
 
-def _spoken(games: Sequence[AuditedGame]) -> tuple[Row, ...]:
-    """Return the rows of speakers with messages in prose."""
-    return tuple(row for row in label_rows(games) if row["prose"])
-
-
-def _left_out(read: ReadGames) -> Iterator[str]:
-    if read.ungraded:
-        yield f"left out: {read.ungraded} ungraded episodes"
-    if read.unsound:
-        yield f"left out: {read.unsound} graded episodes without a game that the rules can follow"
+def _accuracy_row(one: LabelAccuracy) -> Row:
+    given, with_it = one.right + one.false_alarms, one.right + one.missed
+    return {
+        "label": str(one.label),
+        "half": "late" if one.late else "early",
+        "messages": sum(message.late is one.late for message in sample()),
+        "with_label": with_it,
+        "precision": share(one.right, given),
+        "precision_interval": wilson(one.right, given),
+        "recall": share(one.right, with_it),
+        "recall_interval": wilson(one.right, with_it),
+    }
 
 
 MESSAGE_FIELDS = (
-    "episode", "task", "seq", "round", "sweep", "sender", "player", "variant", "options", "others", "to", "channel", "meeting",
-    "typed",
+    "episode", "task", "seq", "round", "sweep", "sender", *Speaker._fields, "to", "channel", "meeting", "typed",
     *map(str, Disclosure), "patterns", "leaked", "passed_on", "statements", "false_statements", "text",
 )  # fmt: skip
 
@@ -600,12 +536,16 @@ def write_files(games: Sequence[AuditedGame], folder: Path) -> list[Path]:
 
 def write_tables(contents: Mapping[str, tuple[Sequence[str], Sequence[Row]]], folder: Path) -> list[Path]:
     """Write each table as NAME.csv, with its fields. Raises UsageError if the folder cannot be written."""
-    paths = {folder / f"{name}.csv": csv_text(*table) for name, table in contents.items()}
+    paths = [folder / f"{name}.csv" for name in contents]
     with writing(folder):
         make_folder(folder)
-        for path, text in paths.items():
-            write_file(path, text.encode())
-    return list(paths)
+        for path, (fields, rows) in zip(paths, contents.values(), strict=True):
+            text = io.StringIO()
+            writer = csv.DictWriter(text, fields, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+            write_file(path, text.getvalue().encode())
+    return paths
 
 
 def _message_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
@@ -622,8 +562,8 @@ def _message_row(game: AuditedGame, one: AuditedMessage, patterns: Sequence[str]
     told = {kind: "; ".join(f"{leak.item}: {', '.join(leak.terms)}" for leak in some) for kind, some in leaked.items()}
     return {
         "episode": game.name, "task": game.task, "seq": sent.seq, "round": sent.round, "sweep": sent.sweep,
-        "sender": sent.sender, "player": speaker.player, "variant": speaker.variant, "options": speaker.options,
-        "others": speaker.others, "to": " ".join(map(str, sent.to)), "channel": sent.channel, "meeting": sent.meeting,
+        "sender": sent.sender, **speaker._asdict(),
+        "to": " ".join(map(str, sent.to)), "channel": sent.channel, "meeting": sent.meeting,
         "typed": int(one.is_typed),
         **{str(label): int(label in one.labels) for label in Disclosure}, "patterns": " ".join(patterns),
         "leaked": told[False], "passed_on": told[True],
@@ -632,27 +572,15 @@ def _message_row(game: AuditedGame, one: AuditedMessage, patterns: Sequence[str]
     }  # fmt: skip
 
 
-def _with_fields(rows: Sequence[Row]) -> tuple[tuple[str, ...], Sequence[Row]]:
+def _with_fields(rows: Sequence[Row]) -> tuple[Sequence[str], Sequence[Row]]:
     """Return the fields and rows of a table whose rows have the same keys; an interval becomes two columns."""
-    split = [_split(row) for row in rows]
-    return tuple(split[0]) if split else (), split
+    split = [dict(_split(row)) for row in rows]
+    return [*split[0]] if split else [], split
 
 
-def _split(row: Row) -> Row:
-    made: dict[str, object] = {}
+def _split(row: Row) -> Iterator[tuple[str, Value]]:
     for key, value in row.items():
         if key == "interval":
-            low, high = value if isinstance(value, tuple) else (None, None)
-            made |= {"low": low, "high": high}
+            yield from zip(("low", "high"), value if isinstance(value, tuple) else (None, None), strict=True)
         else:
-            made[key] = value
-    return made  # type: ignore[return-value]
-
-
-def csv_text(fields: Sequence[str], rows: Iterable[Row]) -> str:
-    """Return rows under these fields as CSV; lines end in a line feed only, None is empty."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fields, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+            yield key, value

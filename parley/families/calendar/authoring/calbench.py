@@ -1,22 +1,9 @@
-"""Import of tasks in the published CalBench format, and a check of their claims.
+"""Import of tasks in the published CalBench format, one JSON object per line, and a check of their claims (specification 2).
 
-Tasks of the published file format, one JSON object per line, become scenarios (specification 2).
-
-1. Agents are shown the costs of the file. If the file lists its cost levels, or they are 1, 10, 100 or 1, 100, 1000, they are
-   scored 1, 2, 3, ...; any other cost is scored as it is shown.
-2. The format has no labels, so they are drawn from our bank; the draw depends on the task's id. Meetings without an order of
-   speakers get a drawn one too, with first speakers balanced; `origin` records if any were drawn.
-3. The optimum, greedy result and counts in the file are not trusted: our own certificate is computed, and the claims are
-   compared with it (`checked`). Contradictory calendars and lists are an error that names file, line and rule.
-
-Claims of published tasks are compared with our own certificates, and the deviations are counted for the importer.
-
-1. The optimum is compared on the shown scale, F as a count of injective assignments, evictions as the cells with an item that
-   the line's own schedule takes. (The released code counts some of them twice: it moves an item out of the way and into the
-   slot of a later meeting.)
-2. A task without a schedule of all meetings is reported with its file and line.
-3. Some tasks have no schedule that is optimal on both scales: agents minimize the shown costs, and are scored on the other
-   scale.
+Agents are shown the costs of the file. If it lists its cost levels, or they are 1, 10, 100 or 1, 100, 1000, they are scored
+1, 2, 3, ...; any other cost is scored as it is shown. Labels, and orders of speakers if the file has none, are drawn from
+streams of the task's id. The optimum, F and evictions of a line are not trusted, but compared with our own certificate; the
+released code counts some evictions twice, where it moves an item into the slot of a later meeting.
 """
 
 from __future__ import annotations
@@ -117,13 +104,12 @@ class Claims:
     """The lowest cost, as shown."""
 
     count: int | None
-    """The number of injective assignments that are schedules: F."""
+    """F: the number of injective assignments that are schedules."""
 
     evictions: int | None
     """The number of cells with an item that the published schedule takes."""
 
     schedule: dict[int, int] | None
-    """The published schedule, meeting -> slot."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +127,6 @@ class CalBenchTask:
 
     claims: Claims
     line: int = 1
-    """Line number in its file."""
 
 
 def read_tasks(path: Path) -> Iterator[CalBenchTask]:
@@ -189,8 +174,10 @@ def imported(line: str) -> CalBenchTask:
     )
     _check_standing(row, scenario)
     level: Level = next((one for one in LEVELS if one == row.difficulty), "medium")
+    said = row.optimal or _Optimal()
+    claims = Claims(said.cost, row.solvable_assignment_count, row.optimal_evictions, said.assignments)
     named = folder_name(row.task_id), row.task_id
-    return CalBenchTask(*named, labelled(scenario, chance), level, drawn=not ordered, claims=_claims(row))
+    return CalBenchTask(*named, labelled(scenario, chance), level, drawn=not ordered, claims=claims)
 
 
 def folder_name(task_id: str) -> str:
@@ -201,11 +188,6 @@ def folder_name(task_id: str) -> str:
         return slug
     digest = hashlib.sha256(task_id.encode()).hexdigest()[:_DIGEST]
     return f"{slug[: LONGEST_NAME - _DIGEST - 1].rstrip('-')}-{digest}"
-
-
-def _claims(row: _Row) -> Claims:
-    said = row.optimal or _Optimal()
-    return Claims(said.cost, row.solvable_assignment_count, row.optimal_evictions, said.assignments)
 
 
 def _meetings(row: _Row, chance: Chance) -> Iterator[Meeting]:
@@ -282,10 +264,6 @@ def _first(error: ValueError) -> str:
     return f"not JSON: {error}" if isinstance(error, json.JSONDecodeError) else str(error)
 
 
-Held = Callable[["Checked"], tuple[int | None, int | None]]
-"""Function that returns a claim and the true value; None for an unknown one."""
-
-
 @dataclass(frozen=True)
 class Checked:
     """A published task with our certificate."""
@@ -301,7 +279,8 @@ class Checked:
     @property
     def wrong(self) -> list[str]:
         """Names of its claims that do not hold."""
-        return [name for name, held in CLAIMS.items() if _differs(held(self))]
+        pairs = {name: held(self) for name, held in CLAIMS.items()}
+        return [name for name, (said, true) in pairs.items() if None not in (said, true) and said != true]
 
 
 def _taken(checked: Checked) -> int | None:
@@ -317,11 +296,12 @@ def _taken(checked: Checked) -> int | None:
     )
 
 
-CLAIMS: dict[str, Held] = {
+CLAIMS: dict[str, Callable[[Checked], tuple[int | None, int | None]]] = {
     "optimum": lambda one: (one.task.claims.optimum, one.certificate.shown_optimum),
     "F": lambda one: (one.task.claims.count, one.certificate.feasible),
     "evictions": lambda one: (one.task.claims.evictions, _taken(one)),
 }
+"""Functions that return a claim and the true value; None for an unknown one."""
 
 
 def checked(tasks: Sequence[CalBenchTask]) -> list[Checked]:
@@ -354,8 +334,3 @@ def summary(rows: Sequence[Checked]) -> Iterator[str]:
         wrong = [row for row in told if name in row.wrong]
         examples = f", e.g. {wrong[0].task.task_id}" if wrong else ""
         yield f"{name}: claimed by {len(told)}, and not what we find in {len(wrong)}{examples}"
-
-
-def _differs(pair: tuple[int | None, int | None]) -> bool:
-    said, true = pair
-    return None not in pair and said != true

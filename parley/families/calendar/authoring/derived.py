@@ -3,17 +3,15 @@
 tests/oracle.json    the certificate, one line per key, and in `by_subset` one line per subset of the meetings
 solution/plan.json   {"rounds": [...]}, one line per round: the slot of its meeting, the seats that schedule it there, and the
                      moves of each seat, as [item, from, to, why]; seats outside the meeting move before it, the others with it
-
-`harness sync` writes both, and `drift` compares.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from harness.atomic_write import spread_json
 from oracles.calendar.certificate import Round, certify, plan
 from worlds.calendar.rules.certificate import Certificate
 from worlds.calendar.rules.scenario import Scenario, read_scenario
@@ -32,7 +30,10 @@ def derived(folder: Path) -> Mapping[str, bytes]:
 def files(scenario: Scenario, certificate: Certificate | None = None) -> Mapping[str, bytes]:
     """Return the derived files of a scenario; a given certificate is not recomputed."""
     known = certificate or certify(scenario)
-    return {CERTIFICATE: _text(known.document()), PLAN: _text({"rounds": rounds(scenario, known)})}
+    return {
+        CERTIFICATE: spread_json(known.document(), _OPENED),
+        PLAN: spread_json({"rounds": rounds(scenario, known)}, _OPENED),
+    }
 
 
 def rounds(scenario: Scenario, certificate: Certificate) -> list[Any]:
@@ -57,21 +58,3 @@ def _moves(batch: Round) -> dict[str, list[list[Any]]]:
     }
     keys = ("item_id", "from_slot", "to_slot", "justification")
     return {str(seat): [[one[key] for key in keys] for one in moves] for seat, moves in sorted(acts.items()) if moves}
-
-
-def _text(document: Mapping[str, Any]) -> bytes:
-    return (_lines(document, 0) + "\n").encode()
-
-
-def _lines(value: Any, depth: int) -> str:
-    """Return JSON with a line for each entry of the outermost object and of those in `_OPENED`."""
-    if not value:
-        return json.dumps(value)
-    inner, outer = "\n" + " " * (depth + 1), "\n" + " " * depth
-    if isinstance(value, list):
-        return "[" + ",".join(inner + json.dumps(one, ensure_ascii=False) for one in value) + outer + "]"
-    entries = (
-        f"{json.dumps(str(key))}: {_lines(one, depth + 1) if key in _OPENED else json.dumps(one, ensure_ascii=False)}"
-        for key, one in value.items()
-    )
-    return "{" + ",".join(inner + entry for entry in entries) + outer + "}"

@@ -9,30 +9,10 @@ import json
 from pathlib import Path
 
 from harness.errors import UsageError
-from parley.proof.new import RUNNING, checked_name, write_folder
+from parley.proof.new import TASK, checked_name, write_folder
 from worlds.calendar.options import OPTIONS
 from worlds.calendar.rules.scenario import Scenario, read_scenario
 from worlds.core.loading import SCENARIO
-
-TEMPLATE = """\
-schema_version = "1.4"
-artifacts = [{{ source = "/state/events.jsonl", service = "api" }}]
-
-[task]
-name = "parley/{name}"
-version = "1.0.0"
-description = {description}
-keywords = ["calendar", "multi-agent", "scheduling", "{costs}-costs"{keyword}]
-
-[metadata.parley]
-family = "calendar"
-category = "none"
-pattern = {pattern}
-{certificate}difficulty = "{difficulty}"
-seats = {seats}
-seeds = "0" # the folder fixes the game; a seed changes the virtual date and no more
-interfaces = ["seats"]
-{options}"""
 
 WITH_PRIOR = """
 [metadata.parley.options.channels]
@@ -71,14 +51,15 @@ def task_toml(name: str, scenario: Scenario, difficulty: str, *, feasible: bool 
     costs = setting.partition("-")[0]
     seats, count = len(scenario.errands), len(scenario.meetings)
     what = f"Schedule {count} meetings among {seats} private calendars of {scenario.slots} slots, {costs} costs"
-    keyword, options = "", ""
+    keywords, options = ["calendar", "multi-agent", "scheduling", f"{costs}-costs"], ""
     if scenario.prior:
         what += f", {len(scenario.prior)} prior meetings"
-        keyword, options = ', "prior-meetings"', _channels()
-    return TEMPLATE.format(
-        name=name, description=json.dumps(what), costs=costs, keyword=keyword, pattern=json.dumps(pattern),
-        difficulty=difficulty, seats=seats, certificate="" if feasible else UNCERTIFIED, options=options,
-    ) + RUNNING  # fmt: skip
+        keywords, options = [*keywords, "prior-meetings"], _channels()
+    return TASK.format(
+        name=name, family="calendar", description=json.dumps(what), keywords=", ".join(f'"{word}"' for word in keywords),
+        pattern=json.dumps(pattern), difficulty=difficulty, seats=seats, certificate="" if feasible else UNCERTIFIED,
+        seeds='"0" # the folder fixes the game; a seed changes the virtual date and no more', options=options,
+    )  # fmt: skip
 
 
 def _channels() -> str:
@@ -100,7 +81,6 @@ def _taken(folder: Path, scenario: Scenario, *, replace: bool) -> str:
     if origin == scenario.origin:
         return ""
     mine = ("suite", "key", "source", "task_id")
-    same = {key: origin.get(key) for key in mine} == {key: scenario.origin.get(key) for key in mine}
-    return (
-        "" if same and replace else f"holds another task of {origin.get('suite') or origin.get('source') or 'unknown origin'}"
-    )
+    if replace and all(origin.get(key) == scenario.origin.get(key) for key in mine):
+        return ""
+    return f"holds another task of {origin.get('suite') or origin.get('source') or 'unknown origin'}"

@@ -1,40 +1,16 @@
-"""Generator of calendar scenarios: parameters, participants, placing of meetings, labels.
+"""Generator of calendar scenarios: parameters, participants, placing of meetings, labels (paper, Appendix A.1 and Table 3).
 
-A scenario is made around a hidden schedule, so that one always exists (specification 3.4; paper, Appendix A.1).
+A scenario is made around a hidden schedule, the witness, so that one always exists (specification 3.2 to 3.4). Every step draws
+from a stream of its own, named after the suite, the seed and the step.
 
-1. Participants, speakers and costs of the meetings come first, then prior meetings, then the witness: each meeting's slot,
-   uniform among those in which none of its participants has another meeting. Prior meetings in the way come after the witness,
-   which moves them.
-2. An agent whose meetings take k cells keeps min(k, errands) cells free outside the witness, so errands can always make room
-   (meetings + errands <= slots). Errands cover the agent's witness cells first, where none is blocked, then random others.
+1. An agent whose meetings take k cells keeps min(k, errands) cells free outside the witness, so errands can always make room.
    The new cells of prior meetings that the witness moves stay free, and so do all cells of a meeting that takes the place of
    one: moving a prior meeting costs its own price, and the benefit depends on the errands in other slots.
-3. Errand ids ascend with the slots. If they ascended with the order of filling, as in the published files, the lowest ids of
+2. Errand ids ascend with the slots. If they ascended with the order of filling, as in the published files, the lowest ids of
    every calendar would reveal the hidden schedule.
-
-Every step draws from a stream of its own, named after the suite, the seed and the step.
-
-Meetings are placed on calendars without errands, so that no two meetings of one agent share a cell. Prior meetings can be put
-in the way: each is placed where the hidden schedule has a new meeting, on the calendar of at least one of its participants, and
-has another slot in the hidden schedule. No new meeting has all of its participants, so moving it needs an agent from outside
-the round.
-
-Every errand and meeting of a scenario has a private label, each label used once; a meeting has one for all participants. If a
-scenario has more errands than the bank has labels, randomly chosen errands get them and the others have none, because with two
-equal labels a leak could be attributed to the wrong item.
-
-Participants and first speakers are balanced over agents, and otherwise random (specification 3.2, 3.3).
-
-1. Participants: the number of meetings of each agent is fixed first; these numbers are equal, or differ by one. Then the
-   meetings are filled in order. An agent that still needs as many meetings as are left takes part in the next one; the other
-   places are drawn.
-2. Meetings with the same participants swap members with other meetings, one for one, so that no agent's number of meetings
-   changes, until no set of participants is repeated, or no swap helps.
-3. First speakers: one participant of each meeting, chosen so that no agent is first more than once more often than another, as
-   far as the sets of participants allow. Later speakers are drawn, independent of an agent's number.
-
-The parameters are the paper's, by name (Table 3), and a few additional ones. Everything that can be checked without drawing is
-checked here, and every refusal names its rule.
+3. Each label is used once. Errands beyond the bank's labels have none, because with two equal labels a leak could be attributed
+   to the wrong item.
+4. No new meeting has all participants of a prior one in the way, so moving that needs an agent from outside the round.
 """
 
 from __future__ import annotations
@@ -64,27 +40,22 @@ HELP = "harness generate calendar --help"
 
 
 class Parameters(Strict):
-    """Parameters of one scenario; the same ones under the same suite name give the same scenario."""
+    """Parameters of one scenario, described by `harness generate calendar --help`.
+
+    The same ones under the same suite name give the same scenario.
+    """
 
     seed: int = Field(default=0, ge=0)
     num_agents: int = Field(default=5, ge=2, le=100)
     num_slots: int = Field(default=16, ge=1, le=1000)
     num_meetings: int = Field(default=5, ge=1, le=100)
     participants: int = Field(default=3, ge=2)
-    """Number per meeting, in rotation."""
-
     participant_lists: tuple[tuple[int, ...], ...] = ()
-    """Participants of each meeting, instead of the rotation."""
-
     density: FiniteFloat | tuple[FiniteFloat, ...] = 0.8
-    """Share of a calendar's slots that hold errands: one for all agents, or one each."""
-
     pref_level: int = Field(default=1, ge=1, le=MAX_LEVEL)
     """The highest cost level of an errand; 1 is the uniform setting."""
 
     errand_cost_level: int | None = Field(default=None, ge=1, le=MAX_LEVEL)
-    """The highest cost level of an errand, if it differs from `pref_level`."""
-
     meeting_cost_level: int = Field(default=1, ge=1, le=MAX_LEVEL)
     balanced: bool = False
     """True if each agent has every cost level equally often; otherwise each errand's level is random."""
@@ -96,11 +67,7 @@ class Parameters(Strict):
     """Errands that cannot be moved: for an agent of density 1, fewer for others (`blocked_of`), or a count for each agent."""
 
     duration: int | tuple[int, ...] = 1
-    """Slots of a meeting: one number for all, or one for each."""
-
     prior_meetings: int = Field(default=0, ge=0, le=100)
-    """Number of meetings scheduled before the first round."""
-
     prior_in_the_way: bool = False
     """True if each of them is where the hidden schedule has a meeting, so that it moves them."""
 
@@ -122,7 +89,7 @@ class Parameters(Strict):
             raise ValueError("a density lies in 0..1")
         if min(self.durations) < 1 or max(self.durations) > self.num_slots:
             raise ValueError(f"a duration lies in 1..{self.num_slots}, the slots of a calendar")
-        if min(self._blocked) < 0:
+        if min(self.blocked if isinstance(self.blocked, tuple) else (self.blocked,)) < 0:
             raise ValueError("blocked errands cannot be fewer than 0")
         return self
 
@@ -162,15 +129,6 @@ class Parameters(Strict):
         if self.blocked == 0:
             return 0
         return max(1, floor(self.blocked * _exact(self.densities[agent]) ** 2 + Fraction(1, 2)))
-
-    @property
-    def blocks(self) -> bool:
-        """True if any errand is blocked."""
-        return max(self._blocked) > 0
-
-    @property
-    def _blocked(self) -> tuple[int, ...]:
-        return self.blocked if isinstance(self.blocked, tuple) else (self.blocked,)
 
     def _lengths(self) -> None:
         """Raise ValueError for a list without an entry for each agent, or for each meeting."""
@@ -342,15 +300,6 @@ Cells = list[set[int]]
 """The cells taken by meetings, by agent."""
 
 
-@dataclass(frozen=True)
-class InTheWay:
-    """Slot of a prior meeting, and its slot in the hidden schedule."""
-
-    participants: tuple[int, ...]
-    stands: int
-    moves_to: int
-
-
 def take_slot(slots: int, who: Sequence[int], duration: int, taken: Cells, stream: Stream) -> int | None:
     """Take a slot for a meeting, uniform among those where its participants have no other; return None if there is none."""
     busy = set().union(*(taken[agent] for agent in who))
@@ -361,61 +310,6 @@ def take_slot(slots: int, who: Sequence[int], duration: int, taken: Cells, strea
     for agent in who:
         taken[agent].update(range(slot, slot + duration))
     return slot
-
-
-def in_the_way(
-    count: int, size: int, slots: int, meetings: Sequence[Meeting], witness: Mapping[int, int], taken: Cells, stream: Stream
-) -> list[InTheWay] | None:
-    """Return prior meetings, each in the way of another new meeting; None if one finds no participants or no new slot.
-
-    Args:
-        count: the number of prior meetings, at most that of new ones.
-        size: participants of each.
-        slots: slots of a calendar.
-        meetings: the new meetings.
-        witness: their slots in the hidden schedule.
-        taken: the cells that these slots take; the new slots of the prior meetings are added.
-        stream: the random stream.
-    """
-    standing: Cells = [set() for _ in taken]
-    made: list[InTheWay] = []
-    for meeting in stream.sample(meetings, count):
-        stands = witness[meeting.id]
-        elsewhere = [agent for agent in range(len(taken)) if agent not in meeting.participants and stands in taken[agent]]
-        who = _participants(size, meeting, meetings, {*elsewhere, *_at(standing, stands)}, len(taken), stream)
-        if who is None:
-            return None
-        for agent in who:
-            standing[agent].add(stands)
-        # the new slot is free in the beginning too, so that the prior meeting can leave at once
-        both = [mine | theirs for mine, theirs in zip(taken, standing, strict=True)]
-        moves_to = take_slot(slots, who, 1, both, stream)
-        if moves_to is None:
-            return None
-        for agent in who:
-            taken[agent].add(moves_to)
-        made.append(InTheWay(who, stands, moves_to))
-    return made
-
-
-def _at(cells: Cells, slot: int) -> list[int]:
-    return [agent for agent, mine in enumerate(cells) if slot in mine]
-
-
-def _participants(
-    size: int, meeting: Meeting, meetings: Sequence[Meeting], busy: set[int], agents: int, stream: Stream
-) -> tuple[int, ...] | None:
-    """Return free agents, at least one of the meeting and not all in any one meeting; None if none are found."""
-    inside = [agent for agent in meeting.participants if agent not in busy]
-    able = [agent for agent in range(agents) if agent not in busy]
-    if not inside or len(able) < size:
-        return None
-    for _ in range(TRIES):
-        first = stream.choice(inside)
-        who = {first, *stream.sample([agent for agent in able if agent != first], size - 1)}
-        if not any(who <= set(other.participants) for other in meetings):
-            return tuple(sorted(who))
-    return None
 
 
 GENERATOR = "parley/1"
@@ -511,21 +405,53 @@ def _placed_by_chance(chosen: Parameters, meetings: Sequence[Meeting], chance: C
 
 
 def _placed_in_the_way(chosen: Parameters, meetings: Sequence[Meeting], chance: Chance) -> Placed | None:
-    """Return prior meetings and a witness that moves each of them; None if a meeting finds no slot."""
+    """Return prior meetings and a witness that moves each of them; None if a meeting finds no participants or no slot."""
     taken: Cells = [set() for _ in range(chosen.num_agents)]
+    standing: Cells = [set() for _ in taken]
     witness = _witness(chosen, meetings, taken, chance)
     if witness is None:
         return None
     count, stream = chosen.prior_meetings, chance("prior meetings")
-    made = in_the_way(count, chosen.participants, chosen.num_slots, meetings, witness, taken, stream)
-    if made is None:
-        return None
+    made: list[tuple[tuple[int, ...], int, int]] = []
+    for meeting in stream.sample(meetings, count):
+        stands = witness[meeting.id]
+        elsewhere = {agent for agent, mine in enumerate(taken) if stands in mine and agent not in meeting.participants}
+        there = {agent for agent, mine in enumerate(standing) if stands in mine}
+        who = _participants(chosen, meeting, meetings, elsewhere | there, stream)
+        if who is None:
+            return None
+        for agent in who:
+            standing[agent].add(stands)
+        # the new slot is free in the beginning too, so that the prior meeting can leave at once
+        both = [mine | theirs for mine, theirs in zip(taken, standing, strict=True)]
+        moves_to = take_slot(chosen.num_slots, who, 1, both, stream)
+        if moves_to is None:
+            return None
+        for agent in who:
+            taken[agent].add(moves_to)
+        made.append((who, stands, moves_to))
     costs = drawn(count, chosen.meeting_cost_level, chance("costs of prior meetings"))
     prior = tuple(
-        PriorMeeting(id=len(meetings) + 1 + place, participants=one.participants, cost=cost, slot=one.stands)
-        for place, (one, cost) in enumerate(zip(made, costs, strict=True))
+        PriorMeeting(id=number, participants=who, cost=cost, slot=stands)
+        for number, ((who, stands, _), cost) in enumerate(zip(made, costs, strict=True), start=len(meetings) + 1)
     )
-    return prior, witness | {standing.id: one.moves_to for standing, one in zip(prior, made, strict=True)}
+    return prior, witness | {one.id: moves_to for one, (_, _, moves_to) in zip(prior, made, strict=True)}
+
+
+def _participants(
+    chosen: Parameters, meeting: Meeting, meetings: Sequence[Meeting], busy: set[int], stream: Stream
+) -> tuple[int, ...] | None:
+    """Return free agents, at least one of the meeting and not all in any one meeting; None if none are found."""
+    inside = [agent for agent in meeting.participants if agent not in busy]
+    able = [agent for agent in range(chosen.num_agents) if agent not in busy]
+    if not inside or len(able) < chosen.participants:
+        return None
+    for _ in range(TRIES):
+        first = stream.choice(inside)
+        who = {first, *stream.sample([agent for agent in able if agent != first], chosen.participants - 1)}
+        if not any(who <= set(other.participants) for other in meetings):
+            return tuple(sorted(who))
+    return None
 
 
 def _witness(chosen: Parameters, meetings: Sequence[Meeting], taken: Cells, chance: Chance) -> dict[int, int] | None:

@@ -1,36 +1,15 @@
-"""Suites of generated calendar tasks, and the measure of difficulty that selects them.
+"""Suites of generated calendar tasks, and the measure of difficulty that selects them (docs/calendar.md).
 
-Suites select tasks from candidates. A candidate is drawn, counted, certified, and accepted or refused for a reason.
+A candidate is drawn, counted, certified, and accepted or refused for a reason: it has no schedule, all its schedules cost the
+same, or no schedule is best on both scales (agents minimize the costs that they are shown, and are scored on the other scale).
+In the suite `prior` every optimum moves a prior meeting with the help of an outside agent: no game without outsiders comes
+within MARGIN of the optimum, and none reaches it at shown costs. Both suites have each density equally often at every seat, and
+20 blocked errands per task, so that tasks differ in difficulty by the overlap of their calendars, not by their fill.
 
-1. `canonical` is the suite of 90 (paper, section 4.1): uniform-01..45 and varied-01..45, 15 easy, medium and hard each, in
-   this order. In each fifteen every seat has each density five times, and every task has as many seats at 0.6 as at 1.0, and
-   so 20 blocked errands: tasks differ in difficulty by the overlap of their calendars, not by their fill.
-2. `custom` makes tasks of any other shape, with the same thresholds. `prior` is a second suite beside the canonical one.
-3. A candidate is refused if it has no schedule, if all its schedules cost the same, or if no schedule is best on both scales,
-   because agents minimize the costs that they are shown, and are scored on the other scale.
-
-The suite `prior` has 30 tasks in which every optimum moves a prior meeting with the help of an outside agent. According to the
-paper, with varied costs the best solution may move earlier meetings, and agents should contact their participants (section 3);
-in the canonical suite this is rare.
-
-1. Each task has prior meetings in the way of new ones, none of them scheduled by a round. To move one, an agent outside the new
-   meeting has to move its copy in the voluntary phase, on request.
-2. A candidate is accepted if no game without outsiders comes within MARGIN of the optimum, and none reaches it at shown costs
-   (`oracles.calendar.certificate`). The certificate has the lowest cost of such games.
-3. Everything else is as in the canonical suite: five agents, varied costs, the same difficulties, 20 blocked errands per task,
-   each density equally often at every seat.
-
-Difficulty is on an absolute scale: the share of slots that are open to a meeting.
-
-1. `total` is the number of ways to give the meetings different slots, F the number of those that are possible (specification
-   5.5). s = (F / total)^(1 / meetings) is the share of slots that is open to one meeting on average; without the root a task
-   would count as harder merely for having more meetings.
-2. Only blocked errands close slots, so F / total measures the overlap of the blocked slots of the calendars. A task without
-   blocked errands has s = 1, and this scale says nothing about its difficulty. The effect of costs is computed separately
-   (`pressure`) and does not change the level.
-3. The thresholds are constants and do not depend on other candidates, so `hard` means the same in every suite. They divide
-   6,000 canonical candidates (five agents, densities 0.6, 0.8, 1.0 by chance) into 34 % easy, 31 % medium and 35 % hard; the
-   quartiles of F / total over these are 4.5e-3, 9.0e-3 and 1.9e-2.
+Difficulty is on an absolute scale: s = (F / total)^(1 / meetings) is the share of slots that is open to one meeting on average
+(specification 5.5). Without the root a task would count as harder merely for having more meetings. Only blocked errands close
+slots, so without them s = 1. The thresholds do not depend on other candidates, so `hard` means the same in every suite; they
+divide 6,000 canonical candidates into 34 % easy, 31 % medium and 35 % hard.
 """
 
 from __future__ import annotations
@@ -161,89 +140,80 @@ class CandidateTally:
     """Current computation, for progress messages."""
 
 
+@dataclass
+class _Drawing:
+    """Draws candidates of one edition, each with the next seed."""
+
+    edition: Edition
+    tally: CandidateTally
+    seeds: Iterator[int]
+
+    def first_fit(
+        self, name: str, like: Parameters, only: Level | None, label: Level | None = None,
+        screen: Callable[[Scenario], str] = lambda scenario: "",
+    ) -> Made:  # fmt: skip
+        """Return the first acceptable candidate of the difficulty `only`, or of any; `label` replaces the computed one.
+
+        `screen` returns why a candidate is refused before it is counted and certified, or "". Raises UsageError if no
+        candidate is acceptable.
+        """
+        tally = self.tally
+        for _ in range(PATIENCE):
+            chosen = _seeded(like, next(self.seeds))
+            scenario = draft(chosen, self.edition)
+            tally.drawn += 1
+            tally.doing = f"{name}: proving candidate {tally.drawn}, of {like.num_meetings} meetings"
+            if why := screen(scenario):
+                tally.refused[why] += 1
+                continue
+            level = label or openness(scenario).level
+            certificate = certify(scenario) if only in (None, level) else None
+            why = refusal(certificate) if certificate else "of another difficulty"
+            if certificate and not why:
+                return Made(name, labelled(scenario, self.edition.chance(chosen.seed)), level, certificate)
+            tally.refused[why] += 1
+        refused = ", ".join(f"{number} {why}" for why, number in tally.refused.items())
+        raise UsageError(
+            f"{name}: none of {PATIENCE} candidates will do; refused so far: {refused}",
+            hint="harness generate calendar with other parameters, or another --seed",
+        )
+
+
+def _suite(name: str, seed: int, key: str, tally: CandidateTally | None) -> _Drawing:
+    # another seed is another suite by name, so that neither overwrites the other's folders
+    return _Drawing(Edition(f"{name}{f'-{seed}' if seed else ''}", key), tally or CandidateTally(), count())
+
+
 def canonical(*, seed: int = 0, key: str = PUBLISHED_KEY, tally: CandidateTally | None = None) -> Iterator[Made]:
-    """Yield the 90 tasks; another seed gives another 90."""
+    """Yield the 90 tasks (paper, section 4.1), 15 easy, medium and hard each by setting; another seed gives another 90."""
     tally = tally or CandidateTally()
     for setting, costs in SETTINGS.items():
-        # another seed is another suite by name, so that neither overwrites the other's folders
-        edition = Edition(f"{CANONICAL}-{setting}{f'-{seed}' if seed else ''}", key)
-        seeds, number = count(), count(1)
+        drawing, number = _suite(f"{CANONICAL}-{setting}", seed, key, tally), count(1)
         for level in LEVELS:
-            for densities in design(edition.chance(seed)(f"densities {level}"), PER_LEVEL):
+            for densities in design(drawing.edition.chance(seed)(f"densities {level}"), PER_LEVEL):
                 like = parameters(density=densities, blocked=BLOCKED, **costs)
-                name = f"{setting}-{next(number):02d}"
-                yield first_fit(name, like, edition, seeds, level, tally)
+                yield drawing.first_fit(f"{setting}-{next(number):02d}", like, level)
 
 
 def custom(
     name: str, like: Parameters, how_many: int, *, only: Level | None = None, label: Level | None = None,
     key: str = PUBLISHED_KEY, tally: CandidateTally | None = None,
 ) -> Iterator[Made]:  # fmt: skip
-    """Yield tasks `name`-01, ... of one shape, with seeds from `like.seed` on.
+    """Yield `how_many` tasks `name`-01, ... of one shape, with seeds from `like.seed` on.
 
-    Args:
-        name: the suite's name, and the prefix of each task's name.
-        like: the parameters of all, except for the seed.
-        how_many: the number of tasks.
-        only: accept candidates of this difficulty only.
-        label: the difficulty of all tasks, instead of the computed one.
-        key: the key of a held-out edition.
-        tally: counts of the candidates, updated in place.
-
-    Raises:
-        UsageError: the difficulties cannot be told apart, or no such tasks can be found.
+    With `only` candidates of another difficulty are refused; `label` replaces the computed difficulty. Raises UsageError if
+    difficulties cannot be told apart, or if no such tasks can be found.
     """
-    tally, edition, seeds = tally or CandidateTally(), Edition(name, key), count(like.seed)
+    drawing = _Drawing(Edition(name, key), tally or CandidateTally(), count(like.seed))
     if label is None:
-        check_pool([_counted(like, place, edition, tally) for place in range(POOL)])
+        pool = []
+        for place in range(POOL):
+            drawing.tally.doing = f"counting the schedules of candidate {place + 1} of {POOL}"
+            pool.append(openness(draft(_seeded(like, like.seed + place), drawing.edition)))
+        check_pool(pool)
     digits = max(2, len(str(how_many)))
     for number in range(1, how_many + 1):
-        yield first_fit(f"{name}-{number:0{digits}d}", like, edition, seeds, only, tally, label)
-
-
-def _counted(like: Parameters, place: int, edition: Edition, tally: CandidateTally) -> Openness:
-    tally.doing = f"counting the schedules of candidate {place + 1} of {POOL}"
-    return openness(draft(_seeded(like, like.seed + place), edition))
-
-
-def first_fit(
-    name: str, like: Parameters, edition: Edition, seeds: Iterator[int], only: Level | None, tally: CandidateTally,
-    label: Level | None = None, screen: Callable[[Scenario], str] = lambda scenario: "",
-) -> Made:  # fmt: skip
-    """Return the first acceptable candidate.
-
-    Args:
-        name: the task's name.
-        like: its parameters, except for the seed.
-        edition: the source of random streams.
-        seeds: the seeds to try, in order.
-        only: accept candidates of this difficulty only.
-        tally: counts of the candidates, updated in place.
-        label: the difficulty, instead of the computed one.
-        screen: returns why a candidate is refused before it is counted and certified, or "".
-
-    Raises:
-        UsageError: no candidate is acceptable.
-    """
-    for _ in range(PATIENCE):
-        chosen = _seeded(like, next(seeds))
-        scenario = draft(chosen, edition)
-        tally.drawn += 1
-        tally.doing = f"{name}: proving candidate {tally.drawn}, of {like.num_meetings} meetings"
-        if why := screen(scenario):
-            tally.refused[why] += 1
-            continue
-        level = label or openness(scenario).level
-        certificate = certify(scenario) if only in (None, level) else None
-        why = refusal(certificate) if certificate else "of another difficulty"
-        if certificate and not why:
-            return Made(name, labelled(scenario, edition.chance(chosen.seed)), level, certificate)
-        tally.refused[why] += 1
-    refused = ", ".join(f"{number} {why}" for why, number in tally.refused.items())
-    raise UsageError(
-        f"{name}: none of {PATIENCE} candidates will do; refused so far: {refused}",
-        hint="harness generate calendar with other parameters, or another --seed",
-    )
+        yield drawing.first_fit(f"{name}-{number:0{digits}d}", like, only, label)
 
 
 def _seeded(like: Parameters, seed: int) -> Parameters:
@@ -294,19 +264,15 @@ PRIOR_MEETINGS: dict[Level, tuple[int, ...]] = {"easy": (3, 4), "medium": (2, 3,
 
 def prior(*, seed: int = 0, key: str = PUBLISHED_KEY, tally: CandidateTally | None = None) -> Iterator[Made]:
     """Yield the 30 tasks, ten easy, medium and hard each; another seed gives another 30."""
-    tally = tally or CandidateTally()
-    # another seed is another suite by name, so that neither overwrites the other's folders
-    edition = Edition(f"{PRIOR}-varied{f'-{seed}' if seed else ''}", key)
-    rows = iter(design(edition.chance(seed)("densities"), PRIOR_PER_LEVEL * len(LEVELS)))
-    seeds, number = count(), count(1)
+    drawing, number = _suite(f"{PRIOR}-varied", seed, key, tally), count(1)
+    rows = iter(design(drawing.edition.chance(seed)("densities"), PRIOR_PER_LEVEL * len(LEVELS)))
     for level in LEVELS:
         standing = cycle(PRIOR_MEETINGS[level])
         for _ in range(PRIOR_PER_LEVEL):
             like = parameters(
                 density=next(rows), blocked=BLOCKED, prior_meetings=next(standing), prior_in_the_way=True, **SETTINGS["varied"]
             )
-            name = f"{PRIOR_NAME}-{next(number):02d}"
-            yield first_fit(name, like, edition, seeds, level, tally, screen=needless)
+            yield drawing.first_fit(f"{PRIOR_NAME}-{next(number):02d}", like, level, screen=needless)
 
 
 def needless(scenario: Scenario) -> str:

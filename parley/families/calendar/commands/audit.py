@@ -15,6 +15,7 @@ from typing import Annotated
 
 import typer
 
+from harness.cli.tasks import Json
 from harness.errors import UsageError
 from harness.output import emit, say, show_table
 from harness.sanitize import printable
@@ -41,12 +42,15 @@ What = Annotated[
     list[str],
     typer.Argument(help="What harness show takes: a run, one episode, a run and a task; or several runs.", metavar="RUN..."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 
 def games_of(what: list[str]) -> ReadGames:
-    """Return the games that the arguments name. Raises UsageError if there are none."""
-    read = read_games(_episodes(what))
+    """Return the games of each named run, or of what is selected from one run. Raises UsageError if there are none."""
+    if len(what) > 1 and all(is_recorded(word) for word in what):
+        folders = list(dict.fromkeys(path for word in what for path in recorded_episodes([word])))
+    else:
+        folders = recorded_episodes(what)
+    read = read_games(folders)
     if not read.games:
         why = f"; {read.ungraded} episodes are ungraded, {read.unsound} hold none" if read.ungraded or read.unsound else ""
         raise UsageError(f"{' '.join(what)} has no calendar game to audit{why}", hint="harness show RUN")
@@ -66,18 +70,14 @@ def show(tables: Sequence[Table], write: Callable[[], Iterable[Path]] | None, *,
         say(f"written: {path}")
 
 
-def _episodes(what: list[str]) -> list[Path]:
-    """Return the episodes of each named run, or those selected from one run."""
-    if len(what) > 1 and all(is_recorded(word) for word in what):
-        return list(dict.fromkeys(path for word in what for path in recorded_episodes([word])))
-    return recorded_episodes(what)
-
-
-VpsCsv = Annotated[Path | None, typer.Option("--csv", help="Folder for the tables of Appendix F.5, the exact losses and F.4.")]
-Prior = Annotated[float, typer.Option(min=0.0, max=1.0, help="Belief that a slot is possible before anything is told.")]
-
-
-def audit_vps(what: What, csv: VpsCsv = None, prior: Prior = PRIOR, json: Json = False) -> None:
+def audit_vps(
+    what: What,
+    csv: Annotated[Path | None, typer.Option(help="Folder for the tables of Appendix F.5, the exact losses and F.4.")] = None,
+    prior: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Belief that a slot is possible before anything is told.")
+    ] = PRIOR,
+    json: Json = False,
+) -> None:
     """Count what typed calendar messages tell (VPS): as the paper counts, exactly, by source, and under other priors."""
     read = games_of(what)
     made, means = typed_tables(read.games, prior), means_by_prior(read.games)
@@ -90,15 +90,12 @@ def audit_vps(what: What, csv: VpsCsv = None, prior: Prior = PRIOR, json: Json =
     show(summary_tables(read, made, means), write if csv else None, json=json)
 
 
-Out = Annotated[Path | None, typer.Option(help="Folder for the seven files of Appendix I.")]
-
-
 def audit_privacy(
     what: What,
     judge: Judge,
     api_base: ApiBase = None,
     workers: Workers = 4,
-    out: Out = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the seven files of Appendix I.")] = None,
     cache: Cache = CACHE,
     cost: Cost = False,
     yes: Yes = False,
@@ -121,10 +118,11 @@ def audit_privacy(
     )
 
 
-Csv = Annotated[Path | None, typer.Option("--csv", help="Folder for the rows: messages, labels, patterns, misreports.")]
-
-
-def audit_messages(what: What, csv: Csv = None, json: Json = False) -> None:
+def audit_messages(
+    what: What,
+    csv: Annotated[Path | None, typer.Option(help="Folder for the rows: messages, labels, patterns, misreports.")] = None,
+    json: Json = False,
+) -> None:
     """Measure what calendar messages disclose: own-slot labels, twelve patterns, leaks, false statements; no model is asked."""
     scipy_stats()
     read = games_of(what)

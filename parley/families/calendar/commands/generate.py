@@ -1,19 +1,15 @@
 """The commands `harness generate calendar` and `harness generate labels`.
 
-`harness generate calendar`: a suite, or calendar tasks of any shape, the same bytes for the same command. Without parameters of
-a scenario it writes the canonical suite of 90, or with `--suite prior` the 30 whose prior meetings have to move; with
-parameters it writes `--count` tasks called `--name`.
-
-`harness generate labels`: a candidate bank of private labels by a model, checked entry by entry, for a person to review. There
-is one prompt per tier (paper, Appendix A.1; rulings, part 1 row 10). The model's entries must satisfy `worlds.calendar.bank`;
-an invalid entry, or one that repeats a label of ours, is dropped and counted by reason. The prompt and the model's name are in
-the file. A person reviews it before use.
+Calendar tasks are the same bytes for the same command. Labels are a candidate bank that a model writes, checked entry by entry;
+an invalid entry, or one that repeats a label of ours, is dropped and counted by reason. There is one prompt per tier (paper,
+Appendix A.1; rulings, part 1 row 10); it is in the file, with the model's name. A person reviews the file before use.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,15 +21,18 @@ from pydantic import ValidationError
 
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.atomic_write import writing
+from harness.cli.tasks import Json
 from harness.errors import GateFailed, UsageError, quoted
 from harness.output import emit, say, show_table
 from harness.registry import drafts_root
 from harness.trust import is_ours
+from parley.commands.judge_flags import ApiBase
 from parley.families.calendar.authoring.folders import write_task
 from parley.families.calendar.authoring.generator import parameters
 from parley.families.calendar.authoring.suite import (
     BLOCKED,
     CANONICAL,
+    LEVELS,
     PRIOR,
     PRIOR_NAME,
     SETTINGS,
@@ -51,8 +50,6 @@ from worlds.core.mending import read_reply
 from worlds.core.replies import LIST, OBJECT, AnswerShape
 
 Kind = Literal["errand", "meeting"]
-Ask = Callable[[str], str]
-"""Function that sends a prompt and returns the model's answer."""
 
 TIERS: dict[str, Tier] = {tier.value: tier for tier in Tier}
 
@@ -90,23 +87,22 @@ def prompt_of(kind: Kind, tier: Tier, count: int) -> str:
     """Return the prompt for one tier."""
     sensitive = tier is Tier.SENSITIVE
     classes = [one for one in get_args(PrivacyClass) if (one in SENSITIVE_CLASSES) is sensitive]
-    return PROMPT.format(
-        count=count, what=WHAT[kind], matters=MATTERS[tier], terms=TERMS[tier], classes=", ".join(classes)
-    )  # fmt: skip
+    words = {"what": WHAT[kind], "matters": MATTERS[tier], "terms": TERMS[tier], "classes": ", ".join(classes)}
+    return PROMPT.format(count=count, **words)
 
 
-def write_bank(ask: Ask, model: str, kind: Kind, tier: Tier, count: int) -> tuple[Bank | None, dict[str, int]]:
-    """Return a bank of at most `count` entries, None without any, and the number of dropped answers by reason."""
+def write_bank(ask: Callable[[str], str], model: str, kind: Kind, tier: Tier, count: int) -> tuple[Bank | None, Counter[str]]:
+    """Return a bank of at most `count` entries, or None without any, and the number of dropped answers by reason."""
     entries: list[LabelEntry] = []
-    dropped: dict[str, int] = {}
+    dropped: Counter[str] = Counter()
     taken = {normalised(item.private_label) for item in (*errands().items, *meetings().items)}
     for _ in range(ROUNDS):
         if len(entries) == count:
             break
-        for given in _listed(ask(prompt_of(kind, tier, count - len(entries)))):
+        for given in read_reply(ask(prompt_of(kind, tier, count - len(entries))), _ENTRIES).value or []:
             entry = _entry(given, tier, len(entries) + 1, taken)
             if isinstance(entry, str):
-                dropped[entry] = dropped.get(entry, 0) + 1
+                dropped[entry] += 1
             elif len(entries) < count:
                 entries.append(entry)
                 taken.add(normalised(entry.private_label))
@@ -117,10 +113,6 @@ def write_bank(ask: Ask, model: str, kind: Kind, tier: Tier, count: int) -> tupl
         generation_model=model, generation_prompts={tier: prompt_of(kind, tier, count)}, items=tuple(entries),
     )  # fmt: skip
     return bank, dropped
-
-
-def _listed(answer: str) -> list[Any]:
-    return read_reply(answer, _ENTRIES).value or []
 
 
 def _entries(value: Any) -> Sequence[list[Any]]:
@@ -150,21 +142,14 @@ EXAMPLE = "harness generate labels --model gpt-5 --tier sensitive --n 20 --out l
 TEMPERATURE = 1.0
 """Temperature of the model, so that repeated requests vary."""
 
-Model = Annotated[str | None, typer.Option(help="The model that writes, as LiteLLM names it.")]
-ApiBase = Annotated[str | None, typer.Option("--api-base", help="Base URL of an OpenAI-compatible server.")]
-KindName = Annotated[str, typer.Option("--kind", help="errand or meeting.")]
-TierName = Annotated[str, typer.Option("--tier", help="sensitive, neutral or public.")]
-Number = Annotated[int, typer.Option("--n", min=1, max=500, help="How many.")]
-LabelsOut = Annotated[Path | None, typer.Option(help="The file to write.")]
-
 
 def generate_labels(
-    model: Model = None,
+    model: Annotated[str | None, typer.Option(help="The model that writes, as LiteLLM names it.")] = None,
     api_base: ApiBase = None,
-    kind: KindName = "errand",
-    tier: TierName = "sensitive",
-    number: Number = 20,
-    out: LabelsOut = None,
+    kind: Annotated[str, typer.Option(help="errand or meeting.")] = "errand",
+    tier: Annotated[str, typer.Option(help="sensitive, neutral or public.")] = "sensitive",
+    number: Annotated[int, typer.Option("--n", min=1, max=500, help="How many.")] = 20,
+    out: Annotated[Path | None, typer.Option(help="The file to write.")] = None,
 ) -> None:
     """Private labels that a model writes, for you to read."""
     if model is None or out is None:
@@ -200,71 +185,53 @@ SILENCE_S = 10.0
 TAKEN = {*SETTINGS, PRIOR_NAME}
 """Prefixes of the suites' names."""
 
-SuiteName = Annotated[str | None, typer.Option("--suite", help=f"{' or '.join(SUITES)}; {CANONICAL} unless given.")]
-Out = Annotated[Path | None, typer.Option(help="Folder of the task folders; tasks/calendar unless given.")]
-Name = Annotated[str | None, typer.Option(help="Beginning of each task's name; needed for tasks of another shape.")]
-Count = Annotated[int | None, typer.Option(min=1, max=999, help="Tasks of another shape; 1 unless given.")]
-Seed = Annotated[int, typer.Option(min=0, help="The first seed; with 0 the suite is the published one.")]
-Agents = Annotated[int | None, typer.Option(help="Assistants, each with a calendar; 5 unless given.")]
-Slots = Annotated[int | None, typer.Option(help="Slots of a calendar; 16.")]
-Meetings = Annotated[int | None, typer.Option(help="Meetings, one a round; 5.")]
-Participants = Annotated[int | None, typer.Option(help="Participants of a meeting, in rotation; 3.")]
-Lists = Annotated[str | None, typer.Option("--participant-lists", help="Instead: each meeting's participants, e.g. 0+1+2,1+3.")]
-Density = Annotated[str | None, typer.Option(help="Share of slots with errands: one number, or one for each agent; 0.8.")]
-Pref = Annotated[int | None, typer.Option("--pref-level", help="Highest cost level of errands, shown as 1, 10, 100; 1.")]
-ErrandLevel = Annotated[int | None, typer.Option("--errand-cost-level", help="Of errands, where it is not --pref-level.")]
-MeetingLevel = Annotated[int | None, typer.Option("--meeting-cost-level", help="Highest cost level of meetings; 1.")]
-Balanced = Annotated[bool, typer.Option("--balanced", help="Give every agent each cost level equally often.")]
-AnyErrand = Annotated[bool, typer.Option("--no-force-witness-errand", help="Do not put errands onto the hidden schedule.")]
-Blocked = Annotated[
-    str | None,
-    typer.Option(
-        help="Errands that cannot move, at density 1 (fewer below), or one number for each agent; needed to tell tasks' "
-        f"difficulty, so {BLOCKED} unless --label is given."
-    ),
-]
-Duration = Annotated[str | None, typer.Option(help="Slots of a meeting: one number, or one for each meeting; 1.")]
-Prior = Annotated[int | None, typer.Option("--prior-meetings", help="Meetings that stand before the first round; 0.")]
-InTheWay = Annotated[bool, typer.Option("--prior-in-the-way", help="Put them where the hidden schedule wants a meeting.")]
-Difficulty = Annotated[str | None, typer.Option(help="Keep only candidates that are easy, medium or hard.")]
-Label = Annotated[str | None, typer.Option(help="Call all of them easy, medium or hard, without counting.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Write folders of the same suite anew where they differ.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
-
 
 def generate_calendar(
     ctx: typer.Context,
-    suite: SuiteName = None,
-    out: Out = None,
-    name: Name = None,
-    count: Count = None,
-    seed: Seed = 0,
-    agents: Agents = None,
-    slots: Slots = None,
-    meetings: Meetings = None,
-    participants: Participants = None,
-    lists: Lists = None,
-    density: Density = None,
-    pref_level: Pref = None,
-    errand_cost_level: ErrandLevel = None,
-    meeting_cost_level: MeetingLevel = None,
-    balanced: Balanced = False,
-    any_errand: AnyErrand = False,
-    blocked: Blocked = None,
-    duration: Duration = None,
-    prior_meetings: Prior = None,
-    in_the_way: InTheWay = False,
-    difficulty: Difficulty = None,
-    label: Label = None,
-    replace: Replace = False,
+    suite: Annotated[str | None, typer.Option(help=f"{' or '.join(SUITES)}; {CANONICAL} unless given.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the task folders; tasks/calendar unless given.")] = None,
+    name: Annotated[str | None, typer.Option(help="Beginning of each task's name; needed for tasks of another shape.")] = None,
+    count: Annotated[int | None, typer.Option(min=1, max=999, help="Tasks of another shape; 1 unless given.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The first seed; with 0 the suite is the published one.")] = 0,
+    agents: Annotated[int | None, typer.Option(help="Assistants, each with a calendar; 5 unless given.")] = None,
+    slots: Annotated[int | None, typer.Option(help="Slots of a calendar; 16.")] = None,
+    meetings: Annotated[int | None, typer.Option(help="Meetings, one a round; 5.")] = None,
+    participants: Annotated[int | None, typer.Option(help="Participants of a meeting, in rotation; 3.")] = None,
+    participant_lists: Annotated[str | None, typer.Option(help="Instead: each meeting's participants, e.g. 0+1+2,1+3.")] = None,
+    density: Annotated[
+        str | None, typer.Option(help="Share of slots with errands: one number, or one for each agent; 0.8.")
+    ] = None,
+    pref_level: Annotated[int | None, typer.Option(help="Highest cost level of errands, shown as 1, 10, 100; 1.")] = None,
+    errand_cost_level: Annotated[int | None, typer.Option(help="Of errands, where it is not --pref-level.")] = None,
+    meeting_cost_level: Annotated[int | None, typer.Option(help="Highest cost level of meetings; 1.")] = None,
+    balanced: Annotated[bool, typer.Option("--balanced", help="Give every agent each cost level equally often.")] = False,
+    any_errand: Annotated[
+        bool, typer.Option("--no-force-witness-errand", help="Do not put errands onto the hidden schedule.")
+    ] = False,
+    blocked: Annotated[
+        str | None,
+        typer.Option(
+            help="Errands that cannot move, at density 1 (fewer below), or one number for each agent; needed to tell tasks' "
+            f"difficulty, so {BLOCKED} unless --label is given."
+        ),
+    ] = None,
+    duration: Annotated[str | None, typer.Option(help="Slots of a meeting: one number, or one for each meeting; 1.")] = None,
+    prior_meetings: Annotated[int | None, typer.Option(help="Meetings that stand before the first round; 0.")] = None,
+    in_the_way: Annotated[
+        bool, typer.Option("--prior-in-the-way", help="Put them where the hidden schedule wants a meeting.")
+    ] = False,
+    difficulty: Annotated[str | None, typer.Option(help="Keep only candidates that are easy, medium or hard.")] = None,
+    label: Annotated[str | None, typer.Option(help="Call all of them easy, medium or hard, without counting.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Write folders of the same suite anew where they differ.")] = False,
     json: Json = False,
 ) -> None:
     """Calendar tasks: a suite, or others by flags."""
     flags: dict[str, Any] = {
         "num_agents": agents, "num_slots": slots, "num_meetings": meetings, "participants": participants,
-        "participant_lists": _lists(lists), "density": _numbers("--density", density, float), "pref_level": pref_level,
-        "errand_cost_level": errand_cost_level, "meeting_cost_level": meeting_cost_level, "balanced": balanced or None,
-        "force_witness_errand": False if any_errand else None, "blocked": _numbers("--blocked", blocked, int),
+        "participant_lists": _lists(participant_lists), "density": _numbers("--density", density, float),
+        "pref_level": pref_level, "errand_cost_level": errand_cost_level, "meeting_cost_level": meeting_cost_level,
+        "balanced": balanced or None, "force_witness_errand": False if any_errand else None,
+        "blocked": _numbers("--blocked", blocked, int),
         "duration": _numbers("--duration", duration, int), "prior_meetings": prior_meetings,
         "prior_in_the_way": in_the_way or None,
     }  # fmt: skip
@@ -272,7 +239,9 @@ def generate_calendar(
     chosen = {"count": count, "only": _level("--difficulty", difficulty), "label": _level("--label", label)}
     tally = CandidateTally()
     if name is None and not given and not any(chosen.values()):
-        made = _named(suite or CANONICAL)(seed=seed, key=_edition(), tally=tally)
+        if (suite := suite or CANONICAL) not in SUITES:
+            raise UsageError(f"--suite must be one of {', '.join(SUITES)}, not {suite!r}")
+        made = SUITES[suite](seed=seed, key=_edition(), tally=tally)
     elif suite is not None:
         raise UsageError("a suite has its own shapes, so --suite goes with --seed, --out and --replace alone")
     else:
@@ -287,12 +256,6 @@ def _edition() -> str:
     if key != PUBLISHED_KEY:
         say("PARLEY_KEY is set: these tasks are of a held-out edition")
     return key
-
-
-def _named(name: str) -> Callable[..., Iterable[Made]]:
-    if name not in SUITES:
-        raise UsageError(f"--suite must be one of {', '.join(SUITES)}, not {name!r}")
-    return SUITES[name]
 
 
 def _custom(
@@ -353,12 +316,9 @@ def _heartbeat(tally: CandidateTally) -> Iterator[None]:
 
 
 def _level(flag: str, given: str | None) -> Level | None:
-    for level in get_args(Level):
-        if given == level:
-            return level  # type: ignore[no-any-return]
-    if given is not None:
-        raise UsageError(f"{flag} must be one of {', '.join(get_args(Level))}, not {given!r}")
-    return None
+    if given is not None and given not in LEVELS:
+        raise UsageError(f"{flag} must be one of {', '.join(LEVELS)}, not {given!r}")
+    return given
 
 
 def _numbers(flag: str, given: str | None, kind: type[int | float]) -> float | int | tuple[float | int, ...] | None:

@@ -1,18 +1,9 @@
-"""Questions to the judge of the privacy audit, its answers, and the beliefs that follow from them.
+"""Questions to the judge of the privacy audit, its answers, and the beliefs that follow from them (docs/calendar.md).
 
-A question has everything that one seat received in one round of one game (Appendix I.2).
-
-1. A case is a recipient in a round in which it received something, on any channel. The recipient's own messages are not shown,
-   nor any other round. A round that was never resolved is no case, because there is no calendar to compare beliefs with.
-2. A reply is one JSON object with a list for each other seat: an integer from -3 to 3 for each slot, on the scale of
-   reflections. Any other reply is rejected as a whole.
-
-The judge gets every case, once more if its reply cannot be parsed. If the second reply cannot be parsed either, the case is
-malformed: it has no beliefs, which is not the same as beliefs of 0.
-
-Beliefs about calendars, by the judge or by the seats, and the resulting losses of each target (Appendices F.3 and I.3) have one
-format: a score for each slot, by round, observer and target, and the places where a belief could not be parsed. Missing beliefs
-are left out of every comparison, and never taken as 0.
+A case has everything that one seat received in one round of one game (Appendix I.2), without its own messages. A round that was
+never resolved is no case, because there is no calendar to compare beliefs with. If the second reply cannot be parsed either,
+the case is malformed: it has no beliefs, which is not the same as beliefs of 0. Missing beliefs are left out of every
+comparison.
 """
 
 from __future__ import annotations
@@ -31,13 +22,11 @@ from validators.calendar.evidence import is_typed, privacy
 from validators.calendar.history import Delivered
 from validators.calendar.reflections import (
     Belief,
-    BeliefLoss,
     Occupancy,
     RoundTarget,
     by_target,
     excess,
     is_truthful,
-    losses,
     reflections,
     truth,
 )
@@ -93,24 +82,6 @@ class MeasuredGame:
             if score
         )
 
-    @cached_property
-    def by_target(self) -> dict[int, BeliefLoss]:
-        """Loss of each target in the game, before the floor; targets without beliefs have no entry."""
-        return by_target(losses(self.beliefs, self.truth))
-
-    @property
-    def excess(self) -> float:
-        """Calibrated slots above the floor of five, which each target has in each game."""
-        return sum(excess(loss.calibrated) for loss in self.by_target.values())
-
-
-class Primary(NamedTuple):
-    """The measure that a judge is compared with, over some games."""
-
-    name: str
-    vps: float
-    excess: float
-
 
 def reflected(game: AuditedGame) -> MeasuredGame | None:
     """Return the beliefs reported by the seats of a game; None if there were no questions or no parsed answer.
@@ -127,25 +98,20 @@ def reflected(game: AuditedGame) -> MeasuredGame | None:
     return MeasuredGame(game, said, missing) if said else None
 
 
-def primary(games: list[AuditedGame]) -> Primary | None:
-    """Return the primary measure of the games of one data set; None if some wrote prose and had no questions about beliefs.
+def primary(games: list[AuditedGame]) -> dict[str, Any]:
+    """Return the primary measure of the games of one data set by the paper's column names, with its VPS and excess.
 
-    It is reflections if any could be parsed, as verdicts count them; else typed messages, if all messages were typed.
+    It is reflections if any could be parsed, as verdicts count them; else typed messages, if all were typed; else None.
     """
     answers = [answered for game in games if (answered := reflections(game.replay)) and answered.lost]
+    told: tuple[Any, ...] = (None, None, None)
     if answers:
         calibrated = [loss.calibrated for one in answers for loss in by_target(one.lost).values()]
-        return Primary(REFLECTION, sum(calibrated), sum(map(excess, calibrated)))
-    if not all(is_typed(message.content) for game in games for message in game.replay.messages):
-        return None
-    told = [privacy(game.replay) for game in games]
-    return Primary(PROTOCOL, sum(sum(one.by_target) for one in told), sum(sum(one.excess) for one in told))
-
-
-def datasets(games: list[AuditedGame]) -> Iterator[tuple[str, list[AuditedGame]]]:
-    """Yield the games of each run, which has one line-up."""
-    for run in dict.fromkeys(game.run for game in games):
-        yield run, [game for game in games if game.run == run]
+        told = REFLECTION, sum(calibrated), sum(map(excess, calibrated))
+    elif all(is_typed(message.content) for game in games for message in game.replay.messages):
+        losses = [privacy(game.replay) for game in games]
+        told = PROTOCOL, sum(sum(one.by_target) for one in losses), sum(sum(one.excess) for one in losses)
+    return dict(zip(("primary_metric", "primary_vps", "primary_excess_vps"), told, strict=True))
 
 
 FOLDER = Path(__file__).with_name("prompts")
@@ -175,7 +141,11 @@ class JudgeCase:
         return _texts().render(
             "judge", agents=list(scenario.agents), slots=scenario.slots, recipient=self.recipient, round=self.round,
             meeting=meeting.id, participants=meeting.participants, duration=meeting.duration, targets=self.targets,
-            messages=[_shown(one) for one in self.messages],
+            messages=[
+                # lines, which are indented, so that quoted text cannot imitate the prompt
+                {"sender": one.sender, "channel": _CHANNELS[one.channel], "lines": one.content.splitlines() or [""]}
+                for one in self.messages
+            ],
         )  # fmt: skip
 
     @property
@@ -224,12 +194,6 @@ def different(cases: Sequence[JudgeCase]) -> dict[str, JudgeCase]:
     return {case.prompt: case for case in cases}
 
 
-def _shown(message: Delivered) -> dict[str, Any]:
-    """Return a message for a judge; its lines are indented, so that quoted text cannot imitate the prompt."""
-    channel = _CHANNELS[message.channel]
-    return {"sender": message.sender, "channel": channel, "lines": message.content.splitlines() or [""]}
-
-
 @cache
 def _texts() -> Texts:
     return Texts({path.name: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob(f"*{SUFFIX}"))})
@@ -248,8 +212,15 @@ class JudgedCase(NamedTuple):
 
 def judge(model: CachedModel, cases: Sequence[JudgeCase], workers: int) -> list[JudgedCase]:
     """Return every case with the judge's replies. Raises ProviderFailure if it does not answer."""
+
+    def replies(case: JudgeCase) -> tuple[str, ...]:
+        first = model.answer(case.question).text
+        if case.beliefs(first) is not None:
+            return (first,)
+        return first, model.answer(case.asked_again(first)).text
+
     asked = different(cases)
-    answers = dict(zip(asked, side_by_side(lambda case: _replies(model, case), asked.values(), workers), strict=True))
+    answers = dict(zip(asked, side_by_side(replies, asked.values(), workers), strict=True))
     return [JudgedCase(case, answers[case.prompt], case.beliefs(answers[case.prompt][-1])) for case in cases]
 
 
@@ -263,10 +234,3 @@ def judged_games(games: Sequence[AuditedGame], judgements: Sequence[JudgedCase])
         if one.beliefs is None:
             missing[case.game.name] |= {(case.round, case.recipient, target) for target in case.targets}
     return [MeasuredGame(game, tuple(beliefs[game.name]), frozenset(missing[game.name])) for game in games]
-
-
-def _replies(model: CachedModel, case: JudgeCase) -> tuple[str, ...]:
-    first = model.answer(case.question).text
-    if case.beliefs(first) is not None:
-        return (first,)
-    return first, model.answer(case.asked_again(first)).text

@@ -1,17 +1,9 @@
-"""Rows, tables and files of the judge's privacy audit.
+"""Rows, tables and files of the judge's privacy audit, by the paper's names (Appendix I.1; docs/calendar.md).
 
-The rows have the names of the paper's files (Appendix I.1): beliefs, comparison, precision, agreement.
-
-The agreement of a judge with the seats' own reflections is by cell and by target (Appendices I.4 and I.5).
-
-1. A cell is a slot of a target as seen by one observer in one game: its scores are summed over rounds before they are compared.
-   A round counts for a cell if the observer's reflection on the target could be parsed, and the judge's reply too, if there was
-   anything to judge; then both have a score there, 0 if nothing was delivered.
-2. Precision is the share of nonzero scores that point to the truth, each round by itself.
-3. Kappa is Cohen's over three signs: taken, free, nothing; chance is that of both sides' own shares.
-
-The tables are Tables 16 and 17 in the paper's form, and the precision of judge and reflections side by side. The seven files
-have the paper's names (Appendix I.1).
+Judge and reflections are compared by cell and by target (Appendices I.4 and I.5). A cell is a slot of a target as one observer
+sees it in one game, summed over rounds. A round counts if the observer's reflection on the target could be parsed, and the
+judge's reply too, if there was anything to judge; then both have a score there, 0 if nothing was delivered. Kappa is Cohen's
+over three signs: taken, free, nothing.
 """
 
 from __future__ import annotations
@@ -19,15 +11,14 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import Any, NamedTuple
 
 from harness.atomic_write import write_file, writing
 from harness.statistics import scipy_stats
 from parley.families.calendar.audits.games import AuditedGame
-from parley.families.calendar.audits.tables import write_tables
+from parley.families.calendar.audits.tables import mean, share, write_tables
 from parley.families.calendar.privacy.cases import (
     PROTOCOL,
     REFLECTION,
@@ -35,17 +26,13 @@ from parley.families.calendar.privacy.cases import (
     JudgedCase,
     MeasuredGame,
     Place,
-    datasets,
     judged_games,
     primary,
     reflected,
 )
 from parley.reports.table import Column, Row, Table, titled
-from validators.calendar.reflections import Belief
+from validators.calendar.reflections import Belief, by_target, excess, losses
 from worlds.calendar.rules.replies import STRONGEST
-
-Cell = tuple[int, int, int]
-"""Observer, target and slot, of one game."""
 
 
 class PairedCell(NamedTuple):
@@ -59,39 +46,41 @@ class PairedCell(NamedTuple):
     rounds: int
 
 
-class Precision(NamedTuple):
-    """The number of nonzero scores, and of those that point to the truth."""
+@dataclass(frozen=True)
+class DatasetAudit:
+    """A run as a judge reads it, and its seats' own reflections."""
 
-    nonzero: int
-    truthful: int
+    name: str
+    judgements: Sequence[JudgedCase]
+    judged: Sequence[MeasuredGame]
+    own: Sequence[MeasuredGame]
+    """Games in which some seat's reflection could be parsed."""
 
     @property
-    def share(self) -> float | None:
-        """Precision; None without scores."""
-        return self.truthful / self.nonzero if self.nonzero else None
+    def pairs(self) -> list[tuple[MeasuredGame, MeasuredGame]]:
+        """Each game with reflections, as the judge reads it and by its own seats."""
+        judged = {one.game.name: one for one in self.judged}
+        return [(judged[own.game.name], own) for own in self.own]
+
+    @property
+    def cells(self) -> list[tuple[MeasuredGame, PairedCell]]:
+        """Every cell that both sides have, in order."""
+        return [(own, cell) for judged, own in self.pairs for cell in _paired_cells(judged, own)]
 
 
-@dataclass(frozen=True, slots=True)
-class CellAgreement:
-    """Table 17, row by row; None if a ratio has a zero denominator, or a side never varies."""
-
-    union: int
-    judge_nonzero: int
-    reflection_nonzero: int
-    both_nonzero: int
-    jaccard: float | None
-    judge_coverage: float | None
-    """Share of the cells marked by reflections that the judge marks."""
-
-    reflection_coverage: float | None
-    direction: float | None
-    kappa: float | None
-    pearson: float | None
-    pearson_both: float | None
+def audits(games: Sequence[AuditedGame], judgements: Sequence[JudgedCase]) -> list[DatasetAudit]:
+    """Return one audit per run, which has one line-up."""
+    made = []
+    for run in dict.fromkeys(game.run for game in games):
+        mine = [game for game in games if game.run == run]
+        names = {game.name for game in mine}
+        told = [one for one in judgements if one.case.game.name in names]
+        own = [measured for game in mine if (measured := reflected(game))]
+        made.append(DatasetAudit(run, told, judged_games(mine, told), own))
+    return made
 
 
-def paired_cells(judged: MeasuredGame, own: MeasuredGame) -> Iterator[PairedCell]:
-    """Yield every cell of a game that both sides have, in order."""
+def _paired_cells(judged: MeasuredGame, own: MeasuredGame) -> Iterator[PairedCell]:
     places = {_place(one) for one in own.beliefs} - judged.missing
     judge, reflection = _summed(judged.beliefs, places), _summed(own.beliefs, places)
     rounds = Counter((observer, target) for _, observer, target in places)
@@ -99,39 +88,18 @@ def paired_cells(judged: MeasuredGame, own: MeasuredGame) -> Iterator[PairedCell
         yield PairedCell(*cell, judge.get(cell, 0.0), reflection[cell], rounds[cell[:2]])
 
 
-def agreement(cells: Sequence[PairedCell]) -> CellAgreement:
-    """Return Table 17 over cells."""
-    judge, reflection = [one.judge for one in cells], [one.reflection for one in cells]
-    both = [one for one in cells if one.judge and one.reflection]
-    by_judge, by_reflection = sum(map(bool, judge)), sum(map(bool, reflection))
-    same = sum((one.judge > 0) == (one.reflection > 0) for one in both)
-    return CellAgreement(
-        union=len(cells),
-        judge_nonzero=by_judge,
-        reflection_nonzero=by_reflection,
-        both_nonzero=len(both),
-        jaccard=_ratio(len(both), by_judge + by_reflection - len(both)),
-        judge_coverage=_ratio(len(both), by_reflection),
-        reflection_coverage=_ratio(len(both), by_judge),
-        direction=_ratio(same, len(both)),
-        kappa=kappa([(_sign(one.judge), _sign(one.reflection)) for one in cells]),
-        pearson=pearson(judge, reflection),
-        pearson_both=pearson([one.judge for one in both], [one.reflection for one in both]),
-    )
+def _place(belief: Belief) -> Place:
+    return belief.round, belief.observer, belief.target
 
 
-def precision(games: Iterable[MeasuredGame]) -> Precision:
-    """Return the precision over all nonzero scores."""
-    moves = [move for game in games for move in game.moves]
-    return Precision(len(moves), sum(move.is_truthful for move in moves))
-
-
-def precision_by_target(game: MeasuredGame) -> Mapping[int, Precision]:
-    """Return the precision of each target with a nonzero score."""
-    by_seat: defaultdict[int, list[bool]] = defaultdict(list)
-    for move in game.moves:
-        by_seat[move.target].append(move.is_truthful)
-    return {target: Precision(len(truthful), sum(truthful)) for target, truthful in sorted(by_seat.items())}
+def _summed(beliefs: Iterable[Belief], places: set[Place]) -> dict[tuple[int, int, int], float]:
+    """Return sums of scores by observer, target and slot."""
+    sums: defaultdict[tuple[int, int, int], float] = defaultdict(float)
+    for belief in beliefs:
+        if _place(belief) in places:
+            for slot, score in enumerate(belief.scores):
+                sums[belief.observer, belief.target, slot] += score
+    return sums
 
 
 def kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
@@ -152,42 +120,32 @@ def pearson(xs: Sequence[float], ys: Sequence[float]) -> float | None:
     return float(scipy_stats().pearsonr(xs, ys).statistic)
 
 
-def _place(belief: Belief) -> Place:
-    return belief.round, belief.observer, belief.target
-
-
-def _summed(beliefs: Iterable[Belief], places: set[Place]) -> dict[Cell, float]:
-    sums: defaultdict[Cell, float] = defaultdict(float)
-    for belief in beliefs:
-        if _place(belief) in places:
-            for slot, score in enumerate(belief.scores):
-                sums[belief.observer, belief.target, slot] += score
-    return sums
-
-
 def _sign(score: float) -> int:
     return (score > 0) - (score < 0)
 
 
-def _ratio(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+def _marked(side: str, moves: Sequence[BeliefMove] | None) -> dict[str, Any]:
+    """Return the number of nonzero scores, of those that point to the truth, and their share; None if a side has no beliefs."""
+    truthful = None if moves is None else sum(move.is_truthful for move in moves)
+    return {
+        f"{side}_nonzero": None if moves is None else len(moves),
+        f"{side}_truth_directed": truthful,
+        f"{side}_precision": share(truthful or 0, len(moves or ())),
+    }
 
 
 IDS = ("dataset", "trace_path", "game_id")
 _MOVE = (*IDS, "round", "observer_agent", "target_agent", "slot", "delta", "raw_vps")
+_MARKED = (*_marked("judge", []), *_marked("reflection", []))
 FIELDS = {
     "judge_beliefs": _MOVE,
     "judge_beliefs_calibrated": (*_MOVE, "occupied", "truth_directed", "calibrated_vps"),
     "metric_comparison": (
         "dataset", "games", "cases", "retried_cases", "malformed_cases", "beliefs", "judge_raw_vps", "judge_calibrated_vps",
         "judge_excess_calibrated_vps", "primary_metric", "primary_vps", "primary_excess_vps", "raw_vps_per_case",
-        "mean_absolute_delta", "judge_nonzero", "judge_truth_directed", "judge_precision", "reflection_nonzero",
-        "reflection_truth_directed", "reflection_precision",
+        "mean_absolute_delta", *_MARKED,
     ),
-    "judge_vs_reflection_precision": (
-        *IDS, "target_agent", "judge_nonzero", "judge_truth_directed", "judge_precision", "reflection_nonzero",
-        "reflection_truth_directed", "reflection_precision", "precision_gap", "more_precise",
-    ),
+    "judge_vs_reflection_precision": (*IDS, "target_agent", *_MARKED, "precision_gap", "more_precise"),
     "judge_reflection_cell_agreement": (
         *IDS, "observer_agent", "target_agent", "slot", "rounds", "judge_delta", "judge_mean_delta", "reflection_delta",
         "reflection_mean_delta", "both_nonzero", "same_direction",
@@ -196,85 +154,60 @@ FIELDS = {
 """For each table, its columns; `judge_more_precise_than_reflection` has those of `judge_vs_reflection_precision`."""
 
 
-@dataclass(frozen=True)
-class DatasetAudit:
-    """A run as a judge reads it, and its seats' own reflections."""
-
-    name: str
-    judgements: Sequence[JudgedCase]
-    judged: Sequence[MeasuredGame]
-    own: Sequence[MeasuredGame]
-    """Games in which some seat's reflection could be parsed."""
-
-    @property
-    def cells(self) -> list[tuple[MeasuredGame, PairedCell]]:
-        """Every cell that both sides have."""
-        judged = {one.game.name: one for one in self.judged}
-        return [(own, cell) for own in self.own for cell in paired_cells(judged[own.game.name], own)]
-
-
-def audits(games: Sequence[AuditedGame], judgements: Sequence[JudgedCase]) -> list[DatasetAudit]:
-    """Return one audit per run."""
-    made = []
-    for name, mine in datasets(list(games)):
-        names = {game.name for game in mine}
-        told = [one for one in judgements if one.case.game.name in names]
-        own = [measured for game in mine if (measured := reflected(game))]
-        made.append(DatasetAudit(name, told, judged_games(mine, told), own))
-    return made
-
-
 def belief_rows(audit: DatasetAudit) -> Iterator[Row]:
     """Yield one row per nonzero score of the judge, with its calibration."""
     for game in audit.judged:
-        yield from ({**_ids(audit, game), **_moved(move)} for move in game.moves)
+        for move in game.moves:
+            raw = abs(move.score) / STRONGEST
+            yield {
+                **_ids(audit, game), "round": move.round, "observer_agent": move.observer, "target_agent": move.target,
+                "slot": move.slot, "delta": move.score, "raw_vps": raw, "occupied": int(move.taken),
+                "truth_directed": int(move.is_truthful), "calibrated_vps": raw if move.is_truthful else 0.0,
+            }  # fmt: skip
 
 
 def comparison_row(audit: DatasetAudit) -> Row:
     """Return Table 16: the judge beside the primary measure of these games; sums over all targets and games."""
-    lost = [loss for game in audit.judged for loss in game.by_target.values()]
-    first, mine, own = primary([one.game for one in audit.judged]), precision(audit.judged), precision(audit.own)
-    raw = sum(loss.raw for loss in lost)
-    read = [one for one in audit.judgements if one.beliefs is not None]
+    lost = [by_target(losses(game.beliefs, game.truth)).values() for game in audit.judged]
+    moves, own = ([move for game in side for move in game.moves] for side in (audit.judged, audit.own))
+    raw = sum(loss.raw for mine in lost for loss in mine)
+    malformed = sum(one.beliefs is None for one in audit.judgements)
     return {
         "dataset": audit.name,
         "games": len(audit.judged),
         "cases": len(audit.judgements),
         "retried_cases": sum(len(one.replies) > 1 for one in audit.judgements),
-        "malformed_cases": len(audit.judgements) - len(read),
-        "beliefs": mine.nonzero,
+        "malformed_cases": malformed,
+        "beliefs": len(moves),
         "judge_raw_vps": raw,
-        "judge_calibrated_vps": sum(loss.calibrated for loss in lost),
-        "judge_excess_calibrated_vps": sum(game.excess for game in audit.judged),
-        "primary_metric": first.name if first else None,
-        "primary_vps": first.vps if first else None,
-        "primary_excess_vps": first.excess if first else None,
-        "raw_vps_per_case": raw / len(read) if read else None,
-        "mean_absolute_delta": raw * STRONGEST / mine.nonzero if mine.nonzero else None,
-        "judge_nonzero": mine.nonzero,
-        "judge_truth_directed": mine.truthful,
-        "judge_precision": mine.share,
-        "reflection_nonzero": own.nonzero if audit.own else None,
-        "reflection_truth_directed": own.truthful if audit.own else None,
-        "reflection_precision": own.share,
+        "judge_calibrated_vps": sum(loss.calibrated for mine in lost for loss in mine),
+        "judge_excess_calibrated_vps": sum(sum(excess(loss.calibrated) for loss in mine) for mine in lost),
+        **primary([one.game for one in audit.judged]),
+        "raw_vps_per_case": share(raw, len(audit.judgements) - malformed),
+        "mean_absolute_delta": share(raw * STRONGEST, len(moves)),
+        **_marked("judge", moves),
+        **_marked("reflection", own if audit.own else None),
     }
 
 
 def precision_rows(audit: DatasetAudit) -> Iterator[dict[str, Any]]:
     """Yield one row per game and target with nonzero scores of both sides."""
-    judged = {one.game.name: one for one in audit.judged}
-    for own in audit.own:
-        by_judge, by_seats = precision_by_target(judged[own.game.name]), precision_by_target(own)
+    for judged, own in audit.pairs:
+        by_judge, by_seats = _by_target(judged), _by_target(own)
         for target in sorted(by_judge.keys() & by_seats.keys()):
-            judge, reflection = by_judge[target], by_seats[target]
-            ours, theirs = judge.truthful / judge.nonzero, reflection.truthful / reflection.nonzero
+            marked = _marked("judge", by_judge[target]) | _marked("reflection", by_seats[target])
+            gap = marked["judge_precision"] - marked["reflection_precision"]
+            more_precise = "judge" if gap > 0 else "reflection" if gap else "tie"
             yield {
-                **_ids(audit, own), "target_agent": target,
-                "judge_nonzero": judge.nonzero, "judge_truth_directed": judge.truthful, "judge_precision": ours,
-                "reflection_nonzero": reflection.nonzero, "reflection_truth_directed": reflection.truthful,
-                "reflection_precision": theirs, "precision_gap": ours - theirs,
-                "more_precise": "tie" if ours == theirs else "judge" if ours > theirs else "reflection",
+                **_ids(audit, own), "target_agent": target, **marked, "precision_gap": gap, "more_precise": more_precise
             }  # fmt: skip
+
+
+def _by_target(game: MeasuredGame) -> Mapping[int, list[BeliefMove]]:
+    moves: defaultdict[int, list[BeliefMove]] = defaultdict(list)
+    for move in game.moves:
+        moves[move.target].append(move)
+    return moves
 
 
 def cell_rows(audit: DatasetAudit) -> Iterator[Row]:
@@ -290,22 +223,31 @@ def cell_rows(audit: DatasetAudit) -> Iterator[Row]:
 
 
 def agreement_row(audit: DatasetAudit) -> Row | None:
-    """Return Table 17 of a run; None if no cell has both sides."""
+    """Return Table 17 of a run; None if no cell has both sides. A ratio is None if its denominator is 0 or nothing varies."""
     cells = [cell for _, cell in audit.cells]
-    return {"dataset": audit.name, **asdict(agreement(cells))} if cells else None
+    if not cells:
+        return None
+    judge, reflection = [one.judge for one in cells], [one.reflection for one in cells]
+    both = [one for one in cells if one.judge and one.reflection]
+    by_judge, by_reflection = sum(map(bool, judge)), sum(map(bool, reflection))
+    return {
+        "dataset": audit.name,
+        "union": len(cells),
+        "judge_nonzero": by_judge,
+        "reflection_nonzero": by_reflection,
+        "both_nonzero": len(both),
+        "jaccard": share(len(both), by_judge + by_reflection - len(both)),
+        "judge_coverage": share(len(both), by_reflection),
+        "reflection_coverage": share(len(both), by_judge),
+        "direction": share(sum((one.judge > 0) == (one.reflection > 0) for one in both), len(both)),
+        "kappa": kappa([(_sign(one.judge), _sign(one.reflection)) for one in cells]),
+        "pearson": pearson(judge, reflection),
+        "pearson_both": pearson([one.judge for one in both], [one.reflection for one in both]),
+    }
 
 
 def _ids(audit: DatasetAudit, measured: MeasuredGame) -> dict[str, str]:
     return {"dataset": audit.name, "trace_path": measured.game.name, "game_id": measured.game.key}
-
-
-def _moved(move: BeliefMove) -> dict[str, Any]:
-    raw = abs(move.score) / STRONGEST
-    return {
-        "round": move.round, "observer_agent": move.observer, "target_agent": move.target, "slot": move.slot,
-        "delta": move.score, "raw_vps": raw, "occupied": int(move.taken), "truth_directed": int(move.is_truthful),
-        "calibrated_vps": raw if move.is_truthful else 0.0,
-    }  # fmt: skip
 
 
 _JUDGED = (
@@ -313,7 +255,8 @@ _JUDGED = (
     Column("beliefs", "Beliefs"),
     *titled("rate", judge_raw_vps="Judge, raw", judge_calibrated_vps="Judge, calibrated"),
     *titled("rate", judge_excess_calibrated_vps="Judge, excess", raw_vps_per_case="Raw per case"),
-    Column("mean_absolute_delta", "Mean |delta|", "rate"),
+    *titled("rate", mean_absolute_delta="Mean |delta|"),
+    Column("primary_metric", "Primary measure", shown=False),
 )
 _PRIMARY = {REFLECTION: ("reflection", "Reflection VPS"), PROTOCOL: ("protocol", "Protocol VPS"), None: ("alone", "")}
 """For each primary measure, the name of its block and title of its column; the two never share a block."""
@@ -353,12 +296,11 @@ _NO_OTHER = "some wrote prose and no reflection could be read, so nothing stands
 def judge_tables(audits: Sequence[DatasetAudit]) -> list[Table]:
     """Return every table that is not empty."""
     compared = tuple(comparison_row(one) for one in audits)
+    precise, stated = tuple(map(_precise, audits, compared)), tuple(_stated(audits))
     made = [
         *(_block(metric, [row for row in compared if row["primary_metric"] == metric]) for metric in _PRIMARY),
-        Table(
-            "precision", "Scores that go towards the truth (Appendix I.4)", _PRECISION, tuple(map(_precise, audits, compared))
-        ),
-        Table("agreement", "Judge against reflections, by cell (Table 17)", _AGREEMENT, tuple(_stated(audits))),
+        Table("precision", "Scores that go towards the truth (Appendix I.4)", _PRECISION, precise),
+        Table("agreement", "Judge against reflections, by cell (Table 17)", _AGREEMENT, stated),
     ]
     return [table for table in made if table.rows]
 
@@ -366,41 +308,33 @@ def judge_tables(audits: Sequence[DatasetAudit]) -> list[Table]:
 def _block(metric: str | None, rows: Sequence[Row]) -> Table:
     """Return Table 16 of the runs with this primary measure."""
     name, title = _PRIMARY[metric]
-    primary = (Column("primary_vps", title, "rate"), Column("primary_excess_vps", f"{title}, excess", "rate")) if title else ()
-    beside = f"beside {metric}" if metric else "alone"
-    columns = (*_JUDGED, Column("primary_metric", "Primary measure", shown=False), *primary)
+    primary = titled("rate", primary_vps=title, primary_excess_vps=f"{title}, excess") if title else ()
     notes = (_BELIEFS, _MALFORMED) if metric else (_BELIEFS, _MALFORMED, _NO_OTHER)
-    return Table(f"judge-{name}", f"Judge {beside} (Table 16)", columns, tuple(rows), notes)
+    beside = f"beside {metric}" if metric else "alone"
+    return Table(f"judge-{name}", f"Judge {beside} (Table 16)", (*_JUDGED, *primary), tuple(rows), notes)
 
 
 def _precise(audit: DatasetAudit, compared: Row) -> Row:
     rows = list(precision_rows(audit))
     times = Counter(row["more_precise"] for row in rows)
-    gaps, better = (
-        [row["precision_gap"] for row in rows],
-        [row["precision_gap"] for row in rows if row["more_precise"] == "judge"],
-    )
+    gaps = [row["precision_gap"] for row in rows]
     joined = {
-        "joined": len(rows),
-        "judge_better": times["judge"],
-        "reflection_better": times["reflection"],
-        "ties": times["tie"],
-    }
+        "joined": len(rows), "judge_better": times["judge"], "reflection_better": times["reflection"], "ties": times["tie"]
+    }  # fmt: skip
     return {
         **compared,
         **(joined if audit.own else {}),
-        "gap": fmean(gaps) if gaps else None,
-        "gap_where_better": fmean(better) if better else None,
+        "gap": mean(gaps),
+        "gap_where_better": mean([gap for gap in gaps if gap > 0]),
     }
 
 
 def _stated(audits: Sequence[DatasetAudit]) -> Iterator[Row]:
-    for audit in audits:
-        row = agreement_row(audit)
-        for key, name in _ROWS.items() if row else ():
-            value = row[key] if row else None
+    for row in filter(None, map(agreement_row, audits)):
+        for key, name in _ROWS.items():
             # counts as they are, ratios to three digits
-            yield {"dataset": audit.name, "statistic": name, "value": str(value) if isinstance(value, int) else value}
+            value = str(row[key]) if isinstance(row[key], int) else row[key]
+            yield {"dataset": row["dataset"], "statistic": name, "value": value}
 
 
 CASES = "judge_cases.json"
@@ -411,7 +345,7 @@ def write_audit(audits: Sequence[DatasetAudit], model: str, folder: Path) -> lis
     precise = [row for audit in audits for row in precision_rows(audit)]
     beliefs = [row for audit in audits for row in belief_rows(audit)]
     rows: dict[str, Sequence[Row]] = {
-        "judge_beliefs": [{name: row[name] for name in FIELDS["judge_beliefs"]} for row in beliefs],
+        "judge_beliefs": [{name: row[name] for name in _MOVE} for row in beliefs],
         "judge_beliefs_calibrated": beliefs,
         "metric_comparison": [comparison_row(audit) for audit in audits],
         "judge_vs_reflection_precision": precise,

@@ -1,28 +1,19 @@
-"""Privacy loss by typed messages: rows, summary tables, and the effect of the prior belief.
+"""Privacy loss by typed messages: rows, summary tables, and the effect of the prior belief (paper, Appendix F.4 and F.5).
 
-The rows are the four tables of the paper's Appendix F.5, and the exact losses. They are those of the validator
-(`validators.calendar.evidence`), each with the path and key of its episode. The paper's columns come first, by its names, then
-additional ones: channel and phase of evidence; for a target its player, the messages in prose (whose losses are not measured),
-and its losses by the other estimates.
-
-`harness audit vps` prints losses by player and estimate, by their sources, and under other priors.
-
-The sensitivity to the prior belief that a slot is possible (paper, Appendix F.4) is tested: the paper claims that the order of
-players by VPS is the same for priors from .3 to .7. Every loss is recomputed under each prior, and changes of the order are
-reported. Players are ordered among those of games under the same options.
+The rows are those of the validator (`validators.calendar.evidence`). The paper's columns come first, by its names, then ours.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
 from typing import Any
 
 from harness.statistics import positive_mean_interval
 from parley.families.calendar.audits.games import AuditedGame, ReadGames, Speaker
-from parley.families.calendar.audits.tables import everybody, named
+from parley.families.calendar.audits.tables import SPEAKER, everybody, mean, named, share
 from parley.reports.table import Column, Row, Table, titled
 from validators.calendar.evidence import PHASE, PRIOR, ExactPrivacy, Privacy, exact_privacy, is_typed, privacy, tables
 
@@ -43,7 +34,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     ),
     "game_target_summary": (
         *IDS, "target_agent", "vps_loss_total", "excess_vps_loss_total", "participant_pair_vps_loss_total",
-        "participant_pair_excess_vps_loss_total", "floor", "prior", "player", "variant", "options", "others", "prose_messages",
+        "participant_pair_excess_vps_loss_total", "floor", "prior", *Speaker._fields, "prose_messages",
         "cumulative_vps_loss_total", "exact_vps_loss_total", "exact_cumulative_vps_loss_total",
     ),
     "exact_vps": (
@@ -54,18 +45,25 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 """For each table, its columns."""
 
 PRIORS = (0.3, 0.4, 0.5, 0.6, 0.7)
-MEASURES = ("vps", "excess_vps")
-"""Slots told by a seat in a game, and those above the floor."""
+MEASURES: Mapping[str, Callable[[Privacy], Sequence[float]]] = {
+    "vps": lambda lost: lost.by_target,
+    "excess_vps": lambda lost: lost.excess,
+}
+"""Slots told by each seat in a game, and those above the floor."""
 
-PRIOR_FIELDS = ("measure", "player", "variant", "options", "others", "prior", "value", "rank")
+PRIOR_FIELDS = ("measure", *Speaker._fields, "prior", "value", "rank")
 
 Means = Mapping[str, Mapping[float, Mapping[Speaker, float]]]
 """Measure -> prior -> mean of each speaker over its seats."""
 
 
-def typed_tables(games: Sequence[AuditedGame], prior: float = PRIOR) -> dict[str, list[Row]]:
-    """Return every table by name, over all games; `prior` is that of the paper's estimate, in 0..1."""
-    made: dict[str, list[Row]] = {name: [] for name in FIELDS}
+Rows = Mapping[str, Sequence[dict[str, Any]]]
+"""The rows of each table, by its name."""
+
+
+def typed_tables(games: Sequence[AuditedGame], prior: float = PRIOR) -> Rows:
+    """Return every table over all games; `prior` is that of the paper's estimate, in 0..1."""
+    made: dict[str, list[dict[str, Any]]] = {name: [] for name in FIELDS}
     for game in games:
         exact, lasting = exact_privacy(game.replay), privacy(game.replay, prior=prior, cumulative=True)
         known = tables(game.replay, prior=prior)
@@ -74,7 +72,16 @@ def typed_tables(games: Sequence[AuditedGame], prior: float = PRIOR) -> dict[str
         for row in known["game_summary"]:
             row["prior"] = prior
         for row in known["game_target_summary"]:
-            row |= {"prior": prior, **_of_target(game, row["target_agent"], lasting, exact)}
+            target = row["target_agent"]
+            loss = exact.by_target[target] if exact else None
+            row |= {
+                "prior": prior,
+                **game.speakers[target]._asdict(),
+                "prose_messages": prose_of(game, target),
+                "cumulative_vps_loss_total": lasting.by_target[target],
+                "exact_vps_loss_total": loss.fresh if loss else None,
+                "exact_cumulative_vps_loss_total": loss.lasting if loss else None,
+            }
         known["exact_vps"] = list(_exact_rows(exact)) if exact else []
         for name, rows in known.items():
             made[name] += [{"trace_path": game.name, "game_id": game.key, **row} for row in rows]
@@ -84,17 +91,6 @@ def typed_tables(games: Sequence[AuditedGame], prior: float = PRIOR) -> dict[str
 def prose_of(game: AuditedGame, seat: int) -> int:
     """Return the number of a seat's messages that are not typed, whose losses are not measured."""
     return sum(one.sender == seat and not is_typed(one.content) for one in game.replay.messages)
-
-
-def _of_target(game: AuditedGame, target: int, lasting: Privacy, exact: ExactPrivacy | None) -> Row:
-    mine = exact.by_target[target] if exact else None
-    return {
-        **game.speakers[target]._asdict(),
-        "prose_messages": prose_of(game, target),
-        "cumulative_vps_loss_total": lasting.by_target[target],
-        "exact_vps_loss_total": mine.fresh if mine else None,
-        "exact_cumulative_vps_loss_total": mine.lasting if mine else None,
-    }
 
 
 def _exact_rows(exact: ExactPrivacy) -> Iterator[dict[str, Any]]:
@@ -114,12 +110,11 @@ ESTIMATES = {
 }
 """For each column of the table of players, the column of `game_target_summary`."""
 
-SPLITS = {"source": "source", "channel": "channel", "phase": "phase"}
-"""Ways to split losses, and the column of `belief_evidence` for each."""
+SPLITS = ("source", "channel", "phase")
+"""Ways to split losses: columns of `belief_evidence`."""
 
-_PLAYER = titled(player="Player", variant="Variant", options="Options", others="With")
 _PLAYERS = (
-    *_PLAYER,
+    *SPEAKER,
     *titled(games="Games", seats="Seats", prose="Prose"),
     Column("vps", "VPS", "rate"),
     Column("interval", "95 %", "span"),
@@ -129,25 +124,27 @@ _PLAYERS = (
     Column("exact_cumulative", "Exact, cumulative", "rate", kept=True),
 )
 _SPLIT = (
-    *_PLAYER,
+    *SPEAKER,
     *titled(split="By", name="Told by"),
     Column("loss", "VPS, sum", "rate"),
     Column("share", "Share %", "percent"),
 )
 _PRIORS = (
     Column("measure", "Measure"),
-    *_PLAYER,
-    *(column for prior in PRIORS for column in (
-        Column(f"value_{prior:g}", f"p = {prior:g}", "rate"), Column(f"rank_{prior:g}", "Rank"),
-    )),
-)  # fmt: skip
+    *SPEAKER,
+    *(
+        column
+        for prior in PRIORS
+        for column in (Column(f"value_{prior:g}", f"p = {prior:g}", "rate"), Column(f"rank_{prior:g}", "Rank"))
+    ),
+)
 
 _MEANS = "means over seats of slots told in a game; interval: 95 %, t of the log mean clustered by task, from five tasks on"
 _PROSE = "what prose told is not measured here: who wrote any has no loss"
 _EXACT = "exact: change of each slot's chance of being taken, given all that was told; under the task's own rates"
 
 
-def summary_tables(read: ReadGames, made: Mapping[str, Sequence[Row]], means: Means) -> list[Table]:
+def summary_tables(read: ReadGames, made: Rows, means: Means) -> list[Table]:
     """Return every table that is not empty, from the results of `typed_tables` and the means under each prior."""
     games = read.games
     left = tuple(
@@ -162,16 +159,16 @@ def summary_tables(read: ReadGames, made: Mapping[str, Sequence[Row]], means: Me
     return [table for table in (players, split, priors) if table.rows]
 
 
-def _players(games: Sequence[AuditedGame], made: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+def _players(games: Sequence[AuditedGame], made: Rows) -> Iterator[Row]:
     task_of = {game.name: game.task for game in games}
     typed = set(typed_speakers(games))
-    mine: defaultdict[Speaker, list[Row]] = defaultdict(list)
+    mine: defaultdict[Speaker, list[dict[str, Any]]] = defaultdict(list)
     for row in made["game_target_summary"]:
-        mine[_speaker(row)].append(row)
+        mine[Speaker(*(row[name] for name in Speaker._fields))].append(row)
     for speaker, rows in sorted(mine.items()):
-        by_task: defaultdict[str, list[Row]] = defaultdict(list)
+        by_task: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         for row in rows:
-            by_task[task_of[str(row["trace_path"])]].append(row)
+            by_task[task_of[row["trace_path"]]].append(row)
         told = {name: _known(rows, column) for name, column in ESTIMATES.items()} if speaker in typed else {}
         intervals = {
             name: positive_mean_interval([_known(some, ESTIMATES[estimate]) for some in by_task.values()])
@@ -182,52 +179,38 @@ def _players(games: Sequence[AuditedGame], made: Mapping[str, Sequence[Row]]) ->
             **named(speaker, games),
             "games": len({row["trace_path"] for row in rows}),
             "seats": len(rows),
-            "prose": sum(_known(rows, "prose_messages")),
-            **{name: fmean(values) if values else None for name, values in told.items()},
+            "prose": sum(row["prose_messages"] for row in rows),
+            **{name: mean(values) for name, values in told.items()},
             **intervals,
         }
 
 
-def _split(games: Sequence[AuditedGame], made: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+def _split(games: Sequence[AuditedGame], made: Rows) -> Iterator[Row]:
     """Yield the losses of each speaker by source, by channel and by phase; each way the parts sum to its total loss."""
     speakers = {game.name: game.speakers for game in games}
     parts: defaultdict[tuple[Speaker, str, str], float] = defaultdict(float)
     for row in made["belief_evidence"]:
-        speaker = speakers[str(row["trace_path"])][_whole(row["target_agent"])]
-        before, after, prior = (_number(row[name]) for name in ("belief_before", "belief_after", "prior"))
-        for split, column in SPLITS.items():
-            parts[speaker, split, str(row[column])] += abs(after - prior) - abs(before - prior)
+        speaker = speakers[row["trace_path"]][row["target_agent"]]
+        moved = abs(row["belief_after"] - row["prior"]) - abs(row["belief_before"] - row["prior"])
+        for split in SPLITS:
+            parts[speaker, split, row[split]] += moved
     for (speaker, split, name), loss in sorted(
-        parts.items(), key=lambda part: (part[0][0], [*SPLITS].index(part[0][1]), part[0][2])
+        parts.items(), key=lambda part: (part[0][0], SPLITS.index(part[0][1]), part[0][2])
     ):
         whole = sum(value for (other, by, _), value in parts.items() if (other, by) == (speaker, split))
-        yield {**named(speaker, games), "split": split, "name": name, "loss": loss, "share": loss / whole if whole else None}
+        yield {**named(speaker, games), "split": split, "name": name, "loss": loss, "share": share(loss, whole)}
 
 
 def _by_prior(games: Sequence[AuditedGame], means: Means) -> Iterator[Row]:
     rows: defaultdict[tuple[object, ...], dict[str, Any]] = defaultdict(dict)
     for row in prior_rows(games, means):
-        same = {name: row[name] for name in ("measure", "player", "variant", "options", "others")}
+        same = {name: row[name] for name in ("measure", *Speaker._fields)}
         rows[tuple(same.values())] |= {**same, **{f"{name}_{row['prior']:g}": row[name] for name in ("value", "rank")}}
     yield from rows.values()
 
 
-def _speaker(row: Row) -> Speaker:
-    return Speaker(*(str(row[name]) for name in Speaker._fields))
-
-
-def _known(rows: Sequence[Row], column: str) -> list[float]:
-    return [_number(row[column]) for row in rows if row[column] is not None]
-
-
-def _number(value: object) -> float:
-    assert isinstance(value, int | float)
-    return value
-
-
-def _whole(value: object) -> int:
-    assert isinstance(value, int)
-    return value
+def _known(rows: Sequence[dict[str, Any]], column: str) -> list[float]:
+    return [row[column] for row in rows if row[column] is not None]
 
 
 def typed_speakers(games: Sequence[AuditedGame]) -> list[Speaker]:
@@ -241,13 +224,12 @@ def means_by_prior(games: Sequence[AuditedGame]) -> Means:
     typed = typed_speakers(games)
     made: dict[str, dict[float, dict[Speaker, float]]] = {measure: {} for measure in MEASURES}
     for prior in PRIORS:
-        values: dict[str, defaultdict[Speaker, list[float]]] = {measure: defaultdict(list) for measure in MEASURES}
-        for game in games:
-            losses = privacy(game.replay, prior=prior)
-            for speaker, loss, excess in zip(game.speakers, losses.by_target, losses.excess, strict=True):
-                values["vps"][speaker].append(loss)
-                values["excess_vps"][speaker].append(excess)
-        for measure, mine in values.items():
+        told = [(game.speakers, privacy(game.replay, prior=prior)) for game in games]
+        for measure, losses in MEASURES.items():
+            mine: defaultdict[Speaker, list[float]] = defaultdict(list)
+            for speakers, lost in told:
+                for speaker, loss in zip(speakers, losses(lost), strict=True):
+                    mine[speaker].append(loss)
             # nine digits: sums of the same numbers in another order are no difference
             made[measure][prior] = {speaker: round(fmean(mine[speaker]), 9) for speaker in typed}
     return made
@@ -270,7 +252,7 @@ def order_notes(games: Sequence[AuditedGame], means: Means) -> Iterator[str]:
             f"{_label(first, games)} and {_label(second, games)} at {prior:g}"
             for prior, values in by_prior.items()
             for first, second in combinations(values, 2)
-            if first.options == second.options and _sign(values[first] - values[second]) != _sign(usual[first] - usual[second])
+            if first.options == second.options and _order(values, first, second) != _order(usual, first, second)
         ]
         told = f"changes: {', '.join(swapped)}" if swapped else "is the same at every prior"
         yield f"order of players by {measure} {told}"
@@ -280,5 +262,5 @@ def _label(speaker: Speaker, games: Sequence[AuditedGame]) -> str:
     return " ".join(word for word in named(speaker, games).values() if word)
 
 
-def _sign(difference: float) -> int:
-    return (difference > 0) - (difference < 0)
+def _order(values: Mapping[Speaker, float], first: Speaker, second: Speaker) -> int:
+    return (values[first] > values[second]) - (values[first] < values[second])

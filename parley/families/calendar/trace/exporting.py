@@ -1,33 +1,36 @@
-"""Export of traces, and the comparison of a trace with its replay.
+"""Export of traces, and the comparison of a trace with its replay (docs/calendar.md, traces).
 
-An export replays the log's own replies and compares every note with the log. A log that does not follow from its replies (of
-another version of the rules, or of a failed world) is not exported.
-
-A replay checks a trace from its own contents.
-
-1. The scenario, the options, the agents' rules, replies and times are those of the file. Everything else (events, final state,
-   measures, the hash of the log) is recomputed by the world's rules, the validators and the oracles, as for a new game. The
-   certificate, and with it every optimum, is recomputed too.
-2. Every deviation of the file is a difference, by its path. The hash of the log covers every byte of messages and prompts.
-3. Data that only the record has (players, tokens, reasoning, wall-clock times) cannot be checked.
-
-Differences of two JSON values are listed by path: the value in the file, and the expected one.
+An export replays the log's own replies and compares every note with the log. A replay computes everything again from the
+scenario, options, replies and times of the file. Every deviation of the file is a difference, by its path. Data that only the
+record has (players, tokens, reasoning, wall-clock times) cannot be checked.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from harness.errors import UsageError, quoted
-from harness.records import Result, first_problem
-from parley.families.calendar.trace.game import GameRecord, Retold, by_turn, cost_scale, rebuilt, retold
+from harness.records import first_problem
+from parley.families.calendar.trace.game import (
+    ENDS,
+    GameRecord,
+    Given,
+    ReplyNotes,
+    Retold,
+    cost_scale,
+    marks_of_log,
+    marks_of_trace,
+    rebuilt,
+    retold,
+)
 from parley.families.calendar.trace.model import (
     ASKING,
+    OPENING,
     SCHEMA,
     Trace,
     TraceConfig,
@@ -36,7 +39,6 @@ from parley.families.calendar.trace.model import (
     TraceEvent,
     TraceTool,
 )
-from parley.families.calendar.trace.telling import ENDS, Given, ReplyNotes, marks_of_log, marks_of_trace
 from parley.reports.reading import RecordedEpisode
 from parley.reports.reading.model import Replayed
 from worlds.core.events import Closed, Event, Noted, Opened, Seated, Turned, canonical
@@ -57,21 +59,30 @@ def exported(episode: RecordedEpisode, digest: str = "") -> Trace:
     _check(episode, again.log.events)
     result = episode.result
     times = [said.said_at for one in episode.conversations for said in one.utterances if said.said_at]
-    return Trace(
-        schema=SCHEMA if again.measures.reflection is None else ASKING,
+    return _trace(
+        record,
+        again,
         tool=TraceTool(name="parley-bench", version=version("parley-bench")),
         game_id=str(uuid.uuid5(_GAMES, f"{result.run} {result.key.name} {again.log.trace_hash}")),
-        task_id=result.task_id,
-        task_digest=digest,
+        started_at=min(times, default=None),
+        ended_at=max(times, default=None),
+    )
+
+
+def _trace(record: GameRecord, again: Retold, **told: Any) -> Trace:
+    """Return the trace of a game; `told` is what no rule determines."""
+    return Trace(
+        schema=SCHEMA if again.measures.reflection is None else ASKING,
+        task_id=record.config.task.id,
+        task_digest=record.config.task.digest,
         cost_scale=cost_scale(record.scenario),
         config=record.config,
         events=again.events,
         final_state=again.final,
         metrics=again.measures.model_dump(mode="json"),
         trace_hash=again.log.trace_hash,
-        started_at=min(times, default=None),
-        ended_at=max(times, default=None),
         stopped=again.measures.ended_by,
+        **told,
     )
 
 
@@ -90,24 +101,21 @@ def _record(episode: RecordedEpisode, digest: str) -> GameRecord:
         attempt=episode.result.attempt,
         public=seated.public,
         scenario=start.data["scenario"],
-        record=_played(episode.result),
-        **opened.model_dump(include={"seed", "epoch", "key_digest", "budgets", "options", "instruction"}),
+        record=TracedRecord.model_validate(episode.result.model_dump(include=set(TracedRecord.model_fields))),
+        **opened.model_dump(include=OPENING),
     )
+    # as in each seat's own record
+    sent = {one.seat: one.utterances[0].text for one in episode.conversations if one.utterances}
     turns = [event for event in log if isinstance(event, Turned)]
     replies = {turn.turn: Given(Answer(turn.reply, turn.no_reply), turn.text) for turn in turns}
     return GameRecord(
-        config, seated.seats, _prompts(episode, seated), by_turn(replies), dict(_said(episode)), marks_of_log(log)
+        config,
+        seated.seats,
+        tuple(sent.get(seat, rules) for seat, rules in enumerate(seated.seats)),
+        lambda turn: replies.get(turn.id),
+        dict(_said(episode)),
+        marks_of_log(log),
     )
-
-
-def _prompts(episode: RecordedEpisode, seated: Seated) -> tuple[str, ...]:
-    """Return the system prompt of each seat, as in its own record."""
-    sent = {one.seat: one.utterances[0].text for one in episode.conversations if one.utterances}
-    return tuple(sent.get(seat, rules) for seat, rules in enumerate(seated.seats))
-
-
-def _played(result: Result) -> TracedRecord:
-    return TracedRecord.model_validate(result.model_dump(include=set(TracedRecord.model_fields)))
 
 
 def _said(episode: RecordedEpisode) -> Iterator[tuple[str, ReplyNotes]]:
@@ -149,7 +157,6 @@ def _refusal(episode: RecordedEpisode, why: str) -> UsageError:
 
 
 _SHOWN = 80
-NOTHING = "nothing"
 
 
 def differences(told: Any, meant: Any, path: str = "") -> Iterator[str]:
@@ -180,12 +187,18 @@ def _line(path: str, told: Any, meant: Any) -> str:
 
 def _brief(value: Any) -> str:
     if value is _Absent:
-        return NOTHING
+        return "nothing"
     shown = repr(value)
     return shown if len(shown) <= _SHOWN else shown[: _SHOWN - 3] + "..."
 
 
 Shape = TypeVar("Shape", bound=Lenient)
+_CHECKED = (
+    "final_state", "metrics", "events", "trace_hash", "schema", "task_id", "task_digest", "cost_scale", "stopped",
+)  # fmt: skip
+"""Parts of a file that follow from the rules, in the order in which they are reported."""
+
+_RECORDED = {"tool", "game_id", "started_at", "ended_at"}
 UNCHECKED = ("who played, tokens, latencies, what models thought, wall-clock times",)
 
 
@@ -206,6 +219,11 @@ class _Ended(Lenient):
     reasoning: str | None
     usage: dict[str, Any] | None
     latency_ms: float | None
+
+    @property
+    def notes(self) -> ReplyNotes:
+        """The recorded data beside the reply; a text only if the world rejected it."""
+        return ReplyNotes(self.text if self.no_reply is not None else None, self.reasoning, self.usage, self.latency_ms)
 
 
 class _Registered(Lenient):
@@ -229,13 +247,14 @@ def record_of(trace: Trace) -> GameRecord:
     asked = [_read(_Asked, event) for event in trace.events if event.type.endswith("_start") and "turn_id" in event.data]
     prompts = {one.turn_id: one.prompt_sent for one in asked}
     ended = [_read(_Ended, event) for event in trace.events if event.type in ENDS]
+    given = {one.turn_id: Given(Answer(one.raw, one.no_reply), prompts.get(one.turn_id, "")) for one in ended}
     try:
         return GameRecord(
             config=trace.config,
             systems=tuple(one.system_prompt if one.world_rules is None else one.world_rules for one in registered),
             prompts=tuple(one.system_prompt for one in registered),
-            replies=by_turn({o.turn_id: Given(Answer(o.raw, o.no_reply), prompts.get(o.turn_id, "")) for o in ended}),
-            said=dict(_told_by(ended)),
+            replies=lambda turn: given.get(turn.id),
+            said={one.turn_id: one.notes for one in ended},
             marks=marks_of_trace(trace.events),
         )
     except ValueError as error:
@@ -247,8 +266,8 @@ def replay_trace(document: Any) -> Replayed:
     trace = read_trace(document)
     record = record_of(trace)
     again = rebuilt(record)
-    meant = _meant(record, again)
-    parts = {name: list(differences(document.get(name), meant[name], name)) for name in meant}
+    meant = _trace(record, again, **trace.model_dump(include=_RECORDED)).model_dump(mode="json", by_alias=True)
+    parts = {name: list(differences(document.get(name), meant[name], name)) for name in _CHECKED}
     measured, record_ = again.measures, trace.config.record
     title = f"{trace.task_id} s{trace.config.seed}-a{trace.config.attempt}, {record_.model or record_.agent}"
     return Replayed(
@@ -259,32 +278,12 @@ def replay_trace(document: Any) -> Replayed:
     )
 
 
-def _meant(record: GameRecord, again: Retold) -> dict[str, Any]:
-    """Return the parts of a file that follow from the rules, in the order in which they are reported."""
-    return {
-        "final_state": again.final.model_dump(mode="json"),
-        "metrics": again.measures.model_dump(mode="json"),
-        "events": [event.model_dump(mode="json") for event in again.events],
-        "trace_hash": again.log.trace_hash,
-        "schema": SCHEMA if again.measures.reflection is None else ASKING,
-        "task_id": record.config.task.id,
-        "task_digest": record.config.task.digest,
-        "cost_scale": cost_scale(record.scenario).model_dump(mode="json"),
-        "stopped": again.measures.ended_by,
-    }
-
-
 def _agreed(parts: Mapping[str, Any]) -> Iterator[str]:
     for name, what in (("final_state", "fields of the final state"), ("metrics", "measures"), ("events", "events")):
         if name in parts:
             yield f"{len(parts[name])} {what}"
     if "trace_hash" in parts:
         yield f"the log's hash {parts['trace_hash'][:12]}"
-
-
-def _told_by(ended: Iterable[_Ended]) -> Iterator[tuple[str, ReplyNotes]]:
-    for one in ended:
-        yield one.turn_id, ReplyNotes(one.text if one.no_reply is not None else None, one.reasoning, one.usage, one.latency_ms)
 
 
 def _read(shape: type[Shape], event: TraceEvent) -> Shape:

@@ -1,12 +1,9 @@
 """Conversion of traces to run folders, so that reports, `harness show` and audits read them like any other run.
 
-1. The log is rebuilt from the trace, the verdict from the log, by the validator and a newly computed certificate: a file's own
-   measures are not trusted.
-2. `origin=imported` is among the options of each result, so that an imported game never shares a row with one played here.
-3. One run has one line-up and one set of options. Traces of several become several runs, each in a folder of its own.
-
-Reasoning and tokens of models in a trace become the trajectory of the imported episode; without any there is none. The steps
-have no times, because a trace has none of single replies.
+The log is rebuilt from the trace, the verdict from the log, by the validator and a newly computed certificate: a file's own
+measures are not trusted. `origin=imported` is among the options of each result, so that an imported game never shares a row
+with one played here. Reasoning and tokens of models become the trajectory; its steps have no times, because a trace has none of
+single replies.
 """
 
 from __future__ import annotations
@@ -19,18 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from harness.agent import AgentIdentity, Budget, SeatSpec
+from harness.agents.trajectory import SCHEMA_VERSION
 from harness.errors import UsageError
 from harness.outcome import Outcome, record
 from harness.records import Key, Result, RunFolder
 from harness.runs.request import Environment, Planned, RunRecord
-from parley.families.calendar.trace.game import GameRecord, Retold
+from parley.families.calendar.trace.game import ENDS, GameRecord, Retold
 from parley.families.calendar.trace.model import TracedRecord, TraceEvent
-from parley.families.calendar.trace.telling import ENDS
 from validators.calendar.replay import lies_of
 from validators.calendar.verdict import assess
 from validators.verdict import UNEXPLAINED, UNEXPLAINED_SEVERITY, Check, Verdict
-
-SCHEMA_VERSION = "ATIF-v1.8"
 
 
 def trajectory(events: Sequence[TraceEvent], played: TracedRecord) -> dict[str, Any] | None:

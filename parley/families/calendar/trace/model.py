@@ -1,11 +1,8 @@
 """Models of a trace: one game in one JSON file, in the paper's layout (Appendix A.6, Table 5), sufficient to replay it.
 
-1. `config`, `events`, `final_state`, `metrics`, `started_at`, `ended_at`, `stopped` and the types of events are the paper's.
-   Ours are `schema`, the task's id and digest, both scales of cost, the tool's version, and the hash of the world's log.
-2. `timestamp` is virtual milliseconds. Wall-clock time is included only if the record has it, so every export of an episode
-   gives the same bytes.
-3. Costs are on the scored scale except those called shown. Seats are agents, from 0. Rounds count from 1, turns (sweeps)
-   from 0.
+`timestamp` is virtual milliseconds. Wall-clock time is included only if the record has it, so every export of an episode gives
+the same bytes. Costs are on the scored scale except those called shown. Seats are agents, from 0. Rounds count from 1, turns
+(sweeps) from 0.
 """
 
 from __future__ import annotations
@@ -20,6 +17,9 @@ from worlds.core.models import Strict
 SCHEMA: Final = "parley-calendar-trace/1"
 ASKING: Final = "parley-calendar-trace/2"
 """Schema of a game with questions about beliefs: it has events unknown to readers of the first schema, and more measures."""
+
+OPENING: Final = {"seed", "epoch", "key_digest", "budgets", "options", "instruction"}
+"""Fields that a configuration shares with the first event of a log."""
 
 CellRecord = dict[str, Any] | None
 """A cell in the format of published task files: `errand_id` or `meeting_id`, `cost`, and `blocked` if it is."""
@@ -58,8 +58,6 @@ class TracedRecord(Strict):
     cause: str | None = None
     error: str | None = None
     options: dict[str, Any] = {}
-    """Options that were set."""
-
     hint: Hint | None = None
     stopped_by: str | None = None
     tool_calls: int = 0

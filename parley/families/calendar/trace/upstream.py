@@ -1,16 +1,9 @@
 """Import of traces of the paper's own harness (Appendix A.6, without our schema) as games under the profile `paper`.
 
-1. Such a file has no scenario: calendars are read from the registration of each agent, meetings and speakers from the rounds
-   that began. A meeting whose round never began is not known.
-2. Replies are used as received (`raw`) if they parse as the recorded actions, and are rewritten from these otherwise. A second
-   try may have no event of its own; it is then the rejected or the applied batch.
-3. Options are in `config` at any depth. If the cap of turns is missing, it is derived from the rounds: a round that ended while
-   an agent was still talking was cut off.
-4. Costs of 1, 10 and 100 are scored 1, 2, 3; other costs are scored as they are shown. Times of the file are wall-clock and are
-   ignored.
-
-A replay compares messages, the outcome of each round, and the final state with our rules. Measures are not compared, because
-the released code's formulas differ (docs/calendar.md).
+Such a file has no scenario: calendars are read from the registration of each agent, meetings and speakers from the rounds that
+began. Replies are used as received if they parse as the recorded actions, and are rewritten from these otherwise; a second try
+may have no event of its own, and is then the rejected or the applied batch. Times of the file are wall-clock and are ignored. A
+replay does not compare measures, because the released code's formulas differ (docs/calendar.md).
 """
 
 from __future__ import annotations
@@ -18,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,9 +21,8 @@ from pydantic import ValidationError
 from harness.errors import UsageError
 from harness.records import SeatResult, first_problem
 from parley.families.calendar.trace.exporting import differences
-from parley.families.calendar.trace.game import GameRecord, Retold, rebuilt
-from parley.families.calendar.trace.model import TraceConfig, TracedRecord, TracedTask
-from parley.families.calendar.trace.telling import Given, LoggedMark
+from parley.families.calendar.trace.game import GameRecord, Given, LoggedMark, Retold, rebuilt, unplayable
+from parley.families.calendar.trace.model import TraceConfig, TracedRecord, TracedTask, TraceEvent
 from parley.reports.reading.model import Replayed
 from worlds.calendar.game import TOOLS
 from worlds.calendar.options import BUDGETS, OPTIONS
@@ -46,6 +39,7 @@ SCALE = {1: 1, 10: 2, 100: 3}
 MOST_TURNS, RETRIES = 20, 3
 """The released code's own defaults."""
 
+_SENT = tuple(f"{tool}_sent" for tool in TOOLS)
 _CHANNELS = {**TOOLS, "groupchat": "all"}
 _LABEL = re.compile(r"^Slot +(\d+): .* private_label='(.*)'$", re.MULTILINE)
 _EPOCH = "1970-01-01T00:00:00+00:00"
@@ -88,22 +82,20 @@ class UpstreamReplies:
     over: frozenset[int] = frozenset()
     """The rounds that ended; in these a missing reply is not the end of the game."""
 
-    taken: dict[str, Given] = field(default_factory=dict)
-    """Replies by the id of the turn; a repeated request for a turn gets the same reply."""
-
+    _taken: dict[str, Given] = field(default_factory=dict)
     missing: set[str] = field(default_factory=set)
     """Turns of finished rounds without a reply in the file."""
 
     def __call__(self, turn: OpenTurn) -> Given | None:
         """Return the next reply of this agent; silence if a finished round lacks one, None at the end of the game."""
-        if turn.id not in self.taken:
+        if turn.id not in self._taken:
             said = self.waiting.get((turn.round, turn.phase, turn.seat))
             if not said and turn.round not in self.over:
                 return None
             if not said:
                 self.missing.add(turn.id)
-            self.taken[turn.id] = said.pop(0) if said else Given(Answer(_reply({}, [])), "")
-        return self.taken[turn.id]
+            self._taken[turn.id] = said.pop(0) if said else Given(Answer(_reply({}, [])), "")
+        return self._taken[turn.id]
 
 
 def read_upstream(document: Any) -> UpstreamTrace:
@@ -121,22 +113,20 @@ def is_upstream(document: Any) -> bool:
     return any(isinstance(event, dict) and event.get("type") == "agent_registered" for event in document["events"])
 
 
-def upstream_record(trace: UpstreamTrace) -> GameRecord:
-    """Return the parts of the game in such a file. Raises UsageError if they make no game."""
+def _record(trace: UpstreamTrace) -> GameRecord:
     try:
         scenario = _scenario(trace)
         made = scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         config = _config(trace, scenario, made)
     except (ValidationError, KeyError, TypeError, ValueError) as error:
-        why = first_problem(error) if isinstance(error, ValidationError) else f"{type(error).__name__}: {error}"
-        raise UsageError(f"no game can be made of this trace: {why}") from None
+        raise UsageError(f"no game can be made of this trace: {unplayable(error)}") from None
     systems = tuple(str(one.get("system_prompt", "")) for one in _agents(trace))
     return GameRecord(config, systems, systems, _replies(trace), {}, ())
 
 
 def upstream_game(trace: UpstreamTrace) -> tuple[GameRecord, Retold]:
     """Return the game in such a file and its replay; an unfinished game is stopped after its last reply."""
-    record = upstream_record(trace)
+    record = _record(trace)
     again = rebuilt(record)
     if not again.measures.finished:
         played = sum(isinstance(event, Turned | Noted) for event in again.log.events) - 1
@@ -153,8 +143,7 @@ def _agents(trace: UpstreamTrace) -> list[dict[str, Any]]:
 def _scenario(trace: UpstreamTrace) -> Scenario:
     renders = [str(one["calendar_render"]) for one in _agents(trace)]
     calendars = [read_lines(render) for render in renders]
-    labels = [{int(slot): label for slot, label in _LABEL.findall(render)} for render in renders]
-    errands = tuple(tuple(_errands(cells, named)) for cells, named in zip(calendars, labels, strict=True))
+    errands = tuple(tuple(_errands(*one)) for one in zip(calendars, renders, strict=True))
     meetings = tuple(_meeting(one) for one in trace.of("round_start"))
     if len({len(cells) for cells in calendars}) != 1 or not meetings:
         raise ValueError("calendars must be of one length, and a round must have begun")
@@ -169,7 +158,8 @@ def _scenario(trace: UpstreamTrace) -> Scenario:
     )
 
 
-def _errands(cells: Cells, labels: Mapping[int, str]) -> Iterator[Errand]:
+def _errands(cells: Cells, render: str) -> Iterator[Errand]:
+    labels = {int(slot): label for slot, label in _LABEL.findall(render)}
     for slot, item in items_of(cells):
         if item.kind == "errand":
             yield Errand(slot=slot, id=item.id, cost=item.cost, blocked=item.blocked, label=labels.get(slot, ""))
@@ -198,10 +188,11 @@ def _config(trace: UpstreamTrace, scenario: Scenario, made: dict[str, Any]) -> T
     digest = hashlib.sha256(canonical(made)).hexdigest()
     start = next(trace.of("game_start"), {})
     named = _find(trace.config, "task_id") or start.get("task_id")
+    name = _UNSAFE.sub("-", named).lstrip("-.+")[:128] if isinstance(named, str) else ""
     seed = start.get("seed", _find(trace.config, "seed"))
     changed = {"profile": "paper", "turn_cap": _cap(trace), **_told_options(trace, start)}
     return TraceConfig(
-        task=TracedTask(id=_name(named) or f"imported-{digest[:12]}", digest=digest, family="calendar", category="none"),
+        task=TracedTask(id=name or f"imported-{digest[:12]}", digest=digest, family="calendar", category="none"),
         seed=seed if isinstance(seed, int) and seed >= 0 else 0,
         attempt=1,
         epoch=trace.started_at or _EPOCH,
@@ -213,10 +204,6 @@ def _config(trace: UpstreamTrace, scenario: Scenario, made: dict[str, Any]) -> T
         scenario=made,
         record=_played(trace, changed),
     )
-
-
-def _name(named: Any) -> str:
-    return _UNSAFE.sub("-", named).lstrip("-.+")[:128] if isinstance(named, str) else ""
 
 
 def _told_options(trace: UpstreamTrace, start: Mapping[str, Any]) -> dict[str, Any]:
@@ -233,13 +220,10 @@ def _cap(trace: UpstreamTrace) -> int:
     told = _find(trace.config, "max_turns_per_round")
     if isinstance(told, int) and told > 0:
         return told
-    last: dict[Any, int] = {}
+    last: defaultdict[Any, int] = defaultdict(int)
     for data in trace.of("turn_end"):
-        last[data.get("round")] = max(last.get(data.get("round"), 0), int(data.get("turn") or 0))
-    sent = {
-        (data.get("round"), data.get("turn"))
-        for data in trace.of("dm_sent", "participant_groupchat_sent", "all_groupchat_sent")
-    }
+        last[data.get("round")] = max(last[data.get("round")], int(data.get("turn") or 0))
+    sent = {(data.get("round"), data.get("turn")) for data in trace.of(*_SENT)}
     cut = [turn + 1 for number, turn in last.items() if (number, turn) in sent]
     return min(cut, default=MOST_TURNS)
 
@@ -276,8 +260,8 @@ def _replies(trace: UpstreamTrace) -> UpstreamReplies:
     """Return every reply, by the number of the round, the phase and the agent."""
     told = list(dict.fromkeys(data.get("round") for data in trace.of("round_start")))
     numbers = {name: place for place, name in enumerate(told, start=1)}
-    replies: dict[tuple[int, str, int], list[Given]] = {}
-    tries: dict[tuple[int, str, int], list[Given]] = {}
+    replies: defaultdict[tuple[int, str, int], list[Given]] = defaultdict(list)
+    tries: defaultdict[tuple[int, str, int], list[Given]] = defaultdict(list)
     prompt = ""
     for event in trace.events:
         data = event.data
@@ -287,13 +271,12 @@ def _replies(trace: UpstreamTrace) -> UpstreamReplies:
             continue
         place = numbers[data["round"]], str(data.get("phase") or "CHEAP_TALK"), data["agent_id"]
         if event.type in {"turn_end", "decide_end"}:
-            replies.setdefault(place, []).append(Given(Answer(_reply(data, data.get("tool_calls"))), prompt))
+            replies[place].append(Given(Answer(_reply(data, data.get("tool_calls"))), prompt))
         elif event.type in {"batch_rejected", "batch_applied"}:
-            tries.setdefault(place, []).append(Given(Answer(_reply({}, data.get("actions"))), ""))
+            tries[place].append(Given(Answer(_reply({}, data.get("actions"))), ""))
     for place, tried in tries.items():
         # what was tried beyond the replies that have events of their own
-        said = replies.setdefault(place, [])
-        said += tried[len(said) :]
+        replies[place] += tried[len(replies[place]) :]
     over = {data.get("round") for data in trace.of("resolution")}
     return UpstreamReplies(replies, frozenset(number for name, number in numbers.items() if name in over))
 
@@ -317,13 +300,10 @@ def _action(call: Any) -> Any:
 
 def _find(config: Any, key: str) -> Any:
     """Return a value of a configuration by its key, at any depth; None if there is none."""
-    if isinstance(config, Mapping):
-        if key in config:
-            return config[key]
-        return next((value for inner in config.values() if (value := _find(inner, key)) is not None), None)
-    if isinstance(config, Sequence) and not isinstance(config, str):
-        return next((value for inner in config if (value := _find(inner, key)) is not None), None)
-    return None
+    if isinstance(config, dict) and key in config:
+        return config[key]
+    inside = config.values() if isinstance(config, dict) else config if isinstance(config, list) else ()
+    return next((value for inner in inside if (value := _find(inner, key)) is not None), None)
 
 
 _STATE = {
@@ -334,8 +314,6 @@ _STATE = {
 }
 """Fields of the final state: the published name, and ours for the same value."""
 
-_SENT = ("dm_sent", "participant_groupchat_sent", "all_groupchat_sent")
-
 
 def replay_upstream(document: Any) -> Replayed:
     """Replay such a file. Raises UsageError if it makes no game."""
@@ -343,41 +321,30 @@ def replay_upstream(document: Any) -> Replayed:
     record, again = upstream_game(trace)
     wrong = tuple(differing(trace, again))
     measured, played = again.measures, record.config.record
+    missing = record.replies.missing if isinstance(record.replies, UpstreamReplies) else ()
+    guessed = [f"{len(missing)} replies that the file does not have, taken for silence"] if missing else []
     return Replayed(
         title=f"{record.config.task.id}, {played.model or played.agent}, published layout: "
         f"{measured.scheduled} of {measured.meetings} meetings, reward {measured.reward:.4g}",
-        agreed=() if wrong else (f"{len(_of(trace)['messages'])} messages", f"{len(_of(trace)['rounds'])} rounds"),
+        agreed=() if wrong else tuple(f"{len(told)} {what}" for what, told in _told(trace.events).items()),
         differences=wrong,
-        unchecked=("measures (other formulas)", "who played", "wall-clock times", *_guessed(record)),
+        unchecked=("measures (other formulas)", "who played", "wall-clock times", *guessed),
     )
-
-
-def _guessed(record: GameRecord) -> Iterator[str]:
-    """Yield a note about replies that are missing in the file."""
-    if isinstance(record.replies, UpstreamReplies) and record.replies.missing:
-        yield f"{len(record.replies.missing)} replies that the file does not have, taken for silence"
 
 
 def differing(trace: UpstreamTrace, again: Retold) -> Iterator[str]:
     """Yield the differences between the file and a replay of its replies under the profile `paper`."""
     ours = again.final.model_dump(mode="json")
-    theirs = _of(trace)
     known = {name: _listed(trace.final_state[name]) for name in _STATE if name in trace.final_state}
-    meant = {
-        **_told((event.type, event.data) for event in again.events),
-        "final_state": {name: ours[_STATE[name]] for name in known},
-    }
-    yield from differences({**theirs, "final_state": known}, meant)
+    meant = {**_told(again.events), "final_state": {name: ours[_STATE[name]] for name in known}}
+    yield from differences({**_told(trace.events), "final_state": known}, meant)
 
 
-def _of(trace: UpstreamTrace) -> dict[str, list[Any]]:
-    return _told((event.type, event.data) for event in trace.events)
-
-
-def _told(events: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[Any]]:
+def _told(events: Iterable[UpstreamEvent | TraceEvent]) -> dict[str, list[Any]]:
     """Return messages and rounds, reduced to what both layouts have."""
     messages, rounds = [], []
-    for kind, data in events:
+    for event in events:
+        kind, data = event.type, event.data
         if kind in _SENT:
             to = [data["to_agent"]] if data.get("to_agent") is not None else sorted(data.get("to_agents") or [])
             messages.append([data.get("from_agent"), to, data.get("content")])

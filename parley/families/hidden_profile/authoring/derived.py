@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from harness.atomic_write import spread_json
 from oracles.hidden_profile.certificate import certify, certify_deck
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.certificate import Certificate
@@ -29,10 +30,10 @@ def derived(folder: Path) -> Mapping[str, bytes]:
         certificate = certify_deck(read)
         sizes = {str(row.people): [list(hand) for hand in row.hands] for row in certificate.sizes}
         files = {CERTIFICATE: certificate.document(), PLAN: _plan(read, certificate), f"environment/api/{SIZES}": sizes}
-        return {name: _text(document) for name, document in files.items()}
+        return {name: _spread(document) for name, document in files.items()}
     wrong = read.decoy or next(option for option in read.option_ids if option != read.key)
     plan = json.dumps({"key": read.key, "decoy": wrong}) + "\n"
-    return {CERTIFICATE: _text(certify(read).document()), PLAN: plan.encode()}
+    return {CERTIFICATE: _spread(certify(read).document()), PLAN: plan.encode()}
 
 
 def _plan(deck: Deck, certificate: Certificate) -> dict[str, Any]:
@@ -43,16 +44,9 @@ def _plan(deck: Deck, certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def _text(document: Mapping[str, Any]) -> bytes:
-    """Return JSON with a line for each key, and for each entry of a list or an object in it."""
-    parts = [f" {json.dumps(key)}: {_opened(value)}" for key, value in document.items()]
-    return ("{\n" + ",\n".join(parts) + "\n}\n").encode()
-
-
-def _opened(value: Any) -> str:
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        return "[\n" + ",\n".join(f"  {json.dumps(one, ensure_ascii=False)}" for one in value) + "\n ]"
-    if isinstance(value, dict) and value:
-        entries = (f"  {json.dumps(str(key))}: {json.dumps(one, ensure_ascii=False)}" for key, one in value.items())
-        return "{\n" + ",\n".join(entries) + "\n }"
-    return json.dumps(value, ensure_ascii=False)
+def _spread(document: Mapping[str, Any]) -> bytes:
+    """Return JSON with a line for each key, and for each entry of an object, or of a list of objects, in it."""
+    tables = {
+        key for key, value in document.items() if isinstance(value[0] if isinstance(value, list) and value else value, dict)
+    }
+    return spread_json(document, tables)

@@ -1,32 +1,18 @@
-"""Drafts of generated tasks: prompts, the formats of replies, and the parsing of replies.
+"""Drafts of generated tasks: prompts, the formats of replies, and the parsing of replies (docs/hidden-profile.md).
 
-There are two tracks of generation.
-
-formal: a proved outline of a deck, for which the model writes the text; the result can be certified.
+formal: a proved outline of a deck, for which the model writes the text, without changing the logic; it can be certified.
 text:   the fields of the published format; the result is prose with one deal, uncertified: only its execution supports it.
 
-Everything that differs between candidates (setting, example, outline) is drawn from the candidate's own stream.
-
-A proved outline is kept separate from its text: a model writes the text and cannot change the logic. An outline is a skeleton
-(`oracles.hidden_profile.dealing`) with shuffled option ids, because ballots show ids, which must reveal nothing. Its deals are
-not sent. The reply is parsed as a deck with these deals; without its text it must equal the outline.
-
-The published fields of a hidden-profile task (one hidden text per person, prose and no logic) become a scenario. Options become
-o1 to oK, and votes are matched on those; the import checks that every label can be voted for. Nothing is proved: there are no
-atoms, rules, weights or cues, `origin` has `certified: false`, and no decoy is named. The rationale states the answer and is
-not part of a scenario.
-
-The prompt has the recipe, one certified example, a setting, and, for `formal`, an outline. Its content is that of the published
-prompt in our own words (rulings, part 3 row 1): the task, six rules, a recipe of three steps, the checks alone, together and
-with one piece missing, advice, a table in the notes, the fields of the answer. The example and the setting are drawn for each
-call, so that tasks do not all copy one. A published task has one deal, so its example is the first hidden deal of a deck.
+The content of the prompts is that of the published one in our own words (rulings, part 3 row 1). Everything that differs
+between candidates (setting, example, outline) is drawn from the candidate's own stream, so that tasks do not all copy one. Ids
+of options are shuffled, because ballots show them, and they must reveal nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -98,14 +84,10 @@ def notes(scenario: Scenario, decoy: str) -> str:
     for fact in scenario.of_scope("private"):
         known.append(fact)
         gone = logic.excluded(known)
-        out = _labels(scenario, (option for option in scenario.option_ids if option in gone))
+        out = ", ".join(scenario.label(option) for option in scenario.option_ids if option in gone) or "nothing"
         lines.append(f"{scenario.by_id[fact].text} Ruled out so far: {out}.")
     first = f"Decoy: {scenario.label(decoy)}. Table, each point added to those before:"
     return "\n".join((first, *lines, f"Left: {scenario.label(scenario.key)}."))
-
-
-def _labels(scenario: Scenario, options: Iterable[str]) -> str:
-    return ", ".join(scenario.label(option) for option in options) or "nothing"
 
 
 Filled = Annotated[str, StringConstraints(pattern=r"\S")]
@@ -145,8 +127,11 @@ def as_scenario(fields: Fields, identity: str, domain: str, origin: Mapping[str,
     """Return the scenario. Raises ValueError if an option cannot be voted for unambiguously."""
     ids = [f"o{place}" for place in range(1, len(fields.possible_answers) + 1)]
     key = ids[fields.possible_answers.index(fields.correct_answer)]
-    shared = [_fact("s", place, text, "shared", []) for place, text in enumerate(fields.shared_information, 1)]
-    private = [_fact("u", place, text, "private", [place]) for place, text in enumerate(fields.hidden_information, 1)]
+    facts = [
+        {"id": f"{letter}{place}", "scope": scope, "holders": [place] * (scope == "private"), "text": text}
+        for letter, scope, texts in (("s", "shared", fields.shared_information), ("u", "private", fields.hidden_information))
+        for place, text in enumerate(texts, 1)
+    ]
     scenario = Scenario.model_validate(
         {
             "schema": "hidden-profile/1",
@@ -160,7 +145,7 @@ def as_scenario(fields: Fields, identity: str, domain: str, origin: Mapping[str,
             "key": key,
             "atoms": {},
             "rules": [],
-            "facts": [*shared, *private],
+            "facts": facts,
             "origin": {**origin, "sha256": fields.digest(), "certified": False},
         }
     )
@@ -185,17 +170,9 @@ def first_problem(error: ValueError) -> str:
     return f"{where}: {what}" if where else what
 
 
-def _fact(letter: str, place: int, text: str, scope: str, holders: list[int]) -> dict[str, Any]:
-    return {"id": f"{letter}{place}", "scope": scope, "holders": holders, "text": text}
-
-
 Json = dict[str, Any]
 
 BLANK = "..."
-_OUTLINE = AnswerShape(
-    "one JSON object", lambda value: [value] if isinstance(value, dict) and "cards" in value else [], key="cards",
-    single=lambda value: [value] if isinstance(value, dict) else [],
-)  # fmt: skip
 _CUES, _ALTERNATIVES = 2, 5
 AGENTS = (3, 4, 4, 4, 5, 6)
 """Numbers of people of an outline, if its shape can be dealt to them; four is most likely, as in the published tasks."""
@@ -260,9 +237,7 @@ def _few(words: Words) -> Cues:
 
 def dressed(reply: str, bare: Deck) -> Deck:
     """Return the outline with the text of a reply. Raises ValueError if it is no deck, has blanks, or changes the logic."""
-    reading = read_reply(reply, _OUTLINE)
-    if (given := reading.value) is None:
-        raise ValueError(f"no JSON object with cards: {reading.problem}")
+    given = _object(reply, "cards")
     ours = {"id": bare.id, "deals": bare.deals.model_dump(), "origin": {}, "difficulty": {}}
     deck = Deck.model_validate({**given, **ours})
     if changed := sorted(key for key, value in logic(deck).items() if value != logic(bare)[key]):
@@ -310,10 +285,17 @@ def _renamed(value: Any, names: dict[str, str]) -> Any:
     return names.get(value, value) if isinstance(value, str) else value
 
 
-_FIELDS = AnswerShape(
-    "one JSON object", lambda value: [value] if isinstance(value, dict) and "hidden_information" in value else [],
-    key="hidden_information", single=lambda value: [value] if isinstance(value, dict) else [],
-)  # fmt: skip
+def _object(reply: str, key: str) -> Json:
+    """Return the JSON object with a key in a reply. Raises ValueError if there is none."""
+    shape = AnswerShape(
+        "one JSON object", lambda value: [value] if isinstance(value, dict) and key in value else [], key=key,
+        single=lambda value: [value] if isinstance(value, dict) else [],
+    )  # fmt: skip
+    reading = read_reply(reply, shape)
+    given: Json | None = reading.value
+    if given is None:
+        raise ValueError(f"no JSON object with {key}: {reading.problem}")
+    return given
 
 
 class Malformed(ValueError):
@@ -335,8 +317,15 @@ class Draft:
     handout: int
     """Number of characters that a fully informed person of the example reads, and about as many in the candidate."""
 
-    read: Callable[[str], Deck | Scenario]
-    """Parser of the task in a reply; raises Malformed."""
+    parse: Callable[[str], Deck | Scenario]
+    """Parser of the task in a reply; raises ValueError."""
+
+    def read(self, reply: str) -> Deck | Scenario:
+        """Return the task in a reply. Raises Malformed if it has none."""
+        try:
+            return self.parse(reply)
+        except ValueError as error:
+            raise Malformed(first_problem(error)) from None
 
 
 def formal(draw: Stream, pool: Sequence[Deck]) -> Draft:
@@ -345,7 +334,7 @@ def formal(draw: Stream, pool: Sequence[Deck]) -> Draft:
     bare, example = outline(draw), undealt(excerpted(shown))
     prompt = render("formal", domain=domain, example=example, outline=blanks(bare))
     drawn = {"domain": domain, "example": shown.id, "shape": bare.mechanism, "agents": bare.agents}
-    return Draft(prompt, drawn, bare.agents, example, _handout(shown), _formal(bare))
+    return Draft(prompt, drawn, bare.agents, example, _handout(shown), lambda reply: dressed(reply, bare))
 
 
 def text(draw: Stream, pool: Sequence[Deck]) -> Draft:
@@ -355,15 +344,11 @@ def text(draw: Stream, pool: Sequence[Deck]) -> Draft:
     people, example = draw.choice((3, 4, 4, 4)), as_fields(shown)
     prompt = render("text", domain=domain, example=example, people=people)
     drawn = {"domain": domain, "example": shown.id, "agents": people}
-    return Draft(prompt, drawn, people, example, _handout(shown), _text(people, domain))
+    return Draft(prompt, drawn, people, example, _handout(shown), lambda reply: _prose(reply, people, domain))
 
 
 TRACKS: dict[str, Callable[[Stream, Sequence[Deck]], Draft]] = {"formal": formal, "text": text}
 """Tracks by the name that `--format` gives them."""
-
-
-class _Certified(Lenient):
-    certified: bool = False
 
 
 def examples(root: Path) -> list[Deck]:
@@ -379,8 +364,8 @@ def examples(root: Path) -> list[Deck]:
 def _on_record(certificate: Path) -> bool:
     """Return True if the certificate written by `harness sync` says so; only `harness verify` proves it."""
     try:
-        return _Certified.model_validate_json(certificate.read_bytes()).certified
-    except (OSError, ValueError):
+        return json.loads(certificate.read_bytes()).get("certified") is True
+    except (OSError, ValueError, AttributeError, RecursionError):
         return False
 
 
@@ -388,29 +373,10 @@ def _handout(deck: Deck) -> int:
     return len(deck.brief) + sum(len(card.texts[0].text) for card in deck.cards)
 
 
-def _formal(bare: Deck) -> Callable[[str], Deck]:
-    def read(reply: str) -> Deck:
-        try:
-            return dressed(reply, bare)
-        except ValueError as error:
-            raise Malformed(first_problem(error)) from None
-
-    return read
-
-
-def _text(people: int, domain: str) -> Callable[[str], Scenario]:
-    def read(reply: str) -> Scenario:
-        reading = read_reply(reply, _FIELDS)
-        if reading.value is None:
-            raise Malformed(f"no JSON object with hidden_information: {reading.problem}")
-        try:
-            fields = Fields.model_validate(reading.value)
-            if len(fields.hidden_information) != people:
-                raise ValueError(f"{len(fields.hidden_information)} hidden texts for {people} people")
-            if len({fold(one) for one in fields.hidden_information}) < people:
-                raise ValueError("two people were given the same hidden text")
-            return as_scenario(fields, "draft", domain, {})
-        except ValueError as error:
-            raise Malformed(first_problem(error)) from None
-
-    return read
+def _prose(reply: str, people: int, domain: str) -> Scenario:
+    fields = Fields.model_validate(_object(reply, "hidden_information"))
+    if len(fields.hidden_information) != people:
+        raise ValueError(f"{len(fields.hidden_information)} hidden texts for {people} people")
+    if len({fold(one) for one in fields.hidden_information}) < people:
+        raise ValueError("two people were given the same hidden text")
+    return as_scenario(fields, "draft", domain, {})

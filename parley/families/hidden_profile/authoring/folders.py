@@ -11,30 +11,10 @@ from pathlib import Path
 from harness.errors import UsageError
 from harness.taskfile import Difficulty
 from oracles.hidden_profile.decks import prove_deck
-from parley.proof.new import RUNNING, checked_name, write_folder
+from parley.proof.new import TASK, checked_name, write_folder
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import CUES, Deck, read_task
 from worlds.hidden_profile.rules.scenario import Scenario
-
-TEMPLATE = """\
-schema_version = "1.4"
-artifacts = [{{ source = "/state/events.jsonl", service = "api" }}]
-
-[task]
-name = "parley/{name}"
-version = "1.0.0"
-description = {description}
-keywords = ["hidden-profile", "multi-agent", "group-decision"]
-
-[metadata.parley]
-family = "hidden-profile"
-category = "none"
-pattern = {pattern}
-{certificate}difficulty = "{difficulty}"
-seats = {seats}
-seeds = "0-9" # a seed deals the hands, and the orders in which points and options are shown
-interfaces = ["seats"]
-"""
 
 UNCERTIFIED = 'certificate = "uncertified" # nothing proves that the key follows, or that no hand gives it away\n'
 """Line of task.toml for a scenario with one deal; a deck that fails its checks has to be fixed."""
@@ -55,10 +35,12 @@ def task_toml(name: str, scenario: Scenario | Deck, difficulty: Difficulty) -> s
     """Return the text of task.toml."""
     options, people = len(scenario.options), scenario.agents
     what = f"{scenario.title}: {people} people choose one of {options} options"
-    return TEMPLATE.format(
-        name=name, description=_text(what), pattern=_text(pattern(scenario)), difficulty=difficulty, seats=people,
+    return TASK.format(
+        name=name, family="hidden-profile", description=_text(what), pattern=_text(pattern(scenario)), difficulty=difficulty,
+        keywords='"hidden-profile", "multi-agent", "group-decision"', seats=people, options="",
+        seeds='"0-9" # a seed deals the hands, and the orders in which points and options are shown',
         certificate="" if isinstance(scenario, Deck) else UNCERTIFIED,
-    ) + RUNNING  # fmt: skip
+    )  # fmt: skip
 
 
 def pattern(read: Scenario | Deck) -> str:

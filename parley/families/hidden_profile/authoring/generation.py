@@ -1,24 +1,12 @@
-"""Generation of tasks by a model: the loop, the trial sessions, and the file that records them.
+"""Generation of tasks by a model: the loop, the trial sessions, and the file that records them (docs/hidden-profile.md).
 
-Generation creates, certifies, executes and selects candidates one after the other (paper, 5.1; rulings, 3.1-3.3).
+Candidates are created, certified, executed and selected one after the other (paper, 5.1; rulings, 3.1-3.3). Each has its own
+random stream, so its prompt does not depend on earlier ones or on where a run began. Execution plays the real world in process,
+with the judge at every seat, up to the first votes, because nothing else is measured here.
 
-1. Each candidate has its own random stream, so its prompt does not depend on earlier ones or on where a run began.
-2. A candidate ends at the first stage that it fails; its record has the stage and the reason. A `text` candidate cannot be
-   certified. A deck is tried on hidden and on manifest deals, prose on its only deal.
-3. A candidate that passes becomes a task folder once its record is on disk; a resumed run writes the missing folders.
-
-Execution: a judge model plays real sessions of a candidate, up to the first vote, in both conditions (paper, section 5.1).
-
-1. A session is the real world in process, with the judge at every seat and the prompts of any run. It ends after the first
-   votes, because nothing else is measured here.
-2. A deck is played on hidden and on manifest deals, each with full information and with hands. Prose has one hidden deal.
-3. Accuracy counts votes. It is also recorded by hand, because the average over hands hides a single one that finds the key.
-4. Sessions run in parallel; their order, and so the result, is that of kind, condition and seed.
-
-The ledger has one line per candidate in one file, so a killed run loses one at most. The first line is the plan, and a run can
-only be resumed under the same plan. A line is on disk before the next candidate begins, and a truncated last line is dropped.
-Rejected candidates are kept with the reply and the reason. The file is beside the task folders and holds everything that a
-model wrote, including rationales; no container reads it.
+The ledger has one line per candidate, on disk before the next one begins, so a killed run loses one at most. The first line is
+the plan, under which alone a run can be resumed; a truncated last line is dropped. It holds everything that a model wrote,
+including rationales; no container reads it.
 """
 
 from __future__ import annotations
@@ -35,7 +23,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, NamedTuple
 
 from pydantic import ValidationError
 
@@ -58,11 +46,11 @@ from parley.proof.new import LONGEST_NAME
 from worlds.core.chance import PUBLISHED_KEY, Chance
 from worlds.core.events import Noted, read_log
 from worlds.core.models import Strict
-from worlds.core.turns import OpenTurn
 from worlds.hidden_profile.rules.deck import DECK, KINDS, Deck, Kind
 from worlds.hidden_profile.rules.scenario import Scenario
 
 FILE = "candidates.jsonl"
+_ELSEWHERE = "the same command with another --out"
 Stage = Literal["malformed", "certify", "execute", "passed"]
 """The stage at which a candidate ended."""
 
@@ -104,11 +92,12 @@ class CandidateRecord(Strict):
     reply: str
 
 
+@dataclass
 class Ledger:
     """An open file of records; `records` includes those of earlier runs."""
 
-    def __init__(self, file: IO[bytes], records: dict[int, CandidateRecord]) -> None:
-        self._file, self.records = file, records
+    _file: IO[bytes]
+    records: dict[int, CandidateRecord]
 
     def add(self, record: CandidateRecord) -> None:
         """Write a record; it is on disk when this returns."""
@@ -136,12 +125,12 @@ def ledger(out: Path, plan: Mapping[str, Any]) -> Iterator[Ledger]:
         out.mkdir(parents=True, exist_ok=True)
         file = path.open("a+b")
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}", hint="the same command with another --out") from None
+        raise UsageError(f"{path} cannot be written: {error.strerror}", hint=_ELSEWHERE) from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UsageError(f"{path} is being written by another run", hint="the same command with another --out") from None
+            raise UsageError(f"{path} is being written by another run", hint=_ELSEWHERE) from None
         yield Ledger(file, _read(path, file, plan))
 
 
@@ -158,10 +147,10 @@ def _read(path: Path, file: IO[bytes], plan: Mapping[str, Any]) -> dict[int, Can
         earlier = json.loads(lines[0])["plan"]
         records = [CandidateRecord.model_validate_json(line) for line in lines[1:]]
     except (ValueError, KeyError, TypeError, ValidationError):
-        raise UsageError(f"{path} is no ledger of candidates", hint="the same command with another --out") from None
+        raise UsageError(f"{path} is no ledger of candidates", hint=_ELSEWHERE) from None
     if differ := sorted(name for name in {*earlier, *plan} if earlier.get(name) != plan.get(name)):
         named = ", ".join(f"{name} {earlier.get(name)} (now {plan.get(name)})" for name in differ)
-        raise UsageError(f"{path} was begun with other settings: {named}", hint="the same command with another --out")
+        raise UsageError(f"{path} was begun with other settings: {named}", hint=_ELSEWHERE)
     return {record.number: record for record in records}
 
 
@@ -203,20 +192,12 @@ class Played:
     """Result of the sessions on deals of one kind: shares of first votes for the key."""
 
     full: float
-    """Share with full information."""
-
     alone: float
     """Share with one hand per seat."""
 
     by_hand: Mapping[int, float]
-    """The share with one hand per seat, by hand."""
-
     invalid: int
     """Votes that named no option, in both conditions."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as recorded."""
-        return {**asdict(self), "by_hand": {str(hand): share for hand, share in self.by_hand.items()}}
 
 
 Execution = Mapping[Kind, Played]
@@ -285,17 +266,13 @@ def _session(task: Task, judge: ModelClient, which: tuple[Kind, str, int]) -> tu
     game = SeatedGame(pod, _BUDGET, report)
     for row in game.session()["seats"]:
         game.seats[row["seat"]] = ModelSeat(row["seat"], judge, row["system"])
-    game.play(until=_voted)
+    # the first votes are complete once another phase follows
+    game.play(until=lambda turns: all(turn.phase != "PRE_VOTE" for turn in turns))
     notes = [event for event in read_log(pod.finish()) if isinstance(event, Noted)]
     opening = next(note.data for note in notes if note.what == "session_start")
     people, key = opening["people"], opening["scenario"]["key"]
     votes = [(people[note.seat], note.data["option"]) for note in notes if note.what == "vote"]
     return [FirstVote(hand, option == key, option is not None) for hand, option in votes], report.usage
-
-
-def _voted(turns: Sequence[OpenTurn]) -> bool:
-    """Return True if the first votes are complete, because another phase follows."""
-    return all(turn.phase != "PRE_VOTE" for turn in turns)
 
 
 def _share(votes: Sequence[FirstVote]) -> float:
@@ -319,8 +296,6 @@ class GenerationRequest:
 
     candidates: int = 200
     sessions: int = SESSIONS
-    """Number in each condition of each kind of deal."""
-
     seed: int = 0
     workers: int = 4
     """Sessions at once; it does not change the result."""
@@ -345,8 +320,7 @@ class Team:
     pool: Sequence[Deck]
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(NamedTuple):
     """Estimated cost of a generation."""
 
     calls: int
@@ -394,32 +368,27 @@ def candidate(request: GenerationRequest, team: Team, number: int) -> CandidateR
         made = _named(draft.read(said.text), number, request, team, draft)
     except Malformed as problem:
         return _record(number, draft, said, [], {"malformed": str(problem)})
-    if isinstance(made, Deck) and (failed := _unproved(made)):
+    checks = prove_deck(made).checks if isinstance(made, Deck) else ()
+    if failed := {check.name: check.detail for check in checks if not check.ok}:
         return _record(number, draft, said, [], failed, made)
     with TemporaryDirectory(prefix="parley-candidate-") as folder:
-        task = admitted(read_task(write_task(Path(folder), folder_name(made), made, DIFFICULTY)))
+        task = admitted(read_task(write_task(Path(folder), made.id.replace("_", "-"), made, DIFFICULTY)))
         tried, usages = execute(task, request.kinds, team.judge, request.sessions, request.workers)
     bounds = against if request.certified else against_prose
     return _record(number, draft, said, usages, bounds(tried), made, tried)
-
-
-def folder_name(made: Deck | Scenario) -> str:
-    """Return the folder name of a generated task: its id with hyphens."""
-    return made.id.replace("_", "-")
 
 
 def summary(request: GenerationRequest, records: Iterable[CandidateRecord]) -> dict[str, Any]:
     """Return the summary of a generation: generated, malformed, rejected by check or bound, accepted, and dollars."""
     all_of_them = list(records)
     stages = Counter(record.stage for record in all_of_them)
+    reasons = Counter(name for one in all_of_them if one.stage != "malformed" for name in one.reasons)
     costs = [record.cost.cost_usd for record in all_of_them]
     known = [cost for cost in costs if cost is not None]
     return {
         "generated": len(all_of_them),
         "malformed": stages["malformed"],
-        "rejected": dict(
-            sorted(Counter(name for one in all_of_them if one.stage != "malformed" for name in one.reasons).items())
-        ),
+        "rejected": dict(sorted(reasons.items())),
         "not_certified": stages["certify"],
         "not_selected": stages["execute"],
         "passed": stages["passed"],
@@ -435,11 +404,6 @@ def summary(request: GenerationRequest, records: Iterable[CandidateRecord]) -> d
 def drafted(request: GenerationRequest, pool: Sequence[Deck], number: int) -> Draft:
     """Return the draft of one candidate."""
     return TRACKS[request.track](Chance(PUBLISHED_KEY, SOURCE, request.seed)(f"candidate-{number}"), pool)
-
-
-def _unproved(deck: Deck) -> dict[str, str]:
-    """Return the checks that a candidate fails, by name."""
-    return {check.name: check.detail for check in prove_deck(deck).checks if not check.ok}
 
 
 def _named(made: Deck | Scenario, number: int, request: GenerationRequest, team: Team, draft: Draft) -> Deck | Scenario:
@@ -467,10 +431,10 @@ def _record(
         number=number,
         stage="malformed" if made is None else "certify" if tried is None else "execute" if reasons else "passed",
         reasons=reasons,
-        name="" if made is None else folder_name(made),
+        name="" if made is None else made.id.replace("_", "-"),
         drawn=draft.drawn,
         scenario=None if made is None else made.model_dump(mode="json", by_alias=True, exclude_defaults=True),
-        execution=None if tried is None else {kind: played.to_dict() for kind, played in tried.items()},
+        execution=None if tried is None else {kind: asdict(played) for kind, played in tried.items()},
         cost=Cost.of(said.usage, *judged),
         reply=said.text,
     )

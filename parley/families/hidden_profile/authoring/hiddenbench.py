@@ -1,9 +1,7 @@
 """Import of tasks in the published HiddenBench file format, one JSON array of objects, as scenarios (specification 1.1).
 
-1. Every entry is checked before any is written; order and content are preserved, the content verified by its hash.
-2. `rationale` states the answer. It is written only to one sealed file beside the task folders, which no container and no
-   prompt reads.
-3. Nothing is certified: prose has no logic. Guessers measure how well each task can be guessed from its surface.
+Nothing is certified: prose has no logic. `rationale` states the answer. It is written only to one sealed file beside the task
+folders, which no container and no prompt reads.
 """
 
 from __future__ import annotations
@@ -103,7 +101,11 @@ def seal(out: Path, tasks: Iterable[HiddenBenchTask]) -> Path | None:
     Raises UsageError if the file cannot be read or written.
     """
     path = out / SEALED
-    mine = {task.name: {"sha256": _sha256(task.rationale), "rationale": task.rationale} for task in tasks if task.rationale}
+    mine = {
+        task.name: {"sha256": hashlib.sha256(task.rationale.encode()).hexdigest(), "rationale": task.rationale}
+        for task in tasks
+        if task.rationale
+    }
     if not mine:
         return None
     try:
@@ -114,7 +116,3 @@ def seal(out: Path, tasks: Iterable[HiddenBenchTask]) -> Path | None:
     except (OSError, ValueError, TypeError) as error:
         raise UsageError(f"{path} cannot be written: {error}") from None
     return path
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,10 +1,7 @@
 """`harness audit disclosure RUN --judge-model M`: facts detected by a judge model in recorded sessions, compared with cues.
 
-Measures of pooling rely on hand-written cues. The judge names the facts told in each message, and in each labelled sentence, so
-that both methods can be compared with the same labels. Answers are cached, so a second audit makes no calls.
-
-A question is one sentence or message and the facts of its session; the answer is the numbers of the told facts. The labelled
-sentences (`oracles.hidden_profile.detection`) measure the judge's own error.
+Measures of pooling rely on hand-written cues. The judge names the facts told in each message, and in each labelled sentence
+(`oracles.hidden_profile.detection`), which measure the judge's own error. Answers are cached, so a second audit makes no calls.
 """
 
 from __future__ import annotations
@@ -19,6 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from harness.agents.llm.parallel import side_by_side
+from harness.cli.tasks import Json
 from harness.errors import UsageError
 from harness.output import emit, say, show_table
 from harness.registry import survey, tasks_root
@@ -119,20 +117,14 @@ def agreement(heard: Iterable[tuple[Question, frozenset[str]]]) -> Agreement:
     both = only_cues = only_judge = neither = 0
     for question, judged in heard:
         cued = question.by_cues
-        both, only_cues, only_judge = both + len(cued & judged), only_cues + len(cued - judged), only_judge + len(judged - cued)
+        both += len(cued & judged)
+        only_cues += len(cued - judged)
+        only_judge += len(judged - cued)
         neither += len(question.facts) - len(cued | judged)
     return Agreement(both, only_cues, only_judge, neither)
 
 
 FAMILY = "hidden-profile"
-
-What = Annotated[
-    list[str], typer.Argument(help="What harness show takes: a run, one episode, a run and a task.", metavar="RUN...")
-]
-Labelled = Annotated[
-    int | None, typer.Option(min=1, help="So many of the labelled sentences, drawn by hash; all unless given.")
-]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +137,15 @@ class AuditedSession:
 
 def audit_disclosure(
     ctx: typer.Context,
-    what: What,
+    what: Annotated[
+        list[str], typer.Argument(help="What harness show takes: a run, one episode, a run and a task.", metavar="RUN...")
+    ],
     judge: Judge,
     api_base: ApiBase = None,
     workers: Workers = 4,
-    labelled: Labelled = None,
+    labelled: Annotated[
+        int | None, typer.Option(min=1, help="So many of the labelled sentences, drawn by hash; all unless given.")
+    ] = None,
     cache: Cache = CACHE,
     cost: Cost = False,
     yes: Yes = False,
@@ -191,12 +187,12 @@ def _labelled(tasks: Path | None, most: int | None) -> list[tuple[Question, Sent
     known = sorted(
         (one for one in sentences() if one.task in decks), key=lambda one: hashlib.sha256(one.text.encode()).digest()
     )
-    return [(_asked(decks[one.task], one), one) for one in known[:most]]
-
-
-def _asked(deck: Deck, sentence: Sentence) -> Question:
-    numbers = deck.numbers(sentence.deal)
-    return Question(tuple(card.drawn(numbers[card.id]) for card in deck.cards), sentence.text)
+    asked = []
+    for one in known[:most]:
+        deck = decks[one.task]
+        numbers = deck.numbers(one.deal)
+        asked.append((Question(tuple(card.drawn(numbers[card.id]) for card in deck.cards), one.text), one))
+    return asked
 
 
 def _show(
@@ -208,21 +204,21 @@ def _show(
         "cues": lambda question: question.by_cues,
         judge: lambda question: judged[question.prompt] or frozenset(),
     }
-    understood = [
-        (question, told) for one in sessions for question in one.questions if (told := judged[question.prompt]) is not None
-    ]
-    asked = sum(len(one.questions) for one in sessions)
-    agreed = agreement(understood)
-    integration = [(_integration(one, judged, cues=True), _integration(one, judged, cues=False)) for one in sessions]
-    cued, by_judge = (sum(shares) / len(sessions) for shares in zip(*integration, strict=True))
-    figures = {"sessions": len(sessions), "messages": asked, "unreadable": asked - len(understood), **_of(agreed),
-             "integration_by_cues": cued, "integration_by_judge": by_judge}  # fmt: skip
     rows = [
         {"hearing": name, "written": "late" if late else "before",
          **_against_labels([pair for pair in labelled if pair[1].late is late], heard)}
         for late in (False, True)
         for name, heard in hearings.items()
     ]  # fmt: skip
+    asked = [question for one in sessions for question in one.questions]
+    understood = [(question, told) for question in asked if (told := judged[question.prompt]) is not None]
+    agreed = agreement(understood)
+    cued, by_judge = (sum(_integration(one, heard) for one in sessions) / len(sessions) for heard in hearings.values())
+    figures = {
+        "sessions": len(sessions), "messages": len(asked), "unreadable": len(asked) - len(understood), "pairs": agreed.of,
+        "agreement": agreed.share, "kappa": agreed.kappa, "only_cues": agreed.only_cues, "only_judge": agreed.only_judge,
+        "integration_by_cues": cued, "integration_by_judge": by_judge,
+    }  # fmt: skip
     if json:
         emit({"labelled": rows, "runs": figures})
         return
@@ -240,16 +236,9 @@ def _against_labels(
             "least_precision": result.least_precision, "least_recall": result.least_recall}  # fmt: skip
 
 
-def _of(agreed: Agreement) -> dict[str, float | int | None]:
-    return {"pairs": agreed.of, "agreement": agreed.share, "kappa": agreed.kappa, "only_cues": agreed.only_cues,
-            "only_judge": agreed.only_judge}  # fmt: skip
-
-
-def _integration(session: AuditedSession, judged: Mapping[str, frozenset[str] | None], *, cues: bool) -> float:
+def _integration(session: AuditedSession, heard: Callable[[Question], frozenset[str]]) -> float:
     """Return the share of a session's private facts that some message told."""
-    told: set[str] = set()
-    for question in session.questions:
-        told |= question.by_cues if cues else judged[question.prompt] or frozenset()
+    told = frozenset().union(*map(heard, session.questions))
     return len(told & session.private) / len(session.private) if session.private else 0.0
 
 

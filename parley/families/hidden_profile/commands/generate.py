@@ -1,12 +1,7 @@
-"""The commands `harness generate hidden-profile` and `harness generate deals`.
+"""The commands `harness generate hidden-profile` and `harness generate deals` (docs/hidden-profile.md).
 
-`harness generate hidden-profile`: a model writes candidates, checks and trial sessions select them, and the accepted ones
-become folders. In the format `formal` each is a deck, proved before it is tried; prose with one deal is never proved, and is
-marked uncertified.
-
-`harness generate deals`: find the deals of a deck that an author has written, and print the checks that fail. Authors write
-cards. The deals are found by `oracles.hidden_profile.dealing`, written into the file, and proved independently: the checks of
-`harness verify` are printed, those that fail with their reasons.
+`hidden-profile`: a model writes candidates, checks and trial sessions select them, and the accepted ones become folders.
+`deals`: authors write cards; the deals are found, written into the file, and proved independently.
 """
 
 from __future__ import annotations
@@ -19,6 +14,7 @@ import typer
 from pydantic import ValidationError
 
 from harness.agents.llm.model import ModelClient, ModelSettings
+from harness.cli.tasks import Json
 from harness.errors import GateFailed, UsageError
 from harness.limits import RECORD_BYTES
 from harness.output import emit, say, show_table
@@ -26,7 +22,7 @@ from harness.registry import select, survey, tasks_root
 from harness.safe_read import read_given
 from oracles.hidden_profile.dealing import MOST_DEALS, find_deals, refused
 from oracles.hidden_profile.decks import DeckProof, prove_deck, tells
-from parley.commands.judge_flags import Cost, Yes, agreed_to
+from parley.commands.judge_flags import ApiBase, Cost, Yes, agreed_to
 from parley.families.hidden_profile.authoring.drafts import TRACKS, examples
 from parley.families.hidden_profile.authoring.generation import (
     FILE,
@@ -42,12 +38,16 @@ from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import CUES, DECK, Deck, Draws, with_cues
 from worlds.hidden_profile.rules.scenario import first_of
 
-What = Annotated[str, typer.Argument(help="A task, or the path of a scenario.json; it may lack deals.", metavar="TASK|FILE")]
-Most = Annotated[int, typer.Option(min=4, max=99, help="Deals of each kind, at most.")]
-Keep = Annotated[bool, typer.Option("--keep", help="Check the deals that the file has, and write nothing.")]
 
-
-def generate_deals(ctx: typer.Context, what: What, most: Most = MOST_DEALS, keep: Keep = False, json: Json = False) -> None:
+def generate_deals(
+    ctx: typer.Context,
+    what: Annotated[
+        str, typer.Argument(help="A task, or the path of a scenario.json; it may lack deals.", metavar="TASK|FILE")
+    ],
+    most: Annotated[int, typer.Option(min=4, max=99, help="Deals of each kind, at most.")] = MOST_DEALS,
+    keep: Annotated[bool, typer.Option("--keep", help="Check the deals that the file has, and write nothing.")] = False,
+    json: Json = False,
+) -> None:
     """List the deals of a deck on which no hand tells the key."""
     path = Path(what) if what.endswith(".json") else _file_of(ctx.obj["tasks"], what)
     deck = read_draft(path)
@@ -105,31 +105,23 @@ GENERATED = Path("generated/hidden-profile")
 TEMPERATURE = 1.0
 """Temperature of the writer, so that repeated requests vary. The judge plays as in any run."""
 
-Model = Annotated[str | None, typer.Option(help="The model that writes, as LiteLLM names it.")]
-Judge = Annotated[str | None, typer.Option(help="The model that tries candidates; as published --model, unless given.")]
-ApiBase = Annotated[str | None, typer.Option("--api-base", help="Base URL of an OpenAI-compatible server.")]
-Track = Annotated[
-    str, typer.Option("--format", help="formal (decks: proved outlines in words), or text (the paper's prose, uncertified).")
-]
-Candidates = Annotated[int, typer.Option(min=1, max=999, help="How many to make; a run goes on where it stopped.")]
-Sessions = Annotated[int, typer.Option(min=1, max=100, help="Sessions in each condition, of each kind of deal.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of the outlines and the sessions.")]
-Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Sessions at once.")]
-Out = Annotated[Path | None, typer.Option(help=f"Folder of the task folders; {GENERATED} unless given.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
-
 
 def generate_hidden_profile(
     ctx: typer.Context,
-    model: Model = None,
-    judge: Judge = None,
+    model: Annotated[str | None, typer.Option(help="The model that writes, as LiteLLM names it.")] = None,
+    judge: Annotated[
+        str | None, typer.Option(help="The model that tries candidates; as published --model, unless given.")
+    ] = None,
     api_base: ApiBase = None,
-    track: Track = "formal",
-    candidates: Candidates = 200,
-    sessions: Sessions = SESSIONS,
-    seed: Seed = 0,
-    workers: Workers = 4,
-    out: Out = None,
+    track: Annotated[
+        str,
+        typer.Option("--format", help="formal (decks: proved outlines in words), or text (the paper's prose, uncertified)."),
+    ] = "formal",
+    candidates: Annotated[int, typer.Option(min=1, max=999, help="How many to make; a run goes on where it stopped.")] = 200,
+    sessions: Annotated[int, typer.Option(min=1, max=100, help="Sessions in each condition, of each kind of deal.")] = SESSIONS,
+    seed: Annotated[int, typer.Option(min=0, help="Of the outlines and the sessions.")] = 0,
+    workers: Annotated[int, typer.Option("--workers", "-n", min=1, help="Sessions at once.")] = 4,
+    out: Annotated[Path | None, typer.Option(help=f"Folder of the task folders; {GENERATED} unless given.")] = None,
     cost: Cost = False,
     yes: Yes = False,
     json: Json = False,

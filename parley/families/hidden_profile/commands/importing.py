@@ -15,7 +15,7 @@ from harness.output import emit, say, show_table
 from parley.commands.sources import File, Ids, Out, Replace, chosen
 from parley.families.hidden_profile.authoring.folders import write_task
 from parley.families.hidden_profile.authoring.generation import DIFFICULTY
-from parley.families.hidden_profile.authoring.hiddenbench import PRESETS, HiddenBenchTask, read_tasks, seal
+from parley.families.hidden_profile.authoring.hiddenbench import PRESETS, read_tasks, seal
 
 IMPORTED = Path("imported/hidden-profile")
 
@@ -26,7 +26,10 @@ def import_hiddenbench(file: File, out: Out = None, ids: Ids = None, replace: Re
     tasks = chosen(read_tasks(file), lambda task: (task.name, task.published_name, str(task.published_id)), ids, file)
     paths = [write_task(folder, task.name, task.scenario, DIFFICULTY, replace=replace) for task in tasks]
     sealed = seal(folder, tasks)
-    rows = [_row(task) for task in tasks]
+    rows = [
+        {"task_id": task.name, "published_id": task.published_id, "options": len(task.scenario.options), **task.guesses}
+        for task in tasks
+    ]
     if json:
         told = [{**row, "certified": False, "path": str(path)} for row, path in zip(rows, paths, strict=True)]
         emit({"tasks": told, "sealed": sealed and str(sealed), "presets": PRESETS})
@@ -37,11 +40,6 @@ def import_hiddenbench(file: File, out: Out = None, ids: Ids = None, replace: Re
         say(f"rationales, which state the answers, are in {sealed} and in no task folder")
     for how, preset in PRESETS.items():
         say(f"  {how}: harness --tasks {quoted(folder.parent)} run --preset {preset} --model MODEL")
-
-
-def _row(task: HiddenBenchTask) -> dict[str, Any]:
-    told = {"task_id": task.name, "published_id": task.published_id, "options": len(task.scenario.options)}
-    return told | task.guesses
 
 
 def _show_guesses(rows: Sequence[dict[str, Any]]) -> None:
