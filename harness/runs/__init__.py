@@ -2,5 +2,5 @@
 
 __all__ = [
     "addresses", "choice", "cluster", "coaching", "deciding", "edition", "executors", "forecast", "growth", "ledger", "merging",
-    "plan", "request", "run", "session", "shards", "stints", "stream", "templates", "until",
+    "plan", "request", "run", "session", "shards", "stream", "templates", "until",
 ]  # fmt: skip

@@ -24,9 +24,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from harness.agents.seats.people import Late, Sitter
 from harness.plugins import family_part_or_none
 from harness.sanitize import printable
+from parley.hosting.terminal.desk import Late, Sitter
 from worlds.core.turns import OpenTurn
 
 

@@ -1,3 +1,3 @@
 """Seats of games and their players: one game loop for policies, models, people and recordings."""
 
-__all__ = ["agent", "chat", "game", "holders", "lineup", "model", "players", "policy", "replayed", "talk", "teams", "variants"]
+__all__ = ["agent", "chat", "game", "holders", "lineup", "model", "players", "replayed", "teams", "variants"]

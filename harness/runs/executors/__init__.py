@@ -1,3 +1,3 @@
 """Executors of a run's episodes: threads of this process, and processes of this machine."""
 
-__all__ = ["base", "sites"]
+__all__ = ["base", "processes", "sites"]

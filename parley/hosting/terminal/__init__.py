@@ -1,3 +1,3 @@
 """Players at a terminal: output, input and commands."""
 
-__all__ = ["agent", "desk", "sitting"]
+__all__ = ["agent", "desk"]
