@@ -14,12 +14,16 @@ from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_ser
 from harness.causes import CauseName
 from harness.prices import Price
 from harness.records import SeatResult, Tokens, VariantRef
+from harness.secrets import public_address
 from harness.teams import Holder, PlannedTeam, SeatTeam, Variant
 from worlds.core.models import Lenient, Strict
 
 TIMEOUT_S = 300.0
 PATIENCE_S = 600.0
 """Default timeout of a model call, and default time for which a failing call is retried, in seconds."""
+
+LOCAL = "local"
+"""Model that the harness serves itself (`harness.agents.llm.local`)."""
 
 
 class SeatSpec(Holder):
@@ -82,6 +86,18 @@ class AgentSpec(Strict):
         return (*self.seats, *(self.team.members if self.team else ()))
 
     @property
+    def usual(self) -> Holder:
+        """Holder of every seat that is not assigned by name."""
+        if self.kind == "llm":
+            return Holder(kind="model", name=self.model or "")
+        return Holder(kind="human") if self.is_human else Holder(kind="policy", name=self.name)
+
+    @property
+    def others(self) -> tuple[SeatSpec, ...]:
+        """Seats that are assigned to anybody but the usual holder."""
+        return tuple(one for one in self.seats if (one.kind, one.name) != (self.usual.kind, self.usual.name))
+
+    @property
     def title(self) -> str:
         """Name of the agent as typed after `--agent`."""
         named = {
@@ -95,9 +111,8 @@ class AgentSpec(Strict):
     @property
     def models(self) -> list[str]:
         """Models of this agent without duplicates, by their LiteLLM names."""
-        return list(
-            dict.fromkeys(name for name in (self.model, *(one.name for one in self.holders if one.kind == "model")) if name)
-        )
+        names = (self.model, *(one.name for one in self.holders if one.kind == "model"))
+        return list(dict.fromkeys(name for name in names if name))
 
     @property
     def is_human(self) -> bool:
@@ -118,9 +133,36 @@ class AgentSpec(Strict):
         """Return the variant appended to the rules of a seat, or None."""
         return self.seat_variants.get(seat, self.variant)
 
+    def identity(self, prompt_digest: str | None = None) -> AgentIdentity:
+        """Return the part of the agent that belongs to the frozen plan, without keys.
+
+        `prompt_digest` is that of the model's interface (`harness.agents.llm.interface`).
+        """
+        if self.kind == "scripted":
+            return AgentIdentity(name=self.title, actions=self.actions)
+        if self.kind not in {"llm", "seats"}:
+            return AgentIdentity(name=self.title)
+        told: dict[str, Any] = self._asked(self.models[0 if self.kind == "llm" else -1]) if self.models else {}
+        if self.kind == "llm":
+            how = {"interface": self.interface, "protocol": self.protocol, "prompt_digest": prompt_digest}
+            told |= {"model": self.model, **how}
+        told |= {"seats": self.others, **({"rotate": True} if self.rotate else {})} if self.others else {}
+        told |= {"team": self.team.planned} if self.team else {}
+        told |= {"variant": self.variant.ref} if self.variant else {}
+        seats = {seat: variant.ref for seat, variant in sorted(self.seat_variants.items())}
+        told |= {"seat_variants": seats} if seats else {}
+        return AgentIdentity(name=self.title, **told)
+
+    def _asked(self, model: str) -> dict[str, Any]:
+        """Return the address and the parameters with which a model is called."""
+        given = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        requested = {name: value for name, value in given.items() if value is not None}
+        base = None if model == LOCAL else self.api_base and public_address(self.api_base)
+        return {"api_base": base, "requested": requested, **({} if self.context is None else {"context": self.context})}
+
 
 class AgentIdentity(Lenient):
-    """Identity that an agent reports: the part of it that belongs to the frozen plan.
+    """Part of an agent that belongs to the frozen plan.
 
     Fields that an agent does not set are not written. Unknown fields of other versions are kept, so that a resume sees both.
     """

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.agent import AgentSpec
+from harness.agent import AgentIdentity, AgentSpec
 from harness.agents.llm.meter import Meter
 from harness.agents.path import is_bent
 from harness.errors import UsageError
@@ -24,6 +24,7 @@ from harness.live_agent import Agent, KeepsReplies
 from harness.log_context import to_stderr
 from harness.plugins import load, plugin, plugins
 from harness.prices import Price
+from harness.records import RunFolder
 from harness.safe_read import read_given
 from harness.teams import HUMAN, is_seat_player, seat_names
 from worlds.core.manifest import OptionValue
@@ -38,6 +39,7 @@ _MADE = {
 }  # fmt: skip
 """Class of the live agent for each kind of spec, imported on demand."""
 
+_INTERFACE = "harness.agents.llm.interface:Interface"
 _PRICE = "harness.agents.llm.model_table:listed_price"
 _LOG = "harness.agents.llm.local:keep_log"
 """Entry points that are imported only if a run uses models."""
@@ -140,6 +142,17 @@ def _plugged_in(name: str) -> Callable[[], Agent]:
     if made is None:
         raise UsageError(f"no installed distribution brings the agent {name!r}", hint="pip install what brings it")
     return made
+
+
+def identity_of(spec: AgentSpec, options: Options) -> AgentIdentity:
+    """Return the identity of a spec's agent in a run with these world options, without creating the agent."""
+    if spec.kind == "replay":
+        run = RunFolder(Path(spec.name))
+        plan = run.read_plan() or {}
+        return AgentIdentity.model_validate({"name": spec.kind, "replay_of": plan.get("run") or run.path.name})
+    if spec.kind != "llm":
+        return spec.identity()
+    return spec.identity(load(_INTERFACE)(spec.interface, handles=offers_handles(options)).prompt_digest(spec.protocol))
 
 
 def listed_price(model: str) -> Price | None:

@@ -1,4 +1,4 @@
-"""Protocol of all agents: an agent plays in a pod and fills in a report.
+"""Base of all agents: an agent plays in a pod and fills in a report.
 
 1. `play` acts on the pod until it is done. It writes what it learns into the `Report` it was given, also if it raises, so
 that a crashed or cancelled episode still has its trajectory, tokens and log.
@@ -10,24 +10,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
-from harness.agent import AgentIdentity, Budget, Report
+from harness.agent import Budget, Report
 from harness.pod import Pod
 from harness.registry import Task
-
-
-@runtime_checkable
-class AsksModels(Protocol):
-    """Agent that calls models, and can test whether they reply."""
-
-    def probe(self, *, tools: bool) -> None:
-        """Make one small call to each of its models before anything starts, or two if `tools` will be needed.
-
-        Raises ProviderLost for a model that cannot be reached, and SetupFault for one that does not see the tools that it
-        needs.
-        """
-        ...
 
 
 class KeepsReplies(Protocol):
@@ -40,52 +27,31 @@ class KeepsReplies(Protocol):
         ...
 
 
-class Agent(Protocol):
-    """Agent that can play an episode. `AgentBase` has defaults for all but `play`."""
+class Agent(ABC):
+    """Agent that can play an episode."""
 
     name: str
 
-    only_computes: bool
+    only_computes: bool = False
     """True if playing is pure Python without model calls, so that another process can play from the spec alone."""
 
     def needs_main(self, task: Task, runtime: str) -> bool:
         """Return True if `main` must exist; raises UsageError if the runtime has none."""
-        ...
+        return False
 
-    def identity(self) -> AgentIdentity:
-        """Return the part of this agent that belongs to the frozen plan: name, model, parameters, prompt digest."""
-        ...
-
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027 - most agents have nothing to check
         """Raise UsageError for problems that can be detected before anything starts (missing key, unknown provider)."""
-        ...
 
+    def probe(self, *, tools: bool) -> None:  # noqa: B027 - most agents call no model
+        """Make one small call to each of its models before anything starts, or two if `tools` will be needed.
+
+        Raises ProviderLost for a model that cannot be reached, and SetupFault for one that does not see the tools that it
+        needs.
+        """
+
+    @abstractmethod
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play one episode; raises BoundaryError for failures that are not the agent's.
 
         `attempt` is the number of the attempt at this seed, from 1; a line-up that rotates moves its players with each attempt.
         """
-        ...
-
-
-class AgentBase(ABC):
-    """Agent that acts on a task by requests or commands alone; a subclass has a name and plays."""
-
-    name: str
-    only_computes = False
-
-    def needs_main(self, task: Task, runtime: str) -> bool:
-        """Return False: requests need no `main`."""
-        return False
-
-    def identity(self) -> AgentIdentity:
-        """Return the identity, which is the name alone."""
-        return AgentIdentity(name=self.name)
-
-    def check(self) -> None:
-        """Accept, because nothing can be wrong before anything starts."""
-        return
-
-    @abstractmethod
-    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
-        """Play one episode, as `Agent.play` says."""

@@ -375,7 +375,7 @@ class RunFolder:
 
     def write_plan(self, plan: Mapping[str, Any]) -> None:
         """Freeze the plan."""
-        self._replace("run.json", json.dumps(plan, indent=2, sort_keys=True, default=str).encode() + b"\n")
+        self.replace("run.json", json.dumps(plan, indent=2, sort_keys=True, default=str).encode() + b"\n")
 
     def read_plan(self) -> dict[str, Any] | None:
         """Return the frozen plan, or None if there is none; raises UsageError if the file is not a plan."""
@@ -396,7 +396,7 @@ class RunFolder:
         fields = ("task_id", "family", "seed", "attempt", "agent", "reward", "failure_label", "status", "trace_hash")
         by_place = sorted(results, key=lambda one: one.key.place())
         lines = [json.dumps({name: getattr(one, name) for name in fields}) + "\n" for one in by_place]
-        self._replace("rewards.jsonl", "".join(lines).encode())
+        self.replace("rewards.jsonl", "".join(lines).encode())
 
     def sweep(self) -> Iterator[Path]:
         """Remove incomplete files of a killed run, if its process is gone, and return their names."""
@@ -435,7 +435,8 @@ class RunFolder:
         number = sum(1 for old in attempts.iterdir() if old.name.startswith(f"{final.name}."))
         final.rename(attempts / f"{final.name}.{number}")
 
-    def _replace(self, name: str, content: bytes) -> None:
+    def replace(self, name: str, content: bytes) -> None:
+        """Replace a file of the run atomically."""
         beside = self.path / f".{name}.{os.getpid()}"
         with writing(self.path / name):
             make_folder(self.path)

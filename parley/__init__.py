@@ -10,7 +10,7 @@ import importlib
 from typing import Any
 
 _NAMES = {
-    "AgentBase": "harness.live_agent",
+    "Agent": "harness.live_agent",
     "AgentIdentity": "harness.agent",
     "Budget": "harness.agent",
     "Report": "harness.agent",

@@ -8,26 +8,13 @@ does not have these options. A program in `main` connects to the world directly,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any
 
 from harness.errors import UsageError
 from harness.plugins import family_part, family_part_or_none
 from harness.pod import CommandResult, Pod
 from worlds.core.manifest import OptionValue
 from worlds.core.wire import Transport, WireRequest, WireResponse
-
-
-class ValueStore(Protocol):
-    """Named values for the duration of an episode (`harness.agents.handles`)."""
-
-    def store(self, name: str, value: bytes) -> str:
-        """Store a value under a name and return its handle. Raises NotFound for an invalid name."""
-        ...
-
-    def take(self, how: str, where: str, *, instruction: bool = False) -> bytes:
-        """Return the value that `how` (pointer, header, link, pattern) finds at `where`; raises NotFound."""
-        ...
-
 
 OPTIONS = ("mutate", "handles", "mitigate")
 
@@ -38,15 +25,10 @@ def is_bent(options: Mapping[str, OptionValue]) -> bool:
     return bool(options.get("mutate") or handles or "backoff" in str(options.get("mitigate")).split("+"))
 
 
-def lacks_path(family: str) -> bool:
-    """Return True if a family has no path module, and therefore none of these options."""
-    return family_part_or_none(family, "path") is None
-
-
 def check_path(family: str, options: Mapping[str, OptionValue]) -> None:
     """Raise UsageError for a path option that the family does not have, or an unknown value."""
     asked = [name for name in OPTIONS if name in options]
-    if asked and lacks_path(family):
+    if asked and family_part_or_none(family, "path") is None:
         raise UsageError(f"the family {family!r} has no option {asked[0]!r}", hint="harness show TASK, which lists what it has")
     if asked:
         family_part(family, "path").check(options)
@@ -60,9 +42,9 @@ class RoutedPod:
     def __init__(self, pod: Pod, family: str, options: Mapping[str, OptionValue]) -> None:
         self._pod, self._family, self._options = pod, family, options
         self.instruction = pod.instruction
-        self.handles: ValueStore | None = None
-        if options.get("handles"):
-            self.handles = family_part(family, "path").STORE(pod.instruction)
+        self.handles: Any = family_part(family, "path").STORE(pod.instruction) if options.get("handles") else None
+        """Store of named values for the duration of an episode (`harness.agents.handles`), None without the option."""
+
         self._send = self._path(pod.call)
 
     def behind(self, transport: Transport) -> None:

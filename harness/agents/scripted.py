@@ -10,17 +10,17 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from harness.agent import AgentIdentity, Budget, Report
+from harness.agent import Budget, Report
 from harness.agents.trajectory import scripted_trajectory
 from harness.errors import UsageError
-from harness.live_agent import AgentBase
+from harness.live_agent import Agent
 from harness.pod import Pod
 from harness.registry import Task
 from worlds.core.errors import WireError
 from worlds.core.wire import request
 
 
-class NopAgent(AgentBase):
+class NopAgent(Agent):
     """Agent that does nothing; its reward must be 0 on every task."""
 
     name = "nop"
@@ -31,10 +31,8 @@ class NopAgent(AgentBase):
         report.trajectory = scripted_trajectory(self.name, pod.instruction, None)
 
 
-class ScriptedAgent:
+class ScriptedAgent(Agent):
     """Agent that plays the actions in order; an action that cannot be sent is recorded and skipped."""
-
-    only_computes = False
 
     def __init__(self, actions: Sequence[Mapping[str, Any]], name: str = "scripted") -> None:
         self.actions = list(actions)
@@ -47,10 +45,6 @@ class ScriptedAgent:
             hint = "harness doctor, which says what a sandbox lacks here"
             raise UsageError("a script with run actions needs a sandbox", hint=hint)
         return needed
-
-    def identity(self) -> AgentIdentity:
-        """Return the identity with the name and the actions."""
-        return AgentIdentity(name=self.name, actions=tuple(map(dict, self.actions)))
 
     def check(self) -> None:
         """Raise UsageError for an action of an unknown kind."""

@@ -2,11 +2,10 @@
 
 1. A folder with its own rules ships its clients as solve.py and violations.py. If tasks are data, the family has the clients
 (`parley.families.<family>.clients`), and the folder only contains the plan that they play, and a solve.sh for Harbor.
-2. In both cases a client receives an httpx client of the world, the instruction of this seed, and `wait`. A client that raises
-or exits is noted in the report; the validator grades its episode.
+2. A client that raises or exits is noted in the report; the validator grades its episode.
 3. A game with seats is played in process in every runtime. If the folder's code may not run in this process
-(`harness.trust`), its solve.sh plays in `main` instead, and the world's turns are open there, as under Harbor. A wrong client
-of the family is not code of the folder, so it is played in process there too.
+(`harness.trust`), its solve.sh plays in `main` instead. A wrong client of the family is not code of the folder, so it is
+played in process there too.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from typing import Any
 
 import httpx
 
-from harness.agent import AgentIdentity, Budget, Report
+from harness.agent import Budget, Report
 from harness.agents.trajectory import scripted_trajectory
 from harness.env_interpolation import solution_environment
 from harness.errors import TaskInvalid, UsageError
@@ -138,7 +137,7 @@ def _text_of(literal: str) -> str:
     return ""
 
 
-class SolutionAgent:
+class SolutionAgent(Agent):
     """Agent that plays the oracle (`solve`) or one violation."""
 
     def __init__(
@@ -170,13 +169,6 @@ class SolutionAgent:
     def _is_ours(self, task: Task) -> bool:
         """Return True if this client is not code of the task's folder."""
         return self.player != "solve" and _family_clients(task) is not None
-
-    def identity(self) -> AgentIdentity:
-        """Return the identity, which is the name alone: the client is part of the task's digest."""
-        return AgentIdentity(name=self.name)
-
-    def check(self) -> None:
-        """Check nothing, because the tasks are not known yet."""
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play the client once."""
@@ -241,13 +233,8 @@ def holds_seats(agent: Agent, task: Task, runtime: str) -> bool:
 
 def _solve(task: Task, where: str) -> list[str]:
     """Return the command that runs solve.sh of a foreign task as Harbor's oracle does."""
-    return [
-        "env",
-        *(f"{name}={value}" for name, value in solution_environment(task).items()),
-        "bash",
-        "-c",
-        f"({where}/solve.sh)",
-    ]
+    given = (f"{name}={value}" for name, value in solution_environment(task).items())
+    return ["env", *given, "bash", "-c", f"({where}/solve.sh)"]
 
 
 def _load(task: Task) -> tuple[ModuleType, ModuleType | None]:

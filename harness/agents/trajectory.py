@@ -29,14 +29,6 @@ class ToolCall:
     arguments: Any
 
 
-@dataclass(frozen=True)
-class Observation:
-    """Result of a call; `call_id` None is feedback that belongs to no call."""
-
-    content: str
-    call_id: str | None = None
-
-
 class Trajectory:
     """Steps of one agent or seat."""
 
@@ -47,24 +39,15 @@ class Trajectory:
         agent_name: str,
         model: str | None = None,
         *,
-        version: str = AGENT_VERSION,
         tools: Sequence[dict[str, Any]] = (),
         extra: Mapping[str, Any] | None = None,
     ) -> None:
         self.session_id, self.trajectory_id = session_id, trajectory_id
-        self._agent = _without_none(
-            name=agent_name,
-            version=version,
-            model_name=model,
-            tool_definitions=list(tools) or None,
-            extra=dict(extra or {}) or None,
-        )
+        more = {"tool_definitions": list(tools) or None, "extra": dict(extra or {}) or None}
+        self._agent = _without_none(name=agent_name, version=AGENT_VERSION, model_name=model, **more)
         self._steps: list[dict[str, Any]] = []
         self._usage: list[Usage] = []
         self._seats: list[Trajectory] = []
-
-    def __len__(self) -> int:
-        return len(self._steps)
 
     def system(self, text: str) -> None:
         """Add a system prompt, or a message of the harness (such as why an episode stopped)."""
@@ -79,7 +62,6 @@ class Trajectory:
         text: str,
         *,
         tool_calls: Sequence[ToolCall] = (),
-        observations: Sequence[Observation] = (),
         metrics: Usage | None = None,
         reasoning: str | None = None,
         llm_call_count: int | None = None,
@@ -100,8 +82,6 @@ class Trajectory:
                 step["reasoning_content"] = reasoning
         if extra:
             step["extra"] = dict(extra)
-        for seen in observations:
-            self.observe(seen.content, seen.call_id)
 
     def observe(self, content: str, call_id: str | None = None) -> None:
         """Add a result to the last step; raises ValueError for a call that this step did not make."""
@@ -121,14 +101,10 @@ class Trajectory:
         if not self._steps:
             raise ValueError("a trajectory needs at least one step")
         return _without_none(
-            schema_version=SCHEMA_VERSION,
-            session_id=self.session_id,
-            trajectory_id=self.trajectory_id,
-            agent=self._agent,
-            steps=self._steps,
-            final_metrics=self._final(extra or {}),
+            schema_version=SCHEMA_VERSION, session_id=self.session_id, trajectory_id=self.trajectory_id, agent=self._agent,
+            steps=self._steps, final_metrics=self._final(extra or {}),
             subagent_trajectories=[seat.to_dict() for seat in self._seats] or None,
-        )
+        )  # fmt: skip
 
     def _add(self, source: Literal["system", "user", "agent"], text: str) -> dict[str, Any]:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -139,11 +115,8 @@ class Trajectory:
     def _final(self, extra: Mapping[str, Any]) -> dict[str, Any]:
         final: dict[str, Any] = {"total_steps": len(self._steps)}
         if self._usage:
-            final |= {
-                "total_prompt_tokens": sum(u.prompt_tokens for u in self._usage),
-                "total_completion_tokens": sum(u.completion_tokens for u in self._usage),
-                "total_cached_tokens": sum(u.cached_tokens for u in self._usage),
-            }
+            for name in ("prompt_tokens", "completion_tokens", "cached_tokens"):
+                final[f"total_{name}"] = sum(getattr(usage, name) for usage in self._usage)
             costs = [u.cost_usd for u in self._usage]
             # One call without a price leaves the sum unknown: no number is better than a wrong one.
             if None not in costs:
@@ -167,17 +140,11 @@ def _call(made: ToolCall) -> dict[str, Any]:
 
 
 def _metrics(usage: Usage) -> dict[str, Any]:
+    extra = {"reasoning_tokens": usage.reasoning_tokens, "estimated": usage.estimated}
     return _without_none(
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        cached_tokens=usage.cached_tokens,
-        cost_usd=usage.cost_usd,
-        extra={
-            "reasoning_tokens": usage.reasoning_tokens,
-            "estimated": usage.estimated,
-            **({"kept": True} if usage.kept_calls else {}),
-        },
-    )
+        prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens, cached_tokens=usage.cached_tokens,
+        cost_usd=usage.cost_usd, extra=extra | ({"kept": True} if usage.kept_calls else {}),
+    )  # fmt: skip
 
 
 def _without_none(**values: Any) -> dict[str, Any]:

@@ -23,10 +23,10 @@ from harness.live_agent import KeepsReplies
 from harness.output import emit, log_to_stderr, say
 from harness.plugins import optional
 from harness.records import Result
-from harness.runs.coaching import read_retry
 from harness.runs.episode_filter import read_choice
+from harness.runs.executors.base import LEAST
 from harness.runs.executors.sites import HERE, RunSite
-from harness.runs.request import RunRequest
+from harness.runs.request import FirstRun, RunRequest
 from harness.runs.run import summary
 from harness.runs.seed_key import chosen_key
 from harness.runs.session import Person, RunSession, read_resumed
@@ -91,21 +91,21 @@ def _begun(ctx: typer.Context, flags: RunFlags, replies: KeepsReplies | None) ->
     if flags.only:
         raise UsageError("--only is about a run that is gone on with", hint="harness run --resume RUN --only errored")
     key = chosen_key(flags.key, flags.retry_of)
-    first = read_retry(flags.retry_of, flags.hint, key) if flags.retry_of else None
+    first = _first(flags, key)
     known = gated(ctx, flags.names, trust=flags.trust).tasks
     tasks = grant(first.tasks(known) if first else known, flags.env or ())
     tasks = tasks if first else runnable(tasks, flags.names or (), say, options(flags).get(LEVEL, ()))
     request = new_request(flags, tasks, first, key, _confirmed)
     folder = flags.out or folder_for(request, tasks)
     return _kind(request)(
-        request, tasks, key, folder, _person(flags, request), replies=replies, command=_command(), site=_site(flags),
+        request, tasks, key, folder, _person(flags, request), replies=replies, command=_command(), site=_site(flags, request),
     )  # fmt: skip
 
 
 def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: KeepsReplies | None) -> RunSession:
     """Return the session of the run in a folder, as its run.json says."""
     key, resumed = chosen_key(flags.key, folder), read_resumed(folder)
-    first = read_retry(flags.retry_of, flags.hint, key) if flags.retry_of else None
+    first = _first(flags, key)
     if flags.names:
         named = gated(ctx, flags.names, trust=flags.trust).tasks
         known = [task for task in named if first is None or task.task_id in resumed.request.tasks]
@@ -117,18 +117,31 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: KeepsRe
     tasks = grant(known, flags.env or ())
     return _kind(request)(
         request, tasks, key, folder, _person(flags, request), resumed.parts, replies=replies, choice=choice,
-        command=_command(), site=_site(flags),
+        command=_command(), site=_site(flags, request),
     )  # fmt: skip
 
 
-def _site(flags: RunFlags) -> RunSite:
+def _first(flags: RunFlags, key: str) -> FirstRun | None:
+    """Return the run whose failures are retried, if there is one."""
+    if flags.retry_of is None:
+        return None
+    from harness.runs.coaching import read_retry  # noqa: PLC0415
+
+    return read_retry(flags.retry_of, flags.hint, key)
+
+
+def _site(flags: RunFlags, request: RunRequest) -> RunSite:
     """Return where episodes are played, according to the flags. Raises UsageError for unsupported combinations."""
     if flags.executor not in {"here", "ray"}:
         raise UsageError(f"executor must be here or ray, not {flags.executor!r}")
     if (flags.executor == "ray") != (flags.address is not None):
         raise UsageError("--executor ray and --address go together", hint="harness run ... --executor ray --address auto")
-    if flags.address is None:
+    if flags.address is None and request.episodes < LEAST:
         return HERE
+    if flags.address is None:
+        from harness.runs.executors.processes import BulkSite  # noqa: PLC0415 - most runs are too small for processes
+
+        return BulkSite()
     if flags.cache:
         raise UsageError(
             "--cache is a folder of this machine, and models are asked by the nodes", hint="harness run without --cache"
@@ -211,11 +224,11 @@ def _person(flags: RunFlags, request: RunRequest) -> Person:
     """Return the user interface of this run, without a live table if people play at this terminal."""
     watching = plainly if any(spec.has_people for spec in request.agents) else progress
     if flags.jsonl is None:
-        return Person(say, _confirmed, watching)
+        return Person(say, watching)
     if flags.json and flags.jsonl == STDOUT:
         raise UsageError("--json and --jsonl - both want stdout", hint="harness run ... --jsonl FILE")
     # a table that is drawn over and over, and lines between, would spoil each other
     shared = flags.jsonl == STDOUT and sys.stdout.isatty()
     from harness.cli.streaming import streamed  # noqa: PLC0415
 
-    return Person(say, _confirmed, streamed(plainly if shared else watching, flags.jsonl))
+    return Person(say, streamed(plainly if shared else watching, flags.jsonl))

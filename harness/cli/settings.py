@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
-from harness.agent import AgentSpec, Budget
+from harness.agent import LOCAL, AgentSpec, Budget
 from harness.agent_factory import agent_named, offers_handles
 from harness.agents.llm.meter import RunLimits
 from harness.cli.flags import RunFlags
@@ -27,15 +27,12 @@ from harness.plugins import optional
 from harness.prices import read_prices
 from harness.records import RunFolder
 from harness.registry import Task, read_task
-from harness.runs.addresses import Confirmed, Names, settled
-from harness.runs.coaching import FirstRun
 from harness.runs.plan import parse_seeds, task_refs
-from harness.runs.request import RunRequest, TaskRef
+from harness.runs.request import Confirmed, FirstRun, RunRequest, TaskRef
 from harness.runs.resume_rules import grown
 from harness.runs.run import refusal
 from harness.runs.seed_key import FRESH
 from harness.runs.shards import parse_shard
-from harness.runs.templates import read_templates
 from harness.trust import is_ours
 from worlds.core.chance import key_digest
 
@@ -69,7 +66,7 @@ def new_agents(
         specs = priced(specs, flags.prices)
     if not flags.filed & {"model", "api_base", *_SEATS, *_TEAM}:
         return specs
-    return tuple(address_settled(flags, spec, Names(flags.file, f"{flags.file} plays"), confirmed) for spec in specs)
+    return tuple(address_settled(flags, spec, flags.file, f"{flags.file} plays", confirmed) for spec in specs)
 
 
 def resumed_agents(
@@ -91,14 +88,16 @@ def resumed_agents(
     return _named(flags, known if wanted else (), table, tasks)
 
 
-def address_settled(flags: RunFlags, spec: AgentSpec, names: Names, confirmed: Confirmed) -> AgentSpec:
-    """Return the spec with an address that a person typed or confirms."""
+def address_settled(flags: RunFlags, spec: AgentSpec, file: str, sentence: str, confirmed: Confirmed) -> AgentSpec:
+    """Return the spec of a file with an address that a person typed or confirms."""
+    from harness.runs.addresses import settled  # noqa: PLC0415 - most runs have none of a file
+
     typed = flags.api_base if "api_base" in flags.typed else None
     seats = [text for name in _SEATS if name in flags.typed for text in getattr(flags, name)]
     team = [flags.team if "team" in flags.typed else None, flags.entrant if "entrant" in flags.typed else None]
     models = {*(_model_names(flags) if "model" in flags.typed else ()), *(text.partition("=")[2] for text in seats)}
     models |= {name for one in team if one for name in one.split(",")}
-    return settled(spec, names, typed=typed, confirmed=confirmed, typed_models=frozenset(models))
+    return settled(spec, file, sentence, typed=typed, confirmed=confirmed, typed_models=frozenset(models))
 
 
 def _families(tasks: Sequence[Task]) -> list[str]:
@@ -114,7 +113,7 @@ def _models(flags: RunFlags, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
     called = _model_names(flags)
     if not called:
         return ()
-    from harness.agents.llm.local import LOCAL, USUAL_FLAGS  # noqa: PLC0415
+    from harness.agents.llm.local import USUAL_FLAGS  # noqa: PLC0415
 
     hint = f"--model {','.join(dict.fromkeys(filter(None, called)))}"
     if not all(called):
@@ -156,7 +155,9 @@ def _of_first(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, co
     """Return the model or team of a run that is retried; None if the flags name an agent."""
     if first is None or flags.agent:
         return None
-    spec = first.player(flags.api_base if "api_base" in flags.typed else None, confirmed)
+    from harness.runs.coaching import first_player  # noqa: PLC0415 - with a retry alone
+
+    spec = first_player(first, flags.api_base if "api_base" in flags.typed else None, confirmed)
     return spec and _updated(spec, flags.given("rotate", "timeout", "patience", *_SEATS, *_TOLD), tasks)
 
 
@@ -273,7 +274,7 @@ def new_request(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, 
         record_wire=flags.record_wire,
     )
     agents = new_agents(flags, tasks, first, request.combinations, confirmed)
-    return _checked(_until(flags, request.model_copy(update={"agents": agents})))
+    return _checked(_until(flags, request.model_copy(update={"agents": agents})), tasks)
 
 
 def resumed_request(
@@ -301,9 +302,9 @@ def resumed_request(
     if fields:
         raise refusal(RunFolder(folder), fields)
     grown(recorded, request, game=any(task.is_seated for task in tasks), at="")
-    names = Names(f"{folder}/run.json", f"{folder} was played")
-    agents = tuple(address_settled(flags, spec, names, confirmed) for spec in request.agents)
-    return _checked(request.model_copy(update={"agents": agents}))
+    file, sentence = f"{folder}/run.json", f"{folder} was played"
+    agents = tuple(address_settled(flags, spec, file, sentence, confirmed) for spec in request.agents)
+    return _checked(request.model_copy(update={"agents": agents}), tasks)
 
 
 def found_again(recorded: dict[str, TaskRef], registry: Sequence[Task], *, trust: bool) -> list[Task]:
@@ -369,6 +370,8 @@ def options(flags: RunFlags) -> dict[str, tuple[str, ...]]:
 def _templates(flags: RunFlags, earlier: RunRequest | None) -> dict[str, str]:
     """Return the texts that the flags name, else those of the earlier run."""
     if flags.templates is not None:
+        from harness.runs.templates import read_templates  # noqa: PLC0415 - most runs have the family's own
+
         return read_templates(flags.templates)
     return dict(earlier.templates) if earlier else {}
 
@@ -393,8 +396,13 @@ def _until(flags: RunFlags, request: RunRequest) -> RunRequest:
     return request.model_copy(update={"until": optional("until").planned(flags.until, request, alpha)})
 
 
-def _checked(request: RunRequest) -> RunRequest:
-    """Return the request. Raises UsageError for a sweep over handles, because one agent plays all of it."""
+def _checked(request: RunRequest, tasks: Sequence[Task]) -> RunRequest:
+    """Return the request. Raises UsageError for texts that do not fit, and for a sweep over handles: one agent plays it all."""
+    if request.templates:
+        from harness.runs.templates import check_templates  # noqa: PLC0415 - most runs have the family's own
+
+        for agent in request.agents:
+            check_templates(request.templates, tasks, agent)
     if len({offers_handles(combination) for combination in request.combinations}) > 1:
         raise UsageError(
             "handles cannot be swept: they change what the agent itself is given", hint="two runs, one with --handles"

@@ -13,8 +13,8 @@ from harness.cli.amounts import spent_by
 from harness.errors import Cancelled
 from harness.records import Key, Result
 from harness.runs.executors.base import Finished, News, Progress
+from harness.runs.run import now
 from harness.runs.session import WatchedRun
-from harness.runs.sessions import now
 from harness.runs.stream import BegunLine, EndedLine, Totals, line_of
 from worlds.core.models import Strict
 

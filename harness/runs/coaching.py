@@ -7,53 +7,32 @@ untrusted: they never decide whose code runs here, or to which address a key is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.agent import AgentSpec
 from harness.errors import UsageError, quoted
 from harness.plugins import family_part
-from harness.records import Hint, HintMode, Key, Result, RunFolder
-from harness.registry import Task
-from harness.runs.addresses import Confirmed, Names, settled
-from harness.runs.request import Coached, Retry, RunRecord, read_record, requested
+from harness.records import Hint, HintMode, Result, RunFolder
+from harness.runs.addresses import settled
+from harness.runs.request import Coached, Confirmed, FirstRun, Retry, read_record, requested
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 
 MODES: tuple[HintMode, ...] = ("none", "correct", "wrong")
 
 
-@dataclass(frozen=True)
-class FirstRun:
-    """Earlier run, and the retry of its failed episodes."""
+def first_player(first: FirstRun, api_base: str | None, confirmed: Confirmed) -> AgentSpec | None:
+    """Return the model or the team of an earlier run with its settings, or None if it had neither.
 
-    folder: Path
-    record: RunRecord
-    retry: Retry
-
-    def tasks(self, tasks: Sequence[Task]) -> list[Task]:
-        """Return the tasks that failed at least once; raises UsageError for one that has changed since."""
-        failed = [task for task in tasks if task.task_id in {key.task_id for key in self.retry.hints}]
-        for task in failed:
-            if self.record.identity.tasks.get(task.task_id) != task.digest:
-                raise UsageError(
-                    f"{task.task_id} has changed since {self.retry.of}, so a retry would not be of the same instance"
-                )
-        return failed
-
-    def player(self, api_base: str | None, confirmed: Confirmed) -> AgentSpec | None:
-        """Return the model or the team of the first run with its settings, or None if it had neither.
-
-        The address must be typed or confirmed. Raises UsageError for an address that only the file names, and for a run whose
-        file does not record the agent.
-        """
-        agent = self.record.identity.agent
-        if agent.model is None and agent.team is None:
-            return None
-        request = requested(self.record, self.folder)
-        spec = next(part.agent for part in request.parts if part.name == self.record.part)
-        names = Names(f"{self.retry.of}/run.json", f"{self.retry.of} was played")
-        return settled(spec, names, typed=api_base, confirmed=confirmed)
+    The address must be typed or confirmed. Raises UsageError for an address that only the file names, and for a run whose
+    file does not record the agent.
+    """
+    agent = first.record.identity.agent
+    if agent.model is None and agent.team is None:
+        return None
+    request = requested(first.record, first.folder)
+    spec = next(part.agent for part in request.parts if part.name == first.record.part)
+    of = first.retry.of
+    return settled(spec, f"{of}/run.json", f"{of} was played", typed=api_base, confirmed=confirmed)
 
 
 def read_retry(folder: Path, hint: str, key: str = PUBLISHED_KEY) -> FirstRun:
@@ -66,20 +45,12 @@ def read_retry(folder: Path, hint: str, key: str = PUBLISHED_KEY) -> FirstRun:
         raise UsageError(f"{folder} holds no run.json", hint="harness run --retry-of FOLDER, the folder that a run printed")
     failed = [result for result in RunFolder(folder).results() if result.status == "graded" and not result.success]
     if record.identity.key_digest != key_digest(key):
-        raise UsageError(
-            f"{folder} was played in another edition, so these would be other instances",
-            hint=f"set PARLEY_KEY as then, or --key {quoted(folder)} where that keeps its key",
-        )
+        why = f"{folder} was played in another edition, so these would be other instances"
+        raise UsageError(why, hint=f"set PARLEY_KEY as then, or --key {quoted(folder)} where that keeps its key")
     if not failed:
         raise UsageError(f"{folder} has no failed episode to retry")
     episodes = tuple(Coached(key=result.key, hint=_hint(result, folder.name, mode)) for result in failed)
     return FirstRun(folder, record, Retry(of=folder.name, mode=mode, episodes=episodes))
-
-
-def note(retry: Retry, key: Key) -> str:
-    """Return the note that is appended to the instruction of one episode."""
-    told = retry.hints[key].told
-    return str(family_part(key.family, "coaching").note(told)) if told else ""
 
 
 def _hint(result: Result, run: str, mode: HintMode) -> Hint:

@@ -6,7 +6,7 @@ A graded episode is never replayed, whatever the option says. Otherwise it could
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from harness.errors import UsageError
 from harness.records import Key, Result
@@ -15,8 +15,7 @@ STATES = {"errored": "an attempt was made and has no grade", "unscored": "there 
 """Values of `--only` besides tasks, with their meaning."""
 
 
-@dataclass(frozen=True)
-class EpisodeChoice:
+class EpisodeChoice(NamedTuple):
     """Selection among the episodes without a grade."""
 
     errored: bool = False

@@ -1,25 +1,121 @@
 """Dry run: the episodes that a run would play, keep and repeat, and what they would take.
 
-Calls, tokens, dollars and time are estimates, each with its source (`harness.runs.cost_history`); the counts are exact. Budgets
-are upper bounds: an episode is not expected to take more than its budget.
+1. Calls, tokens, dollars and time are estimates, each with its source; the counts are exact. Budgets are upper bounds: an
+episode is not expected to take more than its budget.
+2. An estimate comes from earlier episodes beside this run, of the same family with the same interface. Those of the same model
+take precedence over those of other models. The newest runs are read first, up to a limit on files.
+3. Otherwise, `typical.toml` contains the usage of a scripted model that makes no mistake (docs/running.md). A real model writes
+its reasoning and makes mistakes, so it uses more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import islice
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
 
-from harness.agent import Budget
+import tomli
+
+from harness.agent import AgentSpec, Budget
 from harness.compact_results import kept
 from harness.prices import Price
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task
-from harness.runs.cost_history import Basis, Experience, Typical
+from harness.run_files import runs_in
 from harness.runs.episode_filter import EpisodeChoice
 from harness.runs.plan import Plan
 from harness.runs.session import RunSession
 from worlds.core.models import Strict
+
+SEATS, NO_MODEL = "seats", "no-model"
+
+MOST_RUNS, MOST_EPISODES = 20, 400
+"""Limits on the earlier runs that are searched, and on their episodes that are read."""
+
+
+class Typical(Strict):
+    """Mean usage of one episode."""
+
+    calls: float = 0
+    prompt: float = 0
+    """Prompt tokens."""
+
+    cached: float = 0
+    completion: float = 0
+    seconds: float = 0
+    """Real seconds."""
+
+
+class Basis(NamedTuple):
+    """Expected usage of an episode, and the source of the estimate."""
+
+    takes: Typical
+    source: str
+
+
+def interface_of(spec: AgentSpec, task: Task) -> str:
+    """Return the interface between a spec and a task: `shell`, `tool`, `seats`, or `no-model` if it uses no model."""
+    has_model = spec.model is not None or any(one.kind == "model" for one in spec.holders)
+    if not has_model:
+        return NO_MODEL
+    return SEATS if task.is_seated else spec.interface
+
+
+class Experience:
+    """Recorded episodes of some folders."""
+
+    def __init__(self, folders: Iterable[Path]) -> None:
+        self._results = tuple(_recent(folders))
+
+    def basis(self, spec: AgentSpec, task: Task) -> Basis:
+        """Return the expected usage of an episode of this agent at this task's family."""
+        how = interface_of(spec, task)
+        mine = [one for one in self._results if one.family == task.family and _interface(one) == how]
+        if how == NO_MODEL:
+            mine = [one for one in mine if one.agent == spec.title]
+        own = [one for one in mine if one.model == spec.model]
+        chosen, whose = (own, spec.model or spec.title) if own else (mine, "other players")
+        if chosen:
+            return Basis(_mean(chosen), f"{len(chosen)} earlier episode{'' if len(chosen) == 1 else 's'} of {whose}")
+        return Basis(_defaults().get(task.family, {}).get(how, Typical()), "defaults, measured with a scripted player")
+
+
+def _interface(result: Result) -> str:
+    return (result.interface or "shell") if result.tokens.calls else NO_MODEL
+
+
+def _mean(results: Sequence[Result]) -> Typical:
+    tokens = {name: fmean(getattr(one.tokens, name) for one in results) for name in ("calls", "prompt", "cached", "completion")}
+    return Typical(**tokens, seconds=fmean(one.timings.total for one in results))
+
+
+def _recent(folders: Iterable[Path]) -> Iterator[Result]:
+    """Yield graded episodes of the newest runs in these folders, skipping those that cannot be read."""
+    left = MOST_EPISODES
+    runs = sorted({run.resolve() for folder in folders for run in runs_in(folder)})
+    for run in sorted(runs, key=_begun, reverse=True)[:MOST_RUNS]:
+        for result in islice(RunFolder(run).results(damaged=[]), left):
+            left -= 1
+            if result.status == "graded":
+                yield result
+        if left <= 0:
+            return
+
+
+def _begun(run: Path) -> float:
+    try:
+        return (run / "run.json").stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+@cache
+def _defaults() -> dict[str, dict[str, Typical]]:
+    table = tomli.loads(Path(__file__).with_name("typical.toml").read_text(encoding="utf-8"))
+    return {family: {how: Typical.model_validate(row) for how, row in rows.items()} for family, rows in table.items()}
 
 
 class Counts(Strict):
@@ -60,15 +156,6 @@ class PartForecast(Strict):
     """Source of the estimates, by family."""
 
 
-@dataclass
-class _Sum:
-    takes: Typical = field(default_factory=Typical)
-
-    def add(self, one: Typical) -> None:
-        total = {name: getattr(self.takes, name) + getattr(one, name) for name in Typical.model_fields}
-        self.takes = Typical(**total)
-
-
 def counted(plan: Plan, recorded: Mapping[Key, Result], choice: EpisodeChoice) -> tuple[Counts, list[Key]]:
     """Return the counts of a plan's episodes, and the episodes that will be played."""
     keys = plan.keys
@@ -87,14 +174,14 @@ def forecast(
 ) -> PartForecast:  # fmt: skip
     """Return the forecast for one part of a run."""
     counts, played = counted(plan, recorded, choice)
-    total, sources, bases = _Sum(), dict[str, str](), dict[str, Basis]()
+    taken, bases = list[Typical](), dict[str, Basis]()
     for key in played:
         task = plan.task(key)
         if key.family not in bases:
             bases[key.family] = experience.basis(plan.agent, task)
-            sources[key.family] = bases[key.family].source
-        total.add(_bounded(bases[key.family].takes, plan.budget, task))
-    models, takes = plan.agent.models, total.takes
+        taken.append(_bounded(bases[key.family].takes, plan.budget, task))
+    models, sources = plan.agent.models, {family: basis.source for family, basis in bases.items()}
+    takes = Typical(**{name: sum(getattr(one, name) for one in taken) for name in Typical.model_fields})
     prices = {model: price(model) for model in models}
     return PartForecast(
         name=name, player=plan.agent.model or plan.agent.title, models=tuple(models),

@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
+from itertools import product
 from typing import Any
 
 from harness.agent import AgentSpec, Budget
-from harness.agent_factory import make_agent
+from harness.agent_factory import identity_of
 from harness.errors import UsageError
 from harness.options import options_of
 from harness.plugins import brought_by, family_part_or_none
@@ -70,12 +71,8 @@ class Plan:
         if self.retry is not None:
             tasks = {task.task_id for task in self.tasks}
             return [key for key in self.retry.hints if key.task_id in tasks]
-        return [
-            Key(task_id=task.task_id, family=task.family, seed=seed, attempt=attempt)
-            for task in self.tasks
-            for seed in self.seeds
-            for attempt in range(1, self.attempts + 1)
-        ]
+        each = product(self.tasks, self.seeds, range(1, self.attempts + 1))
+        return [Key(task_id=task.task_id, family=task.family, seed=seed, attempt=attempt) for task, seed, attempt in each]
 
     def task(self, key: Key) -> Task:
         """Return the task of an episode."""
@@ -99,16 +96,11 @@ class Plan:
     def identity(self) -> Planned:
         """Return the values that must be equal for a run to be resumed."""
         return Planned(
-            tasks={task.task_id: task.digest for task in self.tasks},
-            seeds=tuple(self.seeds),
-            attempts=self.attempts,
-            agent=make_agent(self.agent, self.overrides).identity(),
-            budget=self.budget,
-            options=dict(self.overrides),
-            key_digest=key_digest(self.key),
+            tasks={task.task_id: task.digest for task in self.tasks}, seeds=tuple(self.seeds), attempts=self.attempts,
+            agent=identity_of(self.agent, self.overrides), budget=self.budget, options=dict(self.overrides),
+            key_digest=key_digest(self.key), templates=digest_of(self.templates),
             retry=PlannedRetry(of=self.retry.of, hint=self.retry.mode) if self.retry else None,
-            templates=digest_of(self.templates),
-        )
+        )  # fmt: skip
 
     def record(self, runtime: str, images: Mapping[str, str]) -> RunRecord:
         """Return the content of run.json."""

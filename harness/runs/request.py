@@ -9,7 +9,7 @@ call `read_record`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -20,12 +20,17 @@ from pydantic import Field, ValidationError
 from harness.agent import PATIENCE_S, TIMEOUT_S, AgentIdentity, AgentSpec, Budget
 from harness.agents.llm.meter import RunLimits
 from harness.errors import UsageError
+from harness.plugins import family_part
 from harness.records import Hint, HintMode, Key, Number, RunFolder, TaskId, first_problem
+from harness.registry import Task
 from harness.runs.shards import Shard
 from harness.secrets import host_of, public_address
 from worlds.core.models import Lenient, Strict
 
 BREAKER = 5
+
+Confirmed = Callable[[str], bool]
+"""Callback that asks a person to confirm a sentence, and returns True for yes."""
 
 ON_RESUME: Mapping[str, Literal["fixed", "grows undecided", "grows", "free"]] = {
     "tasks": "fixed", "agents": "fixed", "options": "fixed", "key_digest": "fixed", "retry": "fixed", "until": "fixed",
@@ -70,6 +75,11 @@ class Retry(Strict):
     def hints(self) -> Mapping[Key, Hint]:
         """Hint for each episode."""
         return {one.key: one.hint for one in self.episodes}
+
+    def note(self, key: Key) -> str:
+        """Return the note that is appended to the instruction of one episode."""
+        told = self.hints[key].told
+        return str(family_part(key.family, "coaching").note(told)) if told else ""
 
 
 UNTIL_FILE = "until.json"
@@ -138,6 +148,11 @@ class RunRequest(Strict):
     """True to record every model call, not only those before a failure."""
 
     @property
+    def episodes(self) -> int:
+        """Number of episodes of each part, in all shards."""
+        return len(self.retry.episodes) if self.retry else len(self.tasks) * len(self.seeds) * self.attempts
+
+    @property
     def combinations(self) -> list[dict[str, str]]:
         """Combinations of option values, at least one."""
         return [dict(zip(self.options, values, strict=True)) for values in product(*self.options.values())]
@@ -174,7 +189,14 @@ class RunRequest(Strict):
 
     def public(self) -> RunRequest:
         """Return the request without passwords in addresses, so that it can be recorded."""
-        return self.model_copy(update={"agents": tuple(map(public_spec, self.agents))})
+        public = [spec.api_base and public_address(spec.api_base) for spec in self.agents]
+        return self._at(public)
+
+    def _at(self, addresses: Sequence[str | None], **fields: Any) -> RunRequest:
+        """Return the request with these addresses of its agents, and other fields of them."""
+        each = zip(self.agents, addresses, strict=True)
+        agents = tuple(spec.model_copy(update={"api_base": address, **fields}) for spec, address in each)
+        return self.model_copy(update={"agents": agents})
 
     def differing(self, other: RunRequest) -> list[str]:
         """Return the plan fields that make two requests different runs, ignoring fields that may grow or differ."""
@@ -184,19 +206,9 @@ class RunRequest(Strict):
 
     def _compared(self) -> dict[str, Any]:
         """Return the compared fields of a request: servers reduced to their hosts, without timeouts and retry times."""
-        agents = tuple(
-            spec.model_copy(update={"api_base": host_of(spec.api_base) if spec.api_base else None, **_UNSHAPING})
-            for spec in self.agents
-        )
-        return {**self.model_copy(update={"agents": agents}).model_dump(), "tasks": self._digests()}
-
-    def _digests(self) -> dict[str, str]:
-        return {task: ref.digest for task, ref in self.tasks.items()}
-
-
-def public_spec(spec: AgentSpec) -> AgentSpec:
-    """Return the spec without user, password and query in its address."""
-    return spec.model_copy(update={"api_base": public_address(spec.api_base)}) if spec.api_base else spec
+        hosts = [host_of(spec.api_base) if spec.api_base else None for spec in self.agents]
+        digests = {task: ref.digest for task, ref in self.tasks.items()}
+        return {**self._at(hosts, **_UNSHAPING).model_dump(), "tasks": digests}
 
 
 _UNSHAPING = {"prices": {}, "timeout_s": TIMEOUT_S, "patience_s": PATIENCE_S}
@@ -305,6 +317,23 @@ class RunRecord(Lenient):
         return asked.shard.size(episodes) if asked and asked.shard else episodes
 
 
+class FirstRun(NamedTuple):
+    """Earlier run, and the retry of its failed episodes (`harness.runs.coaching`)."""
+
+    folder: Path
+    record: RunRecord
+    retry: Retry
+
+    def tasks(self, tasks: Sequence[Task]) -> list[Task]:
+        """Return the tasks that failed at least once; raises UsageError for one that has changed since."""
+        failed = [task for task in tasks if task.task_id in {key.task_id for key in self.retry.hints}]
+        for task in failed:
+            if self.record.identity.tasks.get(task.task_id) != task.digest:
+                why = f"{task.task_id} has changed since {self.retry.of}, so a retry would not be of the same instance"
+                raise UsageError(why)
+        return failed
+
+
 def read_record(folder: RunFolder) -> RunRecord | None:
     """Read run.json, None if there is none; raises UsageError if it is not a plan of this version."""
     plan = folder.read_plan()
@@ -323,10 +352,8 @@ def requested(record: RunRecord, folder: Path) -> RunRequest:
     Raises UsageError if an older version did not record it, or if it lacks the record's part.
     """
     if record.request is None:
-        raise UsageError(
-            f"{folder}/run.json is of an older version, which did not write down the whole request",
-            hint="harness run ... --out NEW_FOLDER, with the options it was begun with",
-        )
+        why = f"{folder}/run.json is of an older version, which did not write down the whole request"
+        raise UsageError(why, hint="harness run ... --out NEW_FOLDER, with the options it was begun with")
     if not any(part.name == record.part for part in record.request.parts):
         raise UsageError(f"{folder}/run.json says that it is {record.part!r}, which its request has no part for")
     return record.request

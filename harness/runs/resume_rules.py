@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from harness.agent import Budget
 from harness.errors import UsageError
 from harness.runs.request import ON_RESUME, Amendment, RunRequest
 
@@ -32,16 +31,12 @@ def grown(before: RunRequest, after: RunRequest, *, game: bool, at: str) -> tupl
     """Return the increases from one request to the next; raises UsageError for a reduction. `game` is true if seats play."""
     changed = [bound for bound in _bounds(before, after, game=game) if bound.before != bound.after]
     if before.shard is not None and (wider := [bound.flag for bound in changed if bound.flag in {"--seeds", "--k"}]):
-        raise UsageError(
-            f"{wider[0]} cannot grow in shard {before.shard} alone, since the shards together play one plan",
-            hint=f"harness merge OUT SHARD..., then harness run --resume OUT {wider[0]} MORE",
-        )
+        why = f"{wider[0]} cannot grow in shard {before.shard} alone, since the shards together play one plan"
+        raise UsageError(why, hint=f"harness merge OUT SHARD..., then harness run --resume OUT {wider[0]} MORE")
     for bound in changed:
         if bound.shrinks:
-            raise UsageError(
-                f"{bound.flag} {_told(bound.after)} is less than the {_told(bound.before)} of this run, which may only grow",
-                hint="leave it out, or harness run ... --out NEW_FOLDER",
-            )
+            why = f"{bound.flag} {_told(bound.after)} is less than the {_told(bound.before)} of this run, which may only grow"
+            raise UsageError(why, hint="leave it out, or harness run ... --out NEW_FOLDER")
     return tuple(Amendment(at=at, flag=one.flag, before=one.before, after=one.after) for one in changed)
 
 
@@ -49,7 +44,7 @@ def _bounds(before: RunRequest, after: RunRequest, *, game: bool) -> Iterator[Bo
     old, new = before.budget, after.budget
     yield Bound("--seeds", sorted(before.seeds), sorted(after.seeds), not set(before.seeds) <= set(after.seeds))
     yield Bound("--k", before.attempts, after.attempts, after.attempts < before.attempts)
-    yield Bound("--wall", old.wall_s, new.wall_s, _wall(new, game=game) < _wall(old, game=game))
+    yield Bound("--wall", old.wall_s, new.wall_s, new.seconds(game=game) < old.seconds(game=game))
     yield Bound("--turns", old.turns, new.turns, new.turns < old.turns)
     yield Bound("--tokens", old.tokens, new.tokens, _most(new.tokens) < _most(old.tokens))
     yield Bound("--cost", old.cost_usd, new.cost_usd, _most(new.cost_usd) < _most(old.cost_usd))
@@ -57,10 +52,6 @@ def _bounds(before: RunRequest, after: RunRequest, *, game: bool) -> Iterator[Bo
     # a limit where there was none changes no episode, it only ends the run in time
     yield Bound("--max-cost", first.cost_usd, then.cost_usd, _most(then.cost_usd) < (first.cost_usd or 0.0))
     yield Bound("--max-tokens", first.tokens, then.tokens, _most(then.tokens) < (first.tokens or 0))
-
-
-def _wall(budget: Budget, *, game: bool) -> float:
-    return budget.seconds(game=game)
 
 
 def _most(bound: float | None) -> float:

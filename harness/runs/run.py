@@ -10,9 +10,11 @@ runtime only compute (`harness.runs.executors`), or the nodes of a cluster (`par
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 from harness.agent_factory import Cast
@@ -23,16 +25,16 @@ from harness.errors import Cancelled, HarnessError, ProviderLost, UsageError
 from harness.interrupts import interrupting
 from harness.pod import ROOMS, EpisodeSpec, Runtime
 from harness.records import Key, Result, RunFolder
-from harness.runs.coaching import note
 from harness.runs.episode_filter import EVERYTHING, EpisodeChoice
 from harness.runs.executors.base import Again, Executor, Finished, Order, Progress
 from harness.runs.executors.sites import HERE, RunSite
 from harness.runs.plan import Plan, differing
-from harness.runs.request import RunRecord, read_record
+from harness.runs.request import RunRecord, Stint, read_record
 from harness.runs.resume_rules import GROWING, grown
 from harness.runs.retry import EpisodeRetries, RetryPolicy
 from harness.runs.seed_key import keep_key
-from harness.runs.sessions import begun, now, write_begun, write_ended
+from harness.secrets import public_address, scrub
+from harness.version import commit, package_version
 
 
 def run_plan(
@@ -63,32 +65,23 @@ def run_plan(
     with folder.held():
         open_folder(plan, folder, runtime.name, images)
         if command is not None:
-            write_begun(folder, begun(command))
+            _write_begun(folder, command)
         asked = plan.keys if keys is None else keys
         known = recorded_of(asked, folder) if recorded is None else recorded
         results = {key: one for key, one in known.items() if not choice.takes(key, one)}
         orders = _orders(plan, runtime.name, [key for key in asked if choice.takes(key, known.get(key))], images, cast)
-        with _collecting(plan, folder):
+        try:
             if orders:
                 executor, retries = site.executor(orders, runtime, folder, cast), EpisodeRetries(policies or {})
                 played = _until_settled(executor, orders, workers, progress, breaker, retries)
                 results |= {result.key: result for result in played}
-        in_order = _in_order(plan, results)
-        if keys is None:
-            _settle(folder, in_order)
-        return in_order
-
-
-@contextmanager
-def _collecting(plan: Plan, folder: RunFolder) -> Iterator[None]:
-    """Write the rewards also if the run fails."""
-    try:
-        yield
-    except BaseException:
-        # what ended the run is what has to be said, also where the disk is full
-        with suppress(HarnessError):
-            collected(plan, folder)
-        raise
+        except BaseException:
+            # what ended the run is what has to be said, also where the disk is full
+            with suppress(HarnessError):
+                collected(plan, folder)
+            raise
+        in_order = [results[key] for key in plan.keys if key in results]
+        return in_order if keys is not None else _settled(folder, in_order)
 
 
 def recorded_of(keys: Sequence[Key], folder: RunFolder) -> dict[Key, Result]:
@@ -104,19 +97,16 @@ def is_played(plan: Plan, folder: RunFolder) -> bool:
 
 def collected(plan: Plan, folder: RunFolder) -> list[Result]:
     """Return the recorded results of a plan in plan order, and write its rewards. For runs that are played in steps."""
-    results = list(recorded_of(plan.keys, folder).values())
-    _settle(folder, results)
-    return results
+    return _settled(folder, list(recorded_of(plan.keys, folder).values()))
 
 
-def _settle(folder: RunFolder, results: list[Result]) -> None:
-    """Write the files of a run that has ended."""
+def _settled(folder: RunFolder, results: list[Result]) -> list[Result]:
+    """Write the files of a run that has ended, and return its results."""
     folder.write_rewards(results)
-    write_ended(folder)
-
-
-def _in_order(plan: Plan, results: Mapping[Key, Result]) -> list[Result]:
-    return [results[key] for key in plan.keys if key in results]
+    plan = folder.read_plan() or {}
+    if stints := plan.get("stints"):
+        folder.write_plan({**plan, "stints": [*stints[:-1], {**stints[-1], "ended": now()}]})
+    return results
 
 
 def open_folder(plan: Plan, folder: RunFolder, runtime: str, images: Mapping[str, str]) -> None:
@@ -160,14 +150,13 @@ def refusal(folder: RunFolder, fields: Sequence[str]) -> UsageError:
 
 
 def _orders(plan: Plan, runtime: str, keys: Sequence[Key], images: Mapping[str, str], cast: Cast) -> list[Order]:
-    """Return the episodes still to play, as orders."""
     agent = cast.agent(plan.agent, plan.overrides)
     # asked before any thread starts: two threads that parse Python at once crash CPython 3.11's ast
     needs = {t.task_id: (t, agent.needs_main(t, runtime), holds_seats(agent, t, runtime)) for t in plan.tasks}
     orders = []
     for key in keys:
         task, needs_main, open_turns = needs[key.task_id]
-        told = note(plan.retry, key) if plan.retry else ""
+        told = plan.retry.note(key) if plan.retry else ""
         name, options = key.name.replace("/", "-"), plan.options(task)
         spec = EpisodeSpec(
             plan.run_id, name, task, key.seed, plan.key, options, needs_main, told, open_turns, plan.templates,
@@ -194,14 +183,10 @@ def _until_settled(
             if orders:
                 pause = min(due.values())
                 progress(Again(tuple(due), pause))
-                _wait(pause)
-
-
-def _wait(seconds: float) -> None:
-    try:
-        time.sleep(seconds)
-    except KeyboardInterrupt:
-        raise Cancelled("interrupted") from None
+                try:
+                    time.sleep(pause)
+                except KeyboardInterrupt:
+                    raise Cancelled("interrupted") from None
 
 
 def _played(executor: Executor, orders: Sequence[Order], workers: int, progress: Progress, breaker: int) -> Iterator[Result]:
@@ -218,6 +203,20 @@ def _played(executor: Executor, orders: Sequence[Order], workers: int, progress:
                 whose = "the provider" if result.cause == "provider" else "the set-up"
                 said = f"{breaker} episodes in a row failed because of {whose}, and the others are left unplayed"
                 raise ProviderLost(f"{said}; the last one: {result.error}")
+
+
+def now() -> str:
+    """Return the current time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _write_begun(folder: RunFolder, command: Sequence[str]) -> None:
+    """Add a session to run.json; its command is recorded without passwords in addresses and known secrets."""
+    shown = [public_address(word) if "://" in word else word for word in command]
+    typed = scrub(shlex.join(shown)) if shown else ""
+    stint = Stint(begun=now(), command=typed, version=package_version(), commit=commit())
+    plan = folder.read_plan() or {}
+    folder.write_plan({**plan, "stints": [*plan.get("stints", []), stint.model_dump(mode="json")]})
 
 
 def summary(results: list[Result]) -> dict[str, Any]:

@@ -33,10 +33,8 @@ def chosen_key(named: str | None, earlier: Path | None = None, environ: Mapping[
     if named is not None:
         kept = _kept(Path(named))
         if kept is None:
-            raise UsageError(
-                f"--key must be {FRESH}, {PUBLISHED} or the folder of a run with {KEY_FILE}, not {named!r}",
-                hint="harness run ... --key fresh",
-            )
+            why = f"--key must be {FRESH}, {PUBLISHED} or the folder of a run with {KEY_FILE}, not {named!r}"
+            raise UsageError(why, hint="harness run ... --key fresh")
         return kept
     return (earlier and _kept(earlier)) or environ.get("PARLEY_KEY") or PUBLISHED_KEY
 

@@ -1,6 +1,6 @@
 """Session that plays a request: finds the tasks, makes and checks the plans, chooses the runtime, and plays plan by plan.
 
-Nothing here prints. Messages and questions to the user go through a `Person`, so that a command line, a test and a service can
+Nothing here prints. Messages to the user go through a `Person`, so that a command line, a test and a service can
 all submit a request and get results.
 """
 
@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.agent_factory import Cast, Make, keep_logs, listed_price, make_agent
 from harness.agents.llm.meter import Meter
@@ -22,10 +22,10 @@ from harness.compact_results import kept
 from harness.descriptors import allow_many_files
 from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError, quoted
 from harness.interrupts import interrupting
-from harness.live_agent import Agent, AsksModels, KeepsReplies
+from harness.live_agent import Agent, KeepsReplies
 from harness.pod import Runtime
 from harness.prices import HINT, Price
-from harness.records import Result, RunFolder
+from harness.records import Key, Result, RunFolder
 from harness.registry import Task
 from harness.run_files import is_packed
 from harness.runs.episode_filter import EVERYTHING, EpisodeChoice
@@ -36,7 +36,6 @@ from harness.runs.plan import Plan, plans
 from harness.runs.request import RunRequest, read_record, requested
 from harness.runs.retry import POLICIES
 from harness.runs.run import is_played, recorded_of, run_plan
-from harness.runs.templates import check_templates
 from harness.runtime_choice import Say
 from harness.secrets import public_address
 from harness.trust import gate
@@ -60,16 +59,14 @@ class WatchedRun:
 
 @dataclass(frozen=True)
 class Person:
-    """User who started the run: receives messages, answers yes or no, and watches episodes."""
+    """User who started the run: receives messages and watches episodes."""
 
     say: Say
-    confirmed: Callable[[str], bool]
     watching: Callable[[WatchedRun], AbstractContextManager[Progress]]
     """Function that creates the listener of a run."""
 
 
-@dataclass(frozen=True)
-class Resumed:
+class Resumed(NamedTuple):
     """Recorded run of a folder: its request and its parts."""
 
     request: RunRequest
@@ -162,7 +159,6 @@ class RunSession:
                 raise UsageError(f"shard {plan.shard} has no episode: there are {len(plan.every_key)} in all")
             for task in plan.tasks:
                 plan.options(task)
-            check_templates(plan.templates, plan.tasks, plan.agent)
             if asks and self._site.asks_here:
                 agent.check()
             self._check_prices(plan)
@@ -180,7 +176,7 @@ class RunSession:
         if self.meter.reached or not self._site.asks_here:
             return
         for (folder, plan), agent in zip(self.plans.items(), self.agents, strict=True):
-            if isinstance(agent, AsksModels) and not is_played(plan, RunFolder(folder)):
+            if plan.agent.models and not is_played(plan, RunFolder(folder)):
                 agent.probe(tools=not all(task.is_seated for task in plan.tasks))
 
     @cached_property
@@ -198,9 +194,10 @@ class RunSession:
         Raises Cancelled, UsageError, the failures of a runtime, and ProviderLost, which says how to resume.
         """
         allow_many_files()
-        runtime = self.runtime
+        runtime, players = self.runtime, tuple((plan.agent, plan.overrides) for plan in self.plans.values())
+        needed = Needed(runtime.name, tuple(self.tasks), players)
         try:
-            with interrupting(), self._site.opened(self._needed(runtime), self.meter, self._person.say):
+            with interrupting(), self._site.opened(needed, self.meter, self._person.say):
                 return self._all_played(runtime)
         except ProviderLost as lost:
             lost.hint = "; then ".join(filter(None, (lost.hint, self.resume_line)))
@@ -211,12 +208,7 @@ class RunSession:
         finally:
             keep_logs(self.request.agents, self.folder)
 
-    def _needed(self, runtime: Runtime) -> Needed:
-        players = tuple((plan.agent, plan.overrides) for plan in self.plans.values())
-        return Needed(runtime.name, tuple(self.tasks), players)
-
     def _all_played(self, runtime: Runtime) -> list[Result]:
-        """Play the plans one after the other."""
         return [result for path, plan in self.plans.items() for result in self._played(plan, path, runtime)]
 
     @property
@@ -245,9 +237,8 @@ class RunSession:
         lost = self.episodes - sum(result.status == "graded" for result in results)
         if lost and (reached := self.meter.reached):
             flag = reached.partition(" ")[0]
-            raise LimitReached(
-                f"{lost} of {self.episodes} episodes are left: {reached}", hint=f"{self.resume_line} {flag} MORE"
-            )
+            why = f"{lost} of {self.episodes} episodes are left: {reached}"
+            raise LimitReached(why, hint=f"{self.resume_line} {flag} MORE")
 
     def price(self, plan: Plan, model: str) -> Price | None:
         """Return the token price of a model in a plan; None if it is unknown."""
@@ -255,20 +246,17 @@ class RunSession:
 
     def _check_prices(self, plan: Plan) -> None:
         """Raise UsageError if a limit in dollars is set for a model without a known price."""
-        flag = "--max-cost" if self.request.limits.cost_usd is not None else "--cost"
-        if self.request.limits.cost_usd is None and plan.budget.cost_usd is None:
-            return
-        for model in plan.agent.models:
+        limits = {"--max-cost": self.request.limits.cost_usd, "--cost": plan.budget.cost_usd}
+        flag = next((flag for flag, limit in limits.items() if limit is not None), None)
+        for model in plan.agent.models if flag else ():
             if self.price(plan, model) is None:
                 raise UsageError(f"{model} has no known price, so {flag} could not hold", hint=HINT)
 
     def _check_path(self, runtime: Runtime) -> None:
         bent = any(is_bent(plan.overrides) for plan in self.plans.values())
         if bent and any(agent.needs_main(task, runtime.name) for task in self.tasks for agent in self.agents):
-            raise UsageError(
-                "what runs in main speaks to the world directly, out of reach of --mutate, --handles and --mitigate",
-                hint="harness run ... --interface tool",
-            )
+            why = "what runs in main speaks to the world directly, out of reach of --mutate, --handles and --mitigate"
+            raise UsageError(why, hint="harness run ... --interface tool")
 
     def _ready(self, plan: Plan, folder: Path, runtime: Runtime) -> Mapping[str, str]:
         """Prepare everything but the episodes: remove resources of dead runs, provide the images, and return these."""
@@ -278,9 +266,8 @@ class RunSession:
         _log.info("%s: %d episodes by %s, %d at once", folder, len(plan.keys), agent.name, workers)
         return images
 
-    def _kept(self, plan: Plan, folder: Path) -> tuple[Result, ...]:
-        """Return the recorded results of a plan that are not played again now."""
-        recorded = recorded_of(plan.keys, RunFolder(folder))
+    def _left(self, recorded: Mapping[Key, Result]) -> tuple[Result, ...]:
+        """Return the recorded results that are not played again now."""
         return tuple(one for key, one in recorded.items() if not self.choice.takes(key, one))
 
     def _played(self, plan: Plan, folder: Path, runtime: Runtime) -> list[Result]:
@@ -289,10 +276,15 @@ class RunSession:
             self._person.say(f"{plan.part}:")
         # read once: there may be a hundred thousand, and whoever holds the folder by then writes none that has a grade
         recorded = recorded_of(plan.keys, RunFolder(folder))
-        done = tuple(one for key, one in recorded.items() if not self.choice.takes(key, one))
-        with self._person.watching(WatchedRun(len(plan.keys), done, self.meter, folder)) as heard:
-            return run_plan(
-                plan, runtime, RunFolder(folder), workers=self.request.workers, images=images, progress=heard, cast=self._cast,
-                breaker=self.request.breaker, choice=self.choice, policies=POLICIES, command=self._command, recorded=recorded,
-                site=self._site,
-            )  # fmt: skip
+        watched = WatchedRun(len(plan.keys), self._left(recorded), self.meter, folder)
+        with self._person.watching(watched) as heard:
+            return self._run(plan, runtime, folder, images, heard, command=self._command, recorded=recorded)
+
+    def _run(
+        self, plan: Plan, runtime: Runtime, folder: Path, images: Mapping[str, str], heard: Progress, **how: Any
+    ) -> list[Result]:
+        """Play a plan, or with `keys` some of its episodes."""
+        return run_plan(
+            plan, runtime, RunFolder(folder), workers=self.request.workers, images=images, progress=heard, cast=self._cast,
+            breaker=self.request.breaker, choice=self.choice, policies=POLICIES, site=self._site, **how,
+        )  # fmt: skip

@@ -7,7 +7,6 @@ killed. Times are real seconds since `begun`.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -51,76 +50,56 @@ class BegunLine(Strict):
     totals: Totals
 
 
-class StartedLine(Strict):
+class _Timed(Strict):
+    event: str
+    t: float
+
+
+class StartedLine(_Timed):
     """Start of an episode."""
 
     event: Literal["started"] = "started"
-    t: float
     episode: str
     key: Key
 
 
-class PhaseLine(Strict):
+class PhaseLine(_Timed):
     """Start or end of an episode's phase."""
 
     event: Literal["phase"] = "phase"
-    t: float
     episode: str
     phase: PhaseName
     seconds: float | None
     """Duration of the phase; None when it begins."""
 
 
-class FinishedLine(Strict):
+class FinishedLine(_Timed):
     """End of an episode, with its record."""
 
     event: Literal["finished"] = "finished"
-    t: float
     episode: str
     result: Result
     totals: Totals
 
 
-class AgainLine(Strict):
+class AgainLine(_Timed):
     """Retry of episodes without a grade after a pause."""
 
     event: Literal["again"] = "again"
-    t: float
     episodes: tuple[str, ...]
     pause_s: float
 
 
-class ScoredLine(Strict):
+class ScoredLine(Scored, _Timed):
     """State of the decision of a run that stops once one of two players is better."""
 
     event: Literal["scored"] = "scored"
-    t: float
-    task: str | None
-    """Task that was scored last; None before the first."""
-
-    difference: float | None
-    """Difference on that task, first player minus second."""
-
-    first: str
-    second: str
-    """Names of the two parts; the other field is the first."""
-
-    ahead: str | None
-    """Player whose bets have won more so far."""
-
-    e_value: float
-    needed: float
-    """E-value required for a decision."""
-
-    scored: int
-    tasks: int
 
 
-class EndedLine(Strict):
+class EndedLine(_Timed):
     """End of the run."""
 
     event: Literal["ended"] = "ended"
-    t: float
     why: Literal["complete", "interrupted", "failed"]
     totals: Totals
 
@@ -141,5 +120,5 @@ def line_of(news: News, t: float, totals: Totals) -> Strict:
     if isinstance(news, Again):
         return AgainLine(t=t, episodes=tuple(key.name for key in news.keys), pause_s=news.seconds)
     if isinstance(news, Scored):
-        return ScoredLine(t=t, **asdict(news))
+        return ScoredLine(t=t, **dict(news))
     raise AssertionError(f"{news} is no news")

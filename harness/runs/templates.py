@@ -33,16 +33,13 @@ def read_templates(folder: Path) -> dict[str, str]:
     except OSError as error:
         raise UsageError(f"--templates: {error.filename or folder}: {error.strerror}") from None
     if not texts:
-        raise UsageError(
-            f"--templates: {folder} holds no texts", hint=f"harness export templates FAMILY --out {quoted(folder)}"
-        )
+        why = f"--templates: {folder} holds no texts"
+        raise UsageError(why, hint=f"harness export templates FAMILY --out {quoted(folder)}")
     return texts
 
 
 def check_templates(templates: Mapping[str, str], tasks: Sequence[Task], agent: AgentSpec) -> None:
     """Raise UsageError, by name, for texts that do not fit these tasks, or that this agent cannot read."""
-    if not templates:
-        return
     families = sorted({task.family for task in tasks})
     if len(families) > 1:
         raise UsageError(f"--templates holds the texts of one family, and these are tasks of {', '.join(families)}")
@@ -57,9 +54,8 @@ def check_templates(templates: Mapping[str, str], tasks: Sequence[Task], agent: 
     if scripted is None and agent.team is None and agent.kind in {"oracle", "violation", "seats"}:
         scripted = agent.title
     if scripted is not None:
-        raise UsageError(
-            f"{scripted} reads our own texts, so with --templates models play", hint="harness run ... --model gpt-5"
-        )
+        why = f"{scripted} reads our own texts, so with --templates models play"
+        raise UsageError(why, hint="harness run ... --model gpt-5")
 
 
 def with_texts() -> list[str]:

@@ -63,7 +63,7 @@ def host_command(
     if len(request.parts) != 1:
         raise UsageError("a group plays one game, so no option can have several values")
     group = PageGroup(people_at(request.agents[0], one, request.combinations[0]), patience_s=patience, say=say)
-    folder, person = out or folder_for(request, [one]), Person(say, lambda _: False, plainly)
+    folder, person = out or folder_for(request, [one]), Person(say, plainly)
     session = RunSession(request, [one], key, folder, person, make=maker(group))
     session.check(resumed=False)
     # whatever can go wrong before the game goes wrong before anybody is asked to come

@@ -119,7 +119,7 @@ class Examination:
     @property
     def chat(self) -> httpx.Request | None:
         """Last request for a chat completion in OpenAI's format."""
-        return next((one.request for one in reversed(self.calls) if one.request.url.path.endswith(_CHAT)), None)
+        return next((one.request for one in reversed(self.calls) if one.is_openais), None)
 
     @property
     def calls(self) -> list[WireExchange]:

@@ -16,8 +16,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from harness.agent import Usage
 from harness.agent_factory import Cast, make_agent
-from harness.agents.llm.meter import Meter
+from harness.agents.llm.meter import Meter, RunLimits, Spent
 from harness.episode import run_episode
 from harness.errors import HarnessError, RuntimeFailure
 from harness.outcome import Outcome
@@ -25,16 +26,65 @@ from harness.pod import Runtime
 from harness.registry import Task
 from harness.runtime_choice import Say, choose_runtime, runtime_named
 from harness.runtimes.ownership import is_dead, this_owner
-from parley.ray.nodes import SLOT, ClusterNode, EpisodeNeed, check_feasible, living, need_of
-from parley.ray.orders import SentNeeds, SentOrder, SentTask
-from parley.ray.spending import Purse, SharedPurse
-from parley.ray.transfer import RESULTS, EpisodeManifest, digest, packed
-from parley.ray.versions import NodeFacts, facts_here
+from parley.ray.nodes import SLOT, ClusterNode, Need, NodeFacts, check_feasible, facts_here, living, need_of
+from parley.ray.orders import RESULTS, EpisodeManifest, SentNeeds, SentOrder, SentTask, digest, packed
 
 
 def keeper_name(node_id: str) -> str:
     """Return the name of a node's keeper in its run."""
     return f"parley-keeper-{node_id}"
+
+
+class Purse:
+    """Actor that counts the spending of all workers, beside the driver, by the rules of a run on one machine.
+
+    The spending of the whole run is checked before each call and updated after it. The driver adds the reported calls to its
+    own meter, which writes them to disk.
+    """
+
+    def __init__(self, spent: Spent) -> None:
+        self._meter = Meter(spent=spent)
+        self._told: list[Usage] = []
+
+    def add(self, usage: Usage) -> None:
+        """Count one call."""
+        self._meter.add(usage)
+        self._told.append(usage)
+
+    def spent(self) -> Spent:
+        """Return the total spending so far."""
+        return self._meter.spent
+
+    def news(self) -> list[Usage]:
+        """Return the calls since the last request."""
+        told, self._told = self._told, []
+        return told
+
+
+@dataclass(frozen=True)
+class SharedPurse:
+    """Serializable handle of the actor."""
+
+    limits: RunLimits
+    actor: Any
+
+
+class PurseMeter(Meter):
+    """Meter of a worker, whose spending is that reported by the actor."""
+
+    def __init__(self, limits: RunLimits, purse: Any) -> None:
+        super().__init__(limits)
+        self._purse = purse
+
+    @property
+    def spent(self) -> Spent:
+        """Total spending of all workers."""
+        spent: Spent = import_module("ray").get(self._purse.spent.remote())
+        return spent
+
+    def add(self, usage: Usage) -> None:
+        """Report a call. This returns before the next call is requested."""
+        import_module("ray").get(self._purse.add.remote(usage))
 
 
 class Workbench:
@@ -45,7 +95,7 @@ class Workbench:
         ray = import_module("ray")
         keeper = ray.get_actor(keeper_name(ray.get_runtime_context().get_node_id()))
         ray.get(keeper.register.remote(this_owner()))
-        self._cast = Cast(meter=purse.meter() if purse else None)
+        self._cast = Cast(meter=PurseMeter(purse.limits, purse.actor) if purse else None)
 
     def play(self, sent: SentOrder) -> Outcome:
         """Play and judge one episode; raises ProviderLost, and errors of this node."""
@@ -155,13 +205,13 @@ class Cluster:
         """Send an episode to a node, and return references to its manifest and its pieces."""
         need = need_of(sent.order.spec.task)
         limits = {
-            "num_cpus": need.cpus, "memory": need.memory or None, "resources": {SLOT: 1}, "num_returns": RESULTS,
+            "num_cpus": need["CPU"], "memory": need["memory"] or None, "resources": {SLOT: 1}, "num_returns": RESULTS,
             "max_retries": 0, "label_selector": {"ray.io/node-id": f"in({','.join(self.keepers)})"},
         }  # fmt: skip
         refs: list[Any] = self._play.options(**limits).remote(sent, self.purse)
         return refs
 
-    def slots(self, need: EpisodeNeed) -> int:
+    def slots(self, need: Need) -> int:
         """Return the number of such episodes that can be played at once."""
         return sum(node.slots(need) for node in self.nodes)
 
@@ -223,7 +273,6 @@ def _keeper(ray: Any, node_id: str) -> Any:
 
 
 def _at(node_id: str) -> dict[str, Any]:
-    """Return the Ray options that place an actor or a task on this node."""
     return {"label_selector": {"ray.io/node-id": node_id}}
 
 

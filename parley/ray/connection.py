@@ -57,9 +57,8 @@ def connected(address: str) -> Iterator[Any]:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, job_config=job)
         except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             said = str(error).strip().splitlines()
-            raise RuntimeFailure(
-                f"no Ray cluster at {address}: {said[0] if said else type(error).__name__}", hint=START
-            ) from None
+            why = f"no Ray cluster at {address}: {said[0] if said else type(error).__name__}"
+            raise RuntimeFailure(why, hint=START) from None
     try:
         yield ray
     finally:

@@ -1,41 +1,44 @@
-"""Resource needs of episodes and the nodes that meet them, checked before the start, because Ray would wait forever.
+"""Nodes of a cluster: the resources that episodes need of them, and the facts that must be equal on all of them.
 
-An episode takes one `parley_sandbox`, of which each node declares a number when it is started, and the processors and memory
-stated in its task.toml. A node without `parley_sandbox` plays nothing.
+1. Resources are checked before the start, because Ray would wait forever. An episode takes one `parley_sandbox`, of which each
+node declares a number when it is started, and the processors and memory stated in its task.toml. A node without
+`parley_sandbox` plays nothing.
+2. Equal must be our code, the task folders, and the images that episodes are played in. Code is compared by a digest over every
+file of our packages, because two checkouts of one version can differ. Images have no other reference, so all nodes are compared
+with the first.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from harness.errors import RuntimeFailure
+from harness.paths import ROOT
 from harness.registry import Task
+from harness.safe_read import names_in, read_file
+from harness.version import told_version
 from parley.ray.connection import START
+
+_ROOMS = ("harness", "oracles", "validators", "worlds")
+_IN_WHEELS = ("tasks/", "docker/")
+"""Parts that a wheel carries in `harness/`. Tasks are compared one by one, and recipes by the images built from them."""
 
 SLOT = "parley_sandbox"
 _MB = 1 << 20
 
 
-@dataclass(frozen=True)
-class EpisodeNeed:
-    """Resources that an episode takes of its node, in Ray's units."""
-
-    cpus: float = 1.0
-    memory: int = 0
-    """Memory in bytes."""
-
-    @property
-    def amounts(self) -> Mapping[str, float]:
-        """Amounts by Ray's names of the resources."""
-        return {SLOT: 1.0, "CPU": self.cpus, "memory": float(self.memory)}
+Need = Mapping[str, float]
+"""Resources that an episode takes of its node, by Ray's names; memory in bytes."""
 
 
-def need_of(task: Task) -> EpisodeNeed:
+def need_of(task: Task) -> Need:
     """Return the needs stated in a task's task.toml."""
     asked = task.file.environment
-    return EpisodeNeed(float(asked.cpus or 1), int((asked.memory_mb or 0) * _MB))
+    return {SLOT: 1.0, "CPU": float(asked.cpus or 1), "memory": int((asked.memory_mb or 0) * _MB)}
 
 
 @dataclass(frozen=True)
@@ -46,15 +49,15 @@ class ClusterNode:
     name: str
     resources: Mapping[str, float]
 
-    def slots(self, need: EpisodeNeed) -> int:
+    def slots(self, need: Need) -> int:
         """Return the number of such episodes that the node can play at once."""
-        return min(int(self.resources.get(name, 0) // amount) for name, amount in need.amounts.items() if amount)
+        return min(int(self.resources.get(name, 0) // amount) for name, amount in need.items() if amount)
 
-    def lacks(self, need: EpisodeNeed) -> list[str]:
+    def lacks(self, need: Need) -> list[str]:
         """Describe each resource of which the node has too little."""
         return [
             f"{_told(name, self.resources.get(name, 0))} of {_told(name, amount)}"
-            for name, amount in need.amounts.items()
+            for name, amount in need.items()
             if self.resources.get(name, 0) < amount
         ]
 
@@ -83,3 +86,50 @@ def check_feasible(nodes: Sequence[ClusterNode], tasks: Sequence[Task]) -> None:
 
 def _told(name: str, amount: float) -> str:
     return f"{amount / _MB:.0f} MB" if name == "memory" else f"{amount:g} {name}"
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """Facts about one node."""
+
+    version: str
+    code: str
+    """Digest of our packages."""
+
+    tasks: Mapping[str, str] = field(default_factory=dict)
+    """Digests by task; "" for a task that the node does not have."""
+
+    images: Mapping[str, str] = field(default_factory=dict)
+    trouble: str = ""
+    """Problem that keeps it from playing; "" if there is none."""
+
+    def differing(self, other: NodeFacts) -> str:
+        """Describe the first difference from another node in one clause; "" if there is none."""
+        if self.code != other.code:
+            return f"runs another harness: {self.version}, and not {other.version}, or with other files"
+        for kind, mine, theirs in (("task", self.tasks, other.tasks), ("image", self.images, other.images)):
+            for name in sorted({*mine, *theirs}):
+                if mine.get(name) != theirs.get(name):
+                    return f"has another {kind} {name}: {_short(mine.get(name))}, and not {_short(theirs.get(name))}"
+        return ""
+
+
+@cache
+def code_digest() -> str:
+    """Return the SHA-256 over the paths and contents of our packages' files."""
+    total = hashlib.sha256()
+    for room in _ROOMS:
+        for name in names_in(ROOT / room):
+            if room != "harness" or not name.startswith(_IN_WHEELS):
+                path, content = f"{room}/{name}".encode(), read_file(ROOT / room, name).data
+                total.update(b"%d:%s%d:" % (len(path), path, len(content)) + content)
+    return total.hexdigest()
+
+
+def facts_here(tasks: Mapping[str, str], images: Mapping[str, str], trouble: str = "") -> NodeFacts:
+    """Return the facts about this machine."""
+    return NodeFacts(told_version(), code_digest(), tasks, images, trouble)
+
+
+def _short(digest: str | None) -> str:
+    return digest.removeprefix("sha256:")[:12] if digest else "none"

@@ -1,24 +1,42 @@
-"""Tasks and orders as they are sent to a node. A node uses its own files and its own secrets.
+"""Tasks and orders as they are sent to a node, and episodes as they come back. A node uses its own files and its own secrets.
 
 1. A task is sent as its digest and path. The node reads its own folder, and plays it only if the digest is equal.
 2. Variables granted to foreign tasks are sent by name only, and API keys of models not at all: they must be in the node's
 environment, or the node is refused.
+3. The files of an episode come back as one archive, in pieces so small that none is stored on the node. Ray sends a result of
+less than 100 kB together with the message that a task is done. A larger one is stored on the node where it was made, and lost
+with it. So each piece is a separate result below that size, and the pieces have arrived once the task is done. The rest of an
+archive above 1 MB (about 10 MB of logs) is stored on the node until it is fetched.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.agent import AgentSpec
 from harness.agent_factory import Options
 from harness.env_interpolation import grant
-from harness.errors import RuntimeFailure, TaskInvalid, UsageError
+from harness.errors import HarnessError, RuntimeFailure, TaskInvalid, UsageError
+from harness.records import Result
 from harness.registry import Task, read_task
 from harness.runs.executors.base import Order
 from harness.runs.executors.sites import Needed
 from harness.secrets import public_address
 from harness.trust import own_roots
+
+PIECE = 64 << 10
+PIECES = 16
+
+RESULTS = 1 + PIECES + 1
+"""Number of return values of a Ray task: the manifest, the pieces, and the rest."""
+
+MOST = 1 << 30
+"""Maximum bytes of an episode's unpacked files."""
 
 
 @dataclass(frozen=True)
@@ -104,3 +122,49 @@ def sent_order(order: Order, runtime: str) -> SentOrder:
     spec = order.spec
     bare = replace(order, spec=replace(spec, task=replace(spec.task, granted={})))
     return SentOrder(bare, sent_task(spec.task), runtime)
+
+
+@dataclass(frozen=True)
+class EpisodeManifest:
+    """Manifest that a Ray task returns for its episode."""
+
+    node: str
+    """Node that played it."""
+
+    result: Result | None = None
+    digests: Mapping[str, str] | None = None
+    """SHA-256 of each file."""
+
+    failure: HarnessError | None = None
+    """Error that ends the run, if there is no result."""
+
+
+def packed(files: Mapping[str, bytes]) -> list[bytes]:
+    """Pack files into the fixed number of pieces that a Ray task returns besides its manifest."""
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    data = whole.getvalue()
+    return [*(data[place * PIECE : (place + 1) * PIECE] for place in range(PIECES)), data[PIECES * PIECE :]]
+
+
+def unpacked(pieces: Sequence[bytes], digests: Mapping[str, str]) -> dict[str, bytes]:
+    """Unpack the files in these pieces; raises RuntimeFailure if they do not match the manifest."""
+    files: dict[str, bytes] = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(b"".join(pieces))) as archive:
+            if sum(one.file_size for one in archive.infolist()) > MOST:
+                raise RuntimeFailure(f"the files of an episode have more than {MOST} bytes")
+            for name in archive.namelist():
+                files[name] = archive.read(name)
+    except (zipfile.BadZipFile, EOFError) as error:
+        raise RuntimeFailure(f"the files of an episode did not arrive: {error}") from None
+    if {name: digest(data) for name, data in files.items()} != digests or any("/" in name for name in files):
+        raise RuntimeFailure("the files of an episode did not arrive as they were sent")
+    return files
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    return hashlib.sha256(data).hexdigest()

@@ -8,24 +8,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from harness.agent_factory import Cast, make_agent
+from harness.agent_factory import Cast
 from harness.agents.llm.meter import Meter
 from harness.attribution import phases_of
 from harness.episode import lost_episodes
 from harness.errors import Cancelled, RuntimeFailure, UsageError
-from harness.live_agent import Agent, AsksModels
+from harness.live_agent import Agent
 from harness.outcome import Outcome, record
 from harness.pod import Runtime
 from harness.records import RunFolder
 from harness.registry import Task
 from harness.runs.executors.base import Executor, Finished, News, Order, Started
-from harness.runs.executors.sites import Needed
+from harness.runs.executors.sites import Needed, RunSite
 from harness.runtime_choice import RUNTIMES, Say, untried_runtime
 from parley.ray.cluster import Cluster, cluster_of
 from parley.ray.connection import connected
 from parley.ray.nodes import need_of
-from parley.ray.orders import sent_needs, sent_order
-from parley.ray.transfer import EpisodeManifest, unpacked
+from parley.ray.orders import EpisodeManifest, sent_needs, sent_order, unpacked
 
 LOOK_S = 1.0
 """Seconds between two checks that the nodes are alive while no episode finishes."""
@@ -121,7 +120,7 @@ def _last_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[-1]
 
 
-class RayCluster:
+class RayCluster(RunSite):
     """Nodes of a Ray cluster that offer sandboxes."""
 
     asks_here = False
@@ -143,7 +142,7 @@ class RayCluster:
     def opened(self, needed: Needed, meter: Meter, say: Say) -> Iterator[None]:
         """Connect and check each node. At the end, remove everything that the run left on the nodes."""
         needs = sent_needs(needed)
-        asks = any(isinstance(make_agent(spec, options), AsksModels) for spec, options in needed.players)
+        asks = any(spec.models for spec, _ in needed.players)
         with (
             connected(self._address) as ray,
             cluster_of(ray, needs, needed.tasks, meter, asks=asks, say=say) as cluster,

@@ -12,18 +12,15 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from harness.atomic_write import write_file, writing
 from harness.errors import UsageError
 from harness.limits import RESULT_BYTES
-from harness.records import TaskId, first_problem
+from harness.records import RunFolder, TaskId, first_problem
 from harness.runs.request import UNTIL_FILE, Until, player_of
 from harness.safe_read import read_file
 from worlds.core.models import Strict
@@ -42,8 +39,7 @@ _LARGEST = 700.0
 """Upper bound of the logarithm of a capital; the exponential of a larger one does not fit a float."""
 
 
-@dataclass(frozen=True)
-class Bet:
+class Bet(NamedTuple):
     """State of the bet after some tasks."""
 
     first: float
@@ -66,21 +62,9 @@ class Bet:
 def bet(differences: Sequence[float], mean: float = 0.0) -> Bet:
     """Return the bet against this mean after these differences, first player minus second, each in -1..1."""
     moves = [(d - mean) / (1 + abs(mean)) for d in differences]
-    first, second = (
-        _capital([math.fsum(math.log1p(share * sign * move) for move in moves) for share in SHARES]) for sign in (1, -1)
+    return Bet(
+        *(_capital([math.fsum(math.log1p(share * sign * move) for move in moves) for share in SHARES]) for sign in (1, -1))
     )
-    return Bet(first, second)
-
-
-def path(differences: Sequence[float]) -> list[Bet]:
-    """Return the bet after each of these differences."""
-    logarithms = {sign: [0.0] * len(SHARES) for sign in (1, -1)}
-    bets = []
-    for d in differences:
-        for sign, grown in logarithms.items():
-            logarithms[sign] = [log + math.log1p(share * sign * d) for log, share in zip(grown, SHARES, strict=True)]
-        bets.append(Bet(_capital(logarithms[1]), _capital(logarithms[-1])))
-    return bets
 
 
 def confidence_sequence(differences: Sequence[float], alpha: float) -> tuple[float, float]:
@@ -106,7 +90,6 @@ def _end(differences: Sequence[float], inside: float, outside: float, alpha: flo
 
 
 def _capital(logarithms: Sequence[float]) -> float:
-    """Return the mean capital of gamblers, given by their logarithms."""
     return math.fsum(math.exp(min(_LARGEST, logarithm)) for logarithm in logarithms) / len(logarithms)
 
 
@@ -241,17 +224,10 @@ def read_decision(folder: Path) -> Decision | None:
         return None
     except (OSError, ValidationError) as error:
         why = first_problem(error) if isinstance(error, ValidationError) else error.strerror
-        raise UsageError(
-            f"{folder}/{UNTIL_FILE} is no path of decisions: {why}", hint="harness run ... --out NEW_FOLDER"
-        ) from None
+        why = f"{folder}/{UNTIL_FILE} is no path of decisions: {why}"
+        raise UsageError(why, hint="harness run ... --out NEW_FOLDER") from None
 
 
 def write_decision(folder: Path, decision: Decision) -> None:
     """Replace until.json atomically."""
-    path, beside = folder / UNTIL_FILE, folder / f".{UNTIL_FILE}.{os.getpid()}"
-    with writing(path):
-        try:
-            write_file(beside, json.dumps(decision.model_dump(mode="json"), indent=1).encode() + b"\n")
-            os.replace(beside, path)
-        finally:
-            beside.unlink(missing_ok=True)
+    RunFolder(folder).replace(UNTIL_FILE, json.dumps(decision.model_dump(mode="json"), indent=1).encode() + b"\n")

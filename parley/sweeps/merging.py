@@ -152,25 +152,18 @@ def _check_episodes(shards: Sequence[ShardRun], part: str) -> None:
             raise UsageError(f"{one} holds {foreign[0]}, which {whose}", hint=f"remove {path}/{_EPISODES}/{foreign[0]}")
         mine = [name for name, holder in owner.items() if holder is one]
         if lacking := [name for name in mine if name not in held]:
-            raise UsageError(
-                f"{one} lacks {len(lacking)} of its {len(mine)} episodes, {lacking[0]} for one",
-                hint=f"harness run --resume {quoted(one.path)}",
-            )
+            why = f"{one} lacks {len(lacking)} of its {len(mine)} episodes, {lacking[0]} for one"
+            raise UsageError(why, hint=f"harness run --resume {quoted(one.path)}")
 
 
 def _planned(request: RunRequest) -> list[Key]:
-    """Return every episode of the whole run."""
     if request.retry is not None:
         return [key for key in request.retry.hints if key.task_id in request.tasks]
-    attempts = range(1, request.attempts + 1)
-    return [
-        Key(task_id=task, family=ref.family, seed=seed, attempt=attempt)
-        for (task, ref), seed, attempt in product(request.tasks.items(), request.seeds, attempts)
-    ]
+    each = product(request.tasks.items(), request.seeds, range(1, request.attempts + 1))
+    return [Key(task_id=task, family=ref.family, seed=seed, attempt=attempt) for (task, ref), seed, attempt in each]
 
 
 def _named(result: str) -> str:
-    """Return an episode's name from the path of its result.json."""
     return result.removeprefix(f"{_EPISODES}/").removesuffix("/result.json")
 
 
@@ -257,9 +250,7 @@ def _record(shards: Sequence[ShardRun], part: str, called: str) -> RunRecord:
     first = records[0][1]
     costs, tokens = ([getattr(one.request.limits, name) for one in shards] for name in ("cost_usd", "tokens"))
     # what each shard was allowed, all together were
-    limits = RunLimits(
-        cost_usd=None if None in costs else sum(costs), tokens=None if None in tokens else sum(tokens)
-    )  # fmt: skip
+    limits = RunLimits(cost_usd=None if None in costs else sum(costs), tokens=None if None in tokens else sum(tokens))
     merged = tuple(MergedShard(shard=shard, run=record.run, environment=record.environment) for shard, record in records)
     return first.model_copy(
         update={

@@ -13,8 +13,7 @@ from harness.records import Key, Result, RunFolder
 from harness.runs.executors.base import Progress, Scored
 from harness.runs.plan import Plan
 from harness.runs.request import RunRequest, Until
-from harness.runs.retry import POLICIES
-from harness.runs.run import collected, run_plan
+from harness.runs.run import collected, recorded_of
 from harness.runs.session import EarlyDecision, RunSession, WatchedRun
 from parley.sweeps.early_stopping import BIASED, Decision, planned, read_decision, write_decision
 
@@ -104,23 +103,18 @@ class DecidingSession(RunSession):
         """Play both parts task by task until one is better, or a limit of the run is reached."""
         until = self.request.until
         assert until is not None
-        parts = {plan.part: (plan, RunFolder(path)) for path, plan in self.plans.items()}
-        images = {part: self._ready(plan, path, runtime) for path, plan in self.plans.items() if (part := plan.part)}
+        parts = {plan.part: (plan, path) for path, plan in self.plans.items()}
+        images = {part: self._ready(plan, path, runtime) for part, (plan, path) in parts.items()}
         commands = dict.fromkeys(parts, self._command)
         (plan, _), *_ = parts.values()
-        done = tuple(one for path, each in self.plans.items() for one in self._kept(each, path))
+        done = tuple(one for each, path in parts.values() for one in self._left(recorded_of(each.keys, RunFolder(path))))
         with self._person.watching(WatchedRun(self.episodes, done, self.meter, self.folder)) as heard:
 
             def play(part: str, keys: Sequence[Key]) -> list[Result]:
                 one, folder = parts[part]
-                return run_plan(
-                    one, runtime, folder, workers=self.request.workers, images=images[part], progress=heard, cast=self._cast,
-                    keys=keys, breaker=self.request.breaker, choice=self.choice, policies=POLICIES,
-                    command=commands.pop(part, None), site=self._site,
-                )  # fmt: skip
+                return self._run(one, runtime, folder, images[part], heard, keys=keys, command=commands.pop(part, None))
 
-            play_until(
-                until, plan, self.folder, self.request.workers, play, lambda: self.meter.reached is None,
-                heard,
-            )  # fmt: skip
-        return [result for one, folder in parts.values() if folder.is_planned for result in collected(one, folder)]
+            workers = self.request.workers
+            play_until(until, plan, self.folder, workers, play, lambda: self.meter.reached is None, heard)
+        folders = [(one, RunFolder(path)) for one, path in parts.values()]
+        return [result for one, folder in folders if folder.is_planned for result in collected(one, folder)]

@@ -22,15 +22,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from harness.agent import Budget, Report, Usage
-from harness.agents.llm.agent import Speech, ToolConversation, prompt_digest
+from harness.agent import Budget, Report
+from harness.agents.llm.agent import Speech, ToolConversation
 from harness.agents.llm.completion import Completion, read_message
 from harness.agents.llm.interface import Interface
 from harness.agents.seats.game import SeatedGame
-from harness.agents.seats.holders import Forfeit, SeatReply
+from harness.agents.seats.holders import Forfeit, PolicySeat, SeatReply, TalkingSeat
 from harness.agents.seats.players import check_playable, seat_players
-from harness.agents.seats.policy import PolicySeat
-from harness.agents.seats.talk import SeatTalk
 from harness.agents.trajectory import Trajectory, scripted_trajectory
 from harness.attribution import Playing
 from harness.episode import seen_by_agent
@@ -38,7 +36,7 @@ from harness.errors import BoundaryError, RuntimeFailure, UsageError, VerifierFa
 from harness.options import options_of
 from harness.outcome import Outcome, outcome_of
 from harness.pod import NO_POLICY, EpisodeSpec, Judgement, Pod
-from harness.records import Key, SeatResult
+from harness.records import Key
 from harness.registry import Survey, Task, select, survey, tasks_root
 from harness.runtimes.inprocess import InProcessPod, InProcessRuntime
 from harness.runtimes.judging import judge_all, judge_together
@@ -136,7 +134,7 @@ class DrivenConversation:
         speech.has_called = True
         name = f"{task.task_id}-s{seed}"
         trajectory = Trajectory(name, f"{name}-{NAME}", NAME, tools=interface.tools, extra={"interface": interface.name})
-        report.interface, report.prompt_digest = interface.name, prompt_digest(interface, speech)
+        report.interface, report.prompt_digest = interface.name, interface.prompt_digest(protocol)
         self._talk = ToolConversation(interface, speech, task, pod, budget, report, trajectory)
         self._told = 0
         self.turns = self._next()
@@ -183,7 +181,9 @@ class DrivenTable:
         for row in session["seats"]:
             seat, name = row["seat"], policies.get(row["seat"])
             self._game.seats[seat] = (
-                PolicySeat(seat, name, known[name](task, seat, session)) if name else SubmittedSeat(seat, str(row["system"]))
+                PolicySeat(seat, name, known[name](task, seat, session))
+                if name
+                else SubmittedSeat(seat, NAME, str(row["system"]))
             )
         self.seats = len(self._game.seats)
         self._open: dict[str, OpenTurn] = {}
@@ -232,39 +232,20 @@ class DrivenTable:
             self.turns = tuple(asked)
 
 
-class SubmittedSeat:
-    """A seat whose answers are submitted by the driver."""
+class SubmittedSeat(TalkingSeat):
+    """A seat whose answers are submitted by the driver, recorded as a policy named `episode`."""
 
-    client = None
-    beside = False
-
-    def __init__(self, seat: int, rules: str) -> None:
-        self.usage = Usage()
-        self._seat, self._talk = seat, SeatTalk(rules)
-
-    @property
-    def trajectory(self) -> Trajectory | None:
-        """None, because the driver already has the conversation."""
-        return self._talk.trajectory
+    kind = "policy"
 
     def asked(self, turn: OpenTurn) -> SeatTurn:
         """Return the turn together with the conversation before it."""
         return SeatTurn(
-            turn.id, self._seat, turn.text, self._talk.before(turn), (), turn.phase, turn.round, turn.attempt, turn.ephemeral
+            turn.id, self.seat, turn.text, self.before(turn), (), turn.phase, turn.round, turn.attempt, turn.ephemeral
         )
 
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
         """Raise AssertionError, since answers to this seat are submitted, never requested."""
         raise AssertionError("a driven game has no loop that asks")
-
-    def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
-        """Add the submitted answer to the conversation."""
-        assert reply.completion is not None, "what is handed in is a whole message"
-        self._talk.keep(turn, reply.completion)
-
-    def result(self) -> SeatResult:
-        """Return the record of this seat, as a policy named `episode`."""
-        return SeatResult(seat=self._seat, kind="policy", name=NAME)
 
 
 def check_policies(task: Task, policies: Mapping[int, str]) -> None:

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from harness.agent import Usage
-from harness.agents.trajectory import Observation, ToolCall, Trajectory
+from harness.agents.trajectory import ToolCall, Trajectory
 
 SCHEMA = json.loads((Path(__file__).parent / "atif-v1.8.schema.json").read_text())
 
@@ -42,7 +42,8 @@ def test_scripted_steps_have_no_metrics():
     """A scripted step counts no model call."""
     trajectory = Trajectory("run", "episode", "oracle")
     trajectory.user("x")
-    trajectory.agent("", tool_calls=[ToolCall("c1", "get", {"path": "/"})], observations=[Observation("200", "c1")])
+    trajectory.agent("", tool_calls=[ToolCall("c1", "get", {"path": "/"})])
+    trajectory.observe("200", "c1")
     step = valid(trajectory.to_dict())["steps"][1]
 
     assert (step["llm_call_count"], "metrics" in step) == (0, False)

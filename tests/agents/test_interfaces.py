@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.agent import Budget
+from harness.agent import AgentSpec, Budget
+from harness.agent_factory import identity_of
 from harness.agents.llm.agent import LlmAgent, LlmConfig, system_prompt
 from harness.agents.llm.interface import SHOWN, shown_answer, shown_output, target_of
 from harness.errors import UsageError
@@ -76,7 +77,7 @@ def test_unknown_choices(field, value):
 @pytest.mark.parametrize("interface", ["tool", "shell"])
 def test_prompt_holds_tools_and_budgets_and_nothing_more(interface, protocol):
     """Budgets are named, labels and hints are not; the digest is the same for all tasks and differs by protocol."""
-    agent = agent_of(interface, protocol=protocol)
+    agent, spec = agent_of(interface, protocol=protocol), AgentSpec(kind="llm", interface=interface, protocol=protocol)
     prompt = system_prompt(agent.interface, agent.speech, task_of(), Budget(turns=17))
 
     assert all(said in prompt for said in ("20 requests", "300 seconds", "17 times", "http://api:8080"))
@@ -85,7 +86,7 @@ def test_prompt_holds_tools_and_budgets_and_nothing_more(interface, protocol):
         r"[A-Z]+_[A-Z_]*(?<!PARLEY_VIRTUAL_TIME)\b|expire|byte for byte|verbatim|exactly as issued|signature", prompt
     )
     assert re.fullmatch("[0-9a-f]{64}", agent.prompt_digest)
-    assert agent.identity().prompt_digest == agent.prompt_digest
+    assert identity_of(spec, {}).prompt_digest == agent.prompt_digest
 
 
 def test_prompt_of_a_foreign_task():

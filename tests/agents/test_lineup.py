@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.agent import AgentSpec, SeatSpec
-from harness.agents.seats.lineup import line_up, others, read_seats
+from harness.agents.seats.lineup import line_up, read_seats
 from harness.errors import UsageError
 
 FAMILIES = ["calendar", "hidden-profile"]
@@ -58,7 +58,7 @@ def test_people_sit_where_they_are_named() -> None:
 
     assert [(one.kind, one.name) for one in line_up(named, 3)] == [("human", ""), ("policy", "imap"), ("human", "Ada")]
     assert [one.kind for one in line_up(everybody, 2)] == ["human", "human"]
-    assert others(everybody) == ()
+    assert everybody.others == ()
 
 
 def names(spec: AgentSpec, seats: int, attempt: int) -> str:
@@ -84,8 +84,8 @@ def test_model_at_every_other_seat() -> None:
     spec = AgentSpec(kind="llm", model="m", seats=(SeatSpec(seat=0, kind="policy", name="imap"),))
 
     assert [(one.kind, one.name) for one in line_up(spec, 2)] == [("policy", "imap"), ("model", "m")]
-    assert others(spec) == spec.seats
-    assert others(spec.model_copy(update={"seats": (SeatSpec(seat=0, kind="model", name="m"),)})) == ()
+    assert spec.others == spec.seats
+    assert spec.model_copy(update={"seats": (SeatSpec(seat=0, kind="model", name="m"),)}).others == ()
 
 
 def test_seat_that_there_is_not() -> None:

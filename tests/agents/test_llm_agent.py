@@ -8,7 +8,8 @@ import threading
 import jsonschema
 import pytest
 
-from harness.agent import Budget, Report
+from harness.agent import AgentSpec, Budget, Report
+from harness.agent_factory import identity_of
 from harness.agents.llm.interface import SHOWN
 from harness.errors import ProviderFailure
 from parley.testing.scripts import Fault, Script, ScriptedCall, ScriptedReply, ScriptedUsage, call, script
@@ -285,7 +286,7 @@ def test_no_output_holds_the_key(pod, interface, monkeypatch, capfd):
         report = Report("llm")
         with pytest.raises(ProviderFailure) as caught:
             agent.play(task_of(), 0, pod, Budget(), report)
-        plan = agent.identity().model_dump_json()
+        plan = identity_of(AgentSpec(kind="llm", model=agent.config.name, interface=interface), {}).model_dump_json()
 
     assert [r.headers["authorization"] for r in server.requests] == [f"Bearer {SENTINEL}"] * 2
     bodies = json.dumps([r.body for r in server.requests])

@@ -160,7 +160,7 @@ def test_naming_who_sits_there_anyway_changes_no_row(tmp_path: Path, task: Task)
     """A seat given to the policy that holds the others is no guest's."""
     said = table(None, (SeatSpec(seat=0, kind="policy", name="imap"),), rotate=True)
 
-    assert said.identity().model_dump() == table(None).identity().model_dump() == {"name": "imap"}
+    assert said.spec.identity().model_dump() == table(None).spec.identity().model_dump() == {"name": "imap"}
 
 
 def test_line_up_moves_on_with_the_attempt(tmp_path: Path, task: Task) -> None:

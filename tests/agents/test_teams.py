@@ -17,7 +17,7 @@ from harness.agents.seats.teams import TeamFlags, make_team
 from harness.errors import UsageError
 from harness.records import Result, RunFolder
 from harness.registry import Task
-from harness.runs.addresses import Names, settled
+from harness.runs.addresses import settled
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runs.templates import check_templates
@@ -200,7 +200,7 @@ def test_a_members_name_is_an_address_too() -> None:
     """A model that a file names in a team is asked about like any other."""
     spec = spec_of(make_team(TeamFlags("imap,imap,imap,imap", "openai/http://there/v1"), CANONICAL[:1], BOTH))
     with pytest.raises(UsageError, match="names an address as its model: openai/http://there/v1"):
-        settled(spec, Names("f", "f plays"), typed=None, confirmed=lambda _: False)
+        settled(spec, "f", "f plays", typed=None, confirmed=lambda _: False)
 
 
 def test_a_teams_protocols_read_our_own_words() -> None:

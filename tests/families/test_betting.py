@@ -9,14 +9,14 @@ import pytest
 from numpy.typing import NDArray
 
 from harness.errors import UsageError
-from parley.sweeps.early_stopping import SHARES, Decision, Until, bet, confidence_sequence, path, planned, shuffled
+from parley.sweeps.early_stopping import SHARES, Decision, Until, bet, confidence_sequence, planned, shuffled
 
 DRAWS = 500
 
 
 def test_capital_by_hand() -> None:
     """At 1 a gambler with share s gets 1 + s, or 1 - s: 1.5 and .5 on average; then at .5 the first (1 + s)(1 + s / 2)."""
-    one, two = path([1.0, 0.5])
+    one, two = bet([1.0]), bet([1.0, 0.5])
     mean_square = sum(share**2 for share in SHARES) / len(SHARES)
 
     assert (one.first, one.second) == (pytest.approx(1.5), pytest.approx(0.5))
@@ -59,11 +59,16 @@ def played(differences: NDArray[np.float64], alpha: float = 0.05) -> tuple[float
     return float(decided.any(axis=1).mean()), float(ends.mean() / differences.shape[1])
 
 
+def stop(differences: list[float]) -> int:
+    """The number of tasks after which a run ends."""
+    ends = range(1, len(differences) + 1)
+    return next((end for end in ends if bet(differences[:end]).winner(0.05) is not None), len(differences))
+
+
 def test_many_runs_are_reckoned_as_one_is() -> None:
-    """The simulation below stops each run at the task at which `path` has decided it."""
+    """The simulation below stops each run at the task at which `bet` decides it."""
     for row in simulated(80, 3, 0.3, 5, 3):
-        stops = [place + 1 for place, one in enumerate(path(list(row))) if one.winner(0.05) is not None]
-        assert played(row[None, :])[1] == pytest.approx((stops[0] if stops else 80) / 80)
+        assert played(row[None, :])[1] == pytest.approx(stop(list(row)) / 80)
 
 
 @pytest.mark.property
@@ -88,8 +93,7 @@ def test_the_sequence_covers_where_the_mean_does_not() -> None:
     """Of runs stopped by the bet, .95 or more have the true difference in their interval; their means are too large."""
     inside, means = [], []
     for row in simulated(188, 3, 0.15, 40, 11):
-        stops = [place + 1 for place, one in enumerate(path(list(row))) if one.winner(0.05) is not None]
-        seen = list(row[: stops[0] if stops else 188])
+        seen = list(row[: stop(list(row))])
         low, high = confidence_sequence(seen, 0.05)
         inside.append(low <= 0.15 <= high)
         means.append(math.fsum(seen) / len(seen))

@@ -26,8 +26,8 @@ from harness.processes import Worker
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task
 from harness.runs.executors import processes
-from harness.runs.executors.base import Finished, Order
-from harness.runs.executors.processes import LEAST, Processes, chunk_size, serves
+from harness.runs.executors.base import LEAST, Finished, Order
+from harness.runs.executors.processes import BulkSite, Processes, chunk_size, serves
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
@@ -46,7 +46,7 @@ class Threads(InProcessRuntime):
 def played(folder: Path, agent: AgentSpec, runtime: InProcessRuntime, tasks: list[Task], seeds: int) -> list[Result]:
     """Every task on so many seeds."""
     plan = Plan("run", tasks, list(range(seeds)), 1, agent)
-    return run_plan(plan, runtime, RunFolder(folder), workers=2, images={}, progress=lambda event: None)
+    return run_plan(plan, runtime, RunFolder(folder), workers=2, images={}, progress=lambda event: None, site=BulkSite())
 
 
 def told(results: list[Result]) -> list[object]:

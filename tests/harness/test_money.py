@@ -41,7 +41,7 @@ class Quiet:
 
     def person(self) -> Person:
         """As a session has it."""
-        return Person(self.lines.append, lambda what: False, self.watching)
+        return Person(self.lines.append, self.watching)
 
     def watching(self, watched: WatchedRun) -> Any:
         """Nobody looks."""

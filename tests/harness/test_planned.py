@@ -19,9 +19,8 @@ from harness.errors import UsageError
 from harness.prices import Price
 from harness.records import RunFolder
 from harness.registry import Task
-from harness.runs.cost_history import Experience
 from harness.runs.episode_filter import EVERYTHING
-from harness.runs.forecast import PartForecast, forecast
+from harness.runs.forecast import Experience, PartForecast, forecast
 from harness.runs.ledger import RunLedger
 from harness.runs.plan import Plan
 from harness.runs.request import RunRequest

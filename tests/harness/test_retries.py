@@ -12,7 +12,7 @@ from harness.agent import AgentSpec, SeatSpec
 from harness.errors import UsageError
 from harness.records import Result, RunFolder
 from harness.registry import Task
-from harness.runs.coaching import read_retry
+from harness.runs.coaching import first_player, read_retry
 from harness.runs.plan import Plan
 from harness.runs.request import Retry
 from harness.runs.run import run_plan
@@ -113,7 +113,7 @@ def test_model_of_the_first_run_is_kept(failed: Path, presigned: Task, spec: Age
     first = read_retry(failed, "none")
 
     assert first.record.identity.options == {"window_seconds": "50"}
-    assert first.player(spec.api_base, never) == spec
+    assert first_player(first, spec.api_base, never) == spec
 
 
 def test_model_of_an_older_run_must_be_typed(failed: Path, presigned: Task) -> None:
@@ -124,7 +124,7 @@ def test_model_of_an_older_run_must_be_typed(failed: Path, presigned: Task) -> N
     RunFolder(failed).write_plan(record)
 
     with pytest.raises(UsageError, match=r"first/run\.json is of an older version"):
-        read_retry(failed, "none").player(None, never)
+        first_player(read_retry(failed, "none"), None, never)
 
 
 def test_every_failure_label_has_a_far_one() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from harness.agent import AgentSpec, SeatSpec
 from harness.errors import UsageError
-from harness.runs.addresses import Names, settled
+from harness.runs.addresses import settled
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import script
 
@@ -149,18 +149,18 @@ def test_a_file_that_contradicts_itself_is_not_gone_on_with(
 
 
 SPEC = AgentSpec(kind="llm", model="openai/any", interface="tool", api_base="http://there/v1")
-NAMES = Names("first/run.json", "first was played")
+NAMES = "first/run.json", "first was played"
 
 
 def test_a_person_may_confirm() -> None:
     """Who is asked sees the address; a yes lets it through, a no does not."""
     asked: list[str] = []
-    made = settled(SPEC, NAMES, typed=None, confirmed=lambda what: not asked.append(what))
+    made = settled(SPEC, *NAMES, typed=None, confirmed=lambda what: not asked.append(what))
 
     assert made == SPEC
     assert asked == ["first was played at http://there/v1"]
     with pytest.raises(UsageError, match="names http://there/v1"):
-        settled(SPEC, NAMES, typed=None, confirmed=lambda what: False)
+        settled(SPEC, *NAMES, typed=None, confirmed=lambda what: False)
 
 
 @pytest.mark.parametrize(
@@ -174,9 +174,9 @@ def test_an_address_as_a_models_name_is_one_too(changed: dict[str, object]) -> N
     """Some providers take the address of their server in the name; whoever types the name has seen it."""
     spec, there = SPEC.model_copy(update=changed), "huggingface/https://there/v1"
     with pytest.raises(UsageError, match=f"names an address as its model: {there}"):
-        settled(spec, NAMES, typed="http://there/v1", confirmed=lambda what: False)
+        settled(spec, *NAMES, typed="http://there/v1", confirmed=lambda what: False)
 
-    made = settled(spec, NAMES, typed="http://there/v1", confirmed=lambda what: False, typed_models=frozenset({there}))
+    made = settled(spec, *NAMES, typed="http://there/v1", confirmed=lambda what: False, typed_models=frozenset({there}))
     assert made == spec
 
 
@@ -184,4 +184,4 @@ def test_without_an_address_nobody_is_asked() -> None:
     """A run at the provider's own address is played again there."""
     spec = SPEC.model_copy(update={"api_base": None})
 
-    assert settled(spec, NAMES, typed=None, confirmed=lambda what: False) == spec
+    assert settled(spec, *NAMES, typed=None, confirmed=lambda what: False) == spec

@@ -137,9 +137,7 @@ def hosted(
     )  # fmt: skip
     clock = HandClock()
     group = PageGroup(people_at(spec, here, chosen), patience_s=patience_s, say=say, clock=clock)
-    session = RunSession(
-        request, [here], PUBLISHED_KEY, folder, Person(say, lambda _: False, plainly), make=maker(group, pace_s)
-    )
+    session = RunSession(request, [here], PUBLISHED_KEY, folder, Person(say, plainly), make=maker(group, pace_s))
     session.check(resumed=False)
     held = Held(PageHost(group, "A game", here.family), session, clock)
     held.begin()

@@ -119,11 +119,11 @@ PLUGINS = '''
 from collections.abc import Callable
 
 from harness.runtimes.inprocess import InProcessRuntime
-from parley import AgentBase, Budget, Pod, Report, Task
+from parley import Agent, Budget, Pod, Report, Task
 from worlds.core.wire import request
 
 
-class Knock(AgentBase):
+class Knock(Agent):
     """Agent that asks for one page, and leaves."""
 
     name = "knock"

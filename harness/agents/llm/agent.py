@@ -4,29 +4,25 @@
 `messages`, and the reply goes to `hear`. Actions are tool calls, or, for models without tools, one fenced block of JSON:
 {"tool": ..., "arguments": {...}}, parsed by the rule of `worlds.core.replies`, without repair.
 2. The model is told about its mistakes, and about a reply that was truncated, empty, or wrote a tool call as text.
-MOST_UNUSABLE such replies in a row end the episode. If calls arrive only as text, or every reply is truncated, the set-up is
-at fault.
-3. Budgets are checked before each call, so a reply that is paid for is executed. A conversation longer than the context uses
-up the budget `context`. The trajectory is saved in `finally`, so a crashed episode keeps everything before the crash.
+3. Budgets are checked before each call, so a reply that is paid for is executed. The trajectory is saved in `finally`, so a
+crashed episode keeps everything before the crash.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from harness.agent import AgentIdentity, AgentSpec, Budget, Report, Usage
+from harness.agent import LOCAL, AgentSpec, Budget, Report, Usage
 from harness.agents.llm.completion import Action, Completion, add_usage, as_text, is_written_call, read_action, told_tokens
 from harness.agents.llm.failures import CallFailure, ContextFull, UnreadableCall
-from harness.agents.llm.interface import INTERFACES, ActionResult, Interface, Mistake
-from harness.agents.llm.local import FREE, LOCAL
+from harness.agents.llm.interface import INTERFACES, PROMPTS, ActionResult, Interface, Mistake
+from harness.agents.llm.local import FREE
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model import ModelClient, ModelSettings, hides_tools
 from harness.agents.llm.response_cache import ConversationPlace, Interlocutor, Replies
@@ -34,6 +30,7 @@ from harness.agents.llm.wire_log import keep_wire
 from harness.agents.trajectory import ToolCall, Trajectory
 from harness.causes import CauseName
 from harness.errors import BoundaryError, HarnessError, SetupFault, UsageError
+from harness.live_agent import Agent
 from harness.log_context import to_stderr
 from harness.pod import Pod
 from harness.prices import Price
@@ -41,8 +38,6 @@ from harness.registry import Task
 from harness.secrets import public_address
 from worlds.core.replies import AnswerShape, parsed_string, read_answer
 from worlds.core.replies import with_whole_characters as encodable
-
-_FOLDER = Path(__file__).parent / "prompts"
 
 Tools = Sequence[dict[str, Any]]
 
@@ -93,7 +88,7 @@ class Speech:
 def system_prompt(interface: Interface, speech: Speech, task: Task, budget: Budget) -> str:
     """Return the system prompt of a task; foreign tasks have no budgets of ours."""
     # Prompts are plain text: escaping would change the schemas they show.
-    environment = Environment(loader=FileSystemLoader(_FOLDER), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+    environment = Environment(loader=FileSystemLoader(PROMPTS), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
     environment.filters["json"] = json.dumps
     # The tools are shown where they do not travel in the request itself.
     shown = () if speech.offered(interface.tools) else interface.tools
@@ -102,15 +97,6 @@ def system_prompt(interface: Interface, speech: Speech, task: Task, budget: Budg
     return template.render(
         budgets=budgets, turns=budget.turns, shown_tools=shown, tools=[tool["function"]["name"] for tool in interface.tools]
     ).strip()
-
-
-def prompt_digest(interface: Interface, speech: Speech) -> str:
-    """Return the SHA-256 over the templates and the tools."""
-    total = hashlib.sha256(speech.name.encode())
-    for name in (interface.template, "speech.j2"):
-        total.update((_FOLDER / name).read_bytes())
-    total.update(json.dumps(list(interface.tools), sort_keys=True).encode())
-    return total.hexdigest()
 
 
 class ToolConversation:
@@ -302,11 +288,10 @@ class LlmConfig(ModelSettings):
         return replace(self, name=name, api_base=None if name == LOCAL else self.api_base, price=price)
 
 
-class LlmAgent:
+class LlmAgent(Agent):
     """Agent that plays tasks through one interface; games are played by `harness.agents.seats`."""
 
     name = "llm"
-    only_computes = False
 
     def __init__(self, config: LlmConfig, *, say: Callable[[str], None] = to_stderr, replies: Replies | None = None) -> None:
         """Create the agent; `replies` is the cache of model replies."""
@@ -315,7 +300,7 @@ class LlmAgent:
         self.interface = Interface(config.interface, handles=config.handles)
         self.speech = Speech(config.protocol)
         self._sees_tools: bool | None = None
-        self.prompt_digest = prompt_digest(self.interface, self.speech)
+        self.prompt_digest = self.interface.prompt_digest(self.speech.name)
 
     def needs_main(self, task: Task, runtime: str) -> bool:
         """Return True if the interface needs `main`.
@@ -328,13 +313,6 @@ class LlmAgent:
             raise UsageError(f"{task.task_id} has the interfaces {', '.join(has)}, not {self.interface.name}", hint=hint)
         return self.interface.needs_main(runtime)
 
-    def identity(self) -> AgentIdentity:
-        """Return the identity for the frozen plan, without keys."""
-        return AgentIdentity(
-            name=self.name, **self.client.identity(), interface=self.interface.name, protocol=self.speech.name,
-            prompt_digest=self.prompt_digest,
-        )  # fmt: skip
-
     def check(self) -> None:
         """Raise UsageError for an unknown provider or a missing key; determine the parameters."""
         self.client.check()
@@ -344,10 +322,11 @@ class LlmAgent:
         report.agent, report.model, report.interface = self.name, self.config.name, self.interface.name
         report.prompt_digest, report.requested = self.prompt_digest, dict(self.client.requested)
         report.effective = self.client.effective
-        session, extra = f"{task.task_id}-s{seed}", self.identity().conditions()
-        trajectory = Trajectory(
-            session, f"{session}-{self.name}", self.name, self.config.name, tools=self.interface.tools, extra=extra
-        )
+        how = {"interface": self.interface.name, "protocol": self.speech.name, "prompt_digest": self.prompt_digest}
+        asked = {**self.client.identity(), **how}
+        extra = {name: value for name, value in asked.items() if name != "model" and value is not None}
+        session, tools = f"{task.task_id}-s{seed}", self.interface.tools
+        trajectory = Trajectory(session, f"{session}-{self.name}", self.name, self.config.name, tools=tools, extra=extra)
         conversation = ToolConversation(self.interface, self.speech, task, pod, budget, report, trajectory)
         try:
             self._converse(conversation, ConversationPlace(task.task_id, seed, attempt), report)

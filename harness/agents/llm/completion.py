@@ -37,9 +37,9 @@ _THOUGHT = re.compile(r"\s*<(think|thinking)>(.*?)</\1>(.*)", re.DOTALL)
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _FAILED = frozenset({"error", "network_error", "insufficient_system_resource", "abort"})
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
-_WITHHELD = frozenset(
-    {"content_filter", "content_filtered", "sensitive", "safety", "guardrail_intervened", "prohibited_content"}
-)
+_WITHHELD = frozenset({
+    "content_filter", "content_filtered", "sensitive", "safety", "guardrail_intervened", "prohibited_content",
+})  # fmt: skip
 _REASONING = re.compile(r"reason|think|thought|signature|encrypted|extra_content|provider_specific")
 """Names of fields with reasoning: `reasoning_content`, `reasoning_details`, `thinking_blocks`, `thought_signature`."""
 
@@ -116,12 +116,8 @@ def read_completion(answer: WireAnswer, request: Mapping[str, Any], number: int,
     if not isinstance(choice.get("message"), Mapping):
         raise Transient("it answered without a message")
     reason = "length" if reason.lower() in _CUT_OFF else "content_filter" if reason.lower() in _WITHHELD else reason
-    said = replace(
-        read_message(choice["message"], number),
-        usage=_usage(answer, choice["message"], request, price),
-        finish_reason=reason,
-        chances=_chances(choice.get("logprobs")),
-    )
+    usage, chances = _usage(answer, choice["message"], request, price), _chances(choice.get("logprobs"))
+    said = replace(read_message(choice["message"], number), usage=usage, finish_reason=reason, chances=chances)
     if said.is_empty and said.finish_reason == "content_filter":
         raise Withheld("its content filter withheld the reply")
     if said.is_empty and not said.reasoning and (said.usage.estimated or not said.usage.completion_tokens):
@@ -147,15 +143,10 @@ def read_message(raw: Mapping[str, Any], number: int) -> Completion:
     message: dict[str, Any] = {"role": "assistant", "content": content or (None if actions else NO_TEXT), **kept}
     if actions:
         message["tool_calls"] = [_sent_back(call, action) for call, action in zip(listed, actions, strict=True)]
+    reasoning = shortened(reasoning) if reasoning and len(reasoning) > LONGEST_TEXT else reasoning
     return Completion(
-        text=text,
-        message=message,
-        usage=Usage(calls=1),
-        actions=actions,
-        reasoning=shortened(reasoning) if reasoning and len(reasoning) > LONGEST_TEXT else reasoning,
-        left_out=left_out,
-        is_refusal=bool(refusal),
-    )
+        text, message, Usage(calls=1), actions, reasoning=reasoning, left_out=left_out, is_refusal=bool(refusal)
+    )  # fmt: skip
 
 
 def as_text(said: Completion, *, named: bool) -> Completion:
@@ -291,7 +282,6 @@ def _text_of(content: Any) -> str:
 
 
 def _reasoning_of(given: Mapping[str, Any]) -> str | None:
-    """Return the text of a message's reasoning, None if there is none."""
     named = [given[name] for name in ("reasoning_content", "reasoning") if isinstance(given.get(name), str)]
     parts = given["content"] if isinstance(given.get("content"), list) else []
     thoughts = [part.get("thinking") or part.get("summary") or part.get("text") for part in parts if _is_reasoning(part)]
@@ -299,7 +289,6 @@ def _reasoning_of(given: Mapping[str, Any]) -> str | None:
 
 
 def _is_reasoning(part: Any) -> bool:
-    """Return True for a part of a message's content that contains reasoning."""
     return isinstance(part, Mapping) and _REASONING.search(str(part.get("type"))) is not None
 
 

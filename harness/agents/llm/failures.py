@@ -1,11 +1,8 @@
 """Failed model calls: their classes, their classification, and their messages (docs/providers.md).
 
-1. `Transient` failures are retried, and `Refused` ones are not. `Denied` is a rejection that applies to every other call too.
-`ContextFull` and `UnreadableCall` concern the content of a call.
-2. The server's own error takes precedence: a code over a phrase, and both over the HTTP status and LiteLLM's exception classes,
+The server's own error takes precedence: a code over a phrase, and both over the HTTP status and LiteLLM's exception classes,
 which have a status even if no server answered. Errors inside a response with HTTP 200 are errors. Only fields for a server's
 messages are read, because many servers echo the request, and a conversation may contain any text.
-3. Messages contain the model, its address, the server's message in one line, and the next step.
 """
 
 from __future__ import annotations
@@ -13,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from time import time
 from traceback import walk_tb
@@ -38,6 +36,11 @@ _DENIALS: dict[Why, str] = {
     "redirect": "redirects to another server, to which no key is sent",
 }
 _ANOTHER_SERVER = "--api-base URL of a server, or of a proxy before it, that answers without streaming"
+_CURES: dict[Why, str] = {
+    **dict.fromkeys(("quota", "access"), "see to that account, or use another one's key"),
+    "redirect": "--api-base with the new address, if the key may be sent there",
+    "stream": _ANOTHER_SERVER,
+}
 
 CODES = {
     "context_length_exceeded": "OpenAI, Azure, Groq",
@@ -270,12 +273,8 @@ class Telling:
     def _cure(self, why: Why) -> str:
         if why == "key":
             return f"check {' and '.join(self._keys()) or 'the API key'}"
-        if why == "model":
-            of = f"; {self._base.rstrip('/')}/models lists what is served" if self._base else ""
-            return f"check --model {self._name}{of}"
-        if why == "redirect":
-            return "--api-base with the new address, if the key may be sent there"
-        return _ANOTHER_SERVER if why == "stream" else "see to that account, or use another one's key"
+        of = f"; {self._base.rstrip('/')}/models lists what is served" if self._base else ""
+        return _CURES.get(why, f"check --model {self._name}{of}")
 
 
 class ErrorBody(NamedTuple):
@@ -319,7 +318,7 @@ def failure_of(
     value = parsed(call.text)
     if (hidden := hidden_error(value)) is not None:
         return body_failure(*hidden, clean, shown="inside HTTP 200")
-    is_read = error is None and not _is_openais(call)
+    is_read = error is None and not call.is_openais
     return None if is_read or (isinstance(value, dict) and "choices" in value) else _no_completion(error, call, value, clean)
 
 
@@ -392,19 +391,14 @@ def asked_pause(headers: Mapping[str, str], body: str) -> float | None:
     if (milliseconds := _seconds(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
     if (asked := headers.get("retry-after")) is not None:
-        try:
+        with suppress(ValueError):
             return max(0.0, parsedate_to_datetime(asked).timestamp() - time())
-        except ValueError:
-            return _seconds(asked)
+        return _seconds(asked)
     if words := _PAUSE.search(body):
         return _seconds(words[1])
     resets = [headers.get(f"x-ratelimit-reset-{of}", "") for of in ("requests", "tokens")
               if headers.get(f"x-ratelimit-remaining-{of}") == "0"]  # fmt: skip
     return max(filter(None, map(_seconds, resets)), default=None)
-
-
-def _is_openais(call: WireExchange) -> bool:
-    return call.request.url.path.endswith("/chat/completions")
 
 
 def parsed(text: str) -> Any:
@@ -418,11 +412,10 @@ def parsed(text: str) -> Any:
 def _seconds(text: str) -> float | None:
     """Parse the seconds of "1m26.4s", "120ms" or "7.66"; return None if the text is not a duration."""
     parts = re.findall(r"([\d.]+)(ms|h|m|s|$)", text)
-    try:
-        is_whole = parts and "".join(map("".join, parts)) == text
-        return sum(float(number) * _UNIT_S[unit] for number, unit in parts) if is_whole else None
-    except ValueError:
-        return None
+    with suppress(ValueError):
+        if parts and "".join(map("".join, parts)) == text:
+            return sum(float(number) * _UNIT_S[unit] for number, unit in parts)
+    return None
 
 
 def _informative_line(text: str) -> str:
@@ -440,12 +433,10 @@ def _read(value: Any) -> ErrorBody:
 
 def _fields(value: Any, depth: int = 0) -> Iterator[tuple[bool, str]]:
     """Yield the codes (True) and sentences (False) of a value; proxies often nest another server's body in their message."""
-    if depth > _DEEPEST:
-        return
-    if isinstance(value, list):
+    if isinstance(value, list) and depth <= _DEEPEST:
         for one in value:
             yield from _fields(one, depth + 1)
-    elif isinstance(value, dict):
+    elif isinstance(value, dict) and depth <= _DEEPEST:
         for key, one in value.items():
             if isinstance(one, str):
                 inner = parsed(one) if key in _SENTENCE_KEYS and one.lstrip()[:1] in {"{", "["} else None
@@ -497,7 +488,7 @@ def _no_completion(error: Exception | None, call: WireExchange, value: Any, clea
         return Transient("what is no JSON, where a model's answer should be")
     body = _read({"error": value})
     # at other addresses the last answer may have been a token of a provider's own
-    whole = json.dumps(value) if _is_openais(call) else str(error)
+    whole = json.dumps(value) if call.is_openais else str(error)
     told = f"it answered with JSON that is no completion: {_shown(body.line or whole, clean)}"
     return ContextFull(told) if is_context_full(None, body) else Refused(told)
 

@@ -9,15 +9,17 @@ With value handles it also has `store`: `@HANDLE:name` may then stand for the st
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from inspect import cleandoc
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from harness.agents.handles import PREFIX, NotFound
+from harness.agents.handles import PREFIX, HandleStore, NotFound
 from harness.agents.path import RoutedPod
 from harness.errors import UsageError
 from harness.pod import CommandResult, Pod
@@ -30,6 +32,7 @@ SHOWN = 32 * 1024
 """Bytes of a command's output, or of a response body, that the model sees. A 12 kB URL fits easily."""
 
 INTERFACES = ("shell", "tool")
+PROMPTS = Path(__file__).parent / "prompts"
 
 Encoding = Literal["utf-8", "base64"]
 _ENCODING = "How `body` is written: utf-8 (as it is) or base64."
@@ -68,7 +71,6 @@ class RunCommand(Tool):
 
 
 def _pairs(value: Any) -> Any:
-    """Convert headers given as an object to a list of pairs."""
     return [list(pair) for pair in value.items()] if isinstance(value, dict) else value
 
 
@@ -161,6 +163,14 @@ class Interface:
             raise UsageError("the shell interface needs a sandbox, and inprocess has none", hint=hint)
         return self.name == "shell"
 
+    def prompt_digest(self, protocol: str) -> str:
+        """Return the SHA-256 over the protocol, the templates and the tools."""
+        total = hashlib.sha256(protocol.encode())
+        for name in (self.template, "speech.j2"):
+            total.update((PROMPTS / name).read_bytes())
+        total.update(json.dumps(list(self.tools), sort_keys=True).encode())
+        return total.hexdigest()
+
     def hands(self, task: Task, pod: Pod) -> Hands:
         """Return the executor of actions for one episode; foreign tasks use real time."""
         return Hands(pod, self.known, virtual_time=task.parley is not None)
@@ -175,9 +185,8 @@ class Hands:
     def act(self, tool: str, arguments: Mapping[str, Any], limit_s: float) -> ActionResult:
         """Execute one action within `limit_s` real seconds; raises Mistake if the call is invalid."""
         if tool not in self._known:
-            raise Mistake(
-                f"there is no tool {tool!r}; there {'are' if len(self._known) > 1 else 'is'} {', '.join(self._known)}"
-            )
+            known = f"there {'are' if len(self._known) > 1 else 'is'} {', '.join(self._known)}"
+            raise Mistake(f"there is no tool {tool!r}; {known}")
         asked = _read_tool(tool, self._known[tool], arguments)
         if isinstance(asked, RunCommand):
             limit = min(asked.timeout_s, limit_s)
@@ -195,7 +204,7 @@ class Hands:
 
     def _stored(self, asked: Store) -> str:
         """Store the value that the model pointed at, and return a confirmation; raises Mistake if it is not found."""
-        store = self._pod.handles if isinstance(self._pod, RoutedPod) else None
+        store: HandleStore | None = self._pod.handles if isinstance(self._pod, RoutedPod) else None
         if store is None:
             raise Mistake("store: this episode has no value handles")
         ((how, where),) = asked.ways()

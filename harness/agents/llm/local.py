@@ -19,11 +19,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from harness.agent import LOCAL
 from harness.agents.llm import local_server
 from harness.errors import ProviderLost, UsageError
 from harness.prices import Price
 
-LOCAL = "local"
 USUAL_FLAGS = {"protocol": "text", "interface": "tool"}
 """Default flags of `--model local`: its template ignores tools, and a bare machine has no sandbox."""
 

@@ -1,14 +1,10 @@
 """Model client: accepted parameters, retries limited by total time, and tokens and cost of every reply.
 
-1. `check` reports predictable failures before anything starts: an unknown provider, a missing key, an address without scheme.
-2. Parameters that the model rejects (`gpt-5` takes no temperature) are omitted and reported once (`Quirks`), first according to
-LiteLLM, then to the provider.
-3. A failed call is retried until `patience_s` is used up, unless no server was ever reached. That time is attributed to the
+1. A failed call is retried until `patience_s` is used up, unless no server was ever reached. That time is attributed to the
 provider: `Completion.waited_s` excludes it from an agent's wall budget. Waiting for other calls in the rate limiter does not
 count as retry time, because the provider answers those calls; if it answers none, all calls share one retry time.
-4. `probe` makes one or two small calls before a run. A model that calls the offered tool sees it. If there is no call, and the
-prompt has as many tokens with the tool as without, the server drops tools. A model that ignores tools is a valid agent.
-5. One client serves a run, from many threads.
+2. `probe` makes one or two small calls before a run. A model that calls the offered tool sees it. If there is no call, and
+the prompt has as many tokens with the tool as without, the server drops tools. A model that ignores tools is a valid agent.
 """
 
 from __future__ import annotations
@@ -25,7 +21,7 @@ from itertools import count
 from math import ceil
 from typing import Any
 
-from harness.agent import PATIENCE_S, TIMEOUT_S, Usage
+from harness.agent import LOCAL, PATIENCE_S, TIMEOUT_S, Usage
 from harness.agents.llm.completion import (
     ASKED_CHANCES,
     Completion,
@@ -49,7 +45,7 @@ from harness.agents.llm.failures import (
     Withheld,
     refuses_tools,
 )
-from harness.agents.llm.local import LOCAL, addressed, check_installed
+from harness.agents.llm.local import addressed, check_installed
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model_table import listed_price, no_key, require_key
 from harness.agents.llm.provider import ask, library, own_bugs, unknown_provider
@@ -418,14 +414,12 @@ class ModelClient:
             except Transient as failure:
                 if isinstance(failure, Unconnected) and not self._is_met:
                     raise self._telling.never_there(failure) from None
-                is_told, spent_s = failure.retry_after is not None, time.monotonic() - began
-                pause = (
-                    failure.retry_after if failure.retry_after is not None else pause_s(attempt, self.settings.first_pause_s)
-                )
+                told, spent_s = failure.retry_after, time.monotonic() - began
+                pause = pause_s(attempt, self.settings.first_pause_s) if told is None else told
                 if max(spent_s - queued_s, self._gate.unanswered_s) + pause >= self.settings.patience_s:
                     raise self._telling.gave_up(failure, spent_s) from None
                 # what closed the way to all was said for all
-                if pause >= _WORTH_SAYING_S and not is_told:
+                if pause >= _WORTH_SAYING_S and told is None:
                     self.say(f"{self.settings.name}: {failure}; asking again in {pause:.0f} s")
                 self.halt.wait(pause)
             except CallFailure as failure:
@@ -433,14 +427,9 @@ class ModelClient:
                 raise
 
     def _asked(
-        self,
-        messages: Messages,
-        tools: Messages,
-        *,
-        chances: bool = False,
-        limit: int | None = None,
+        self, messages: Messages, tools: Messages, *, chances: bool = False, limit: int | None = None,
         timeout_s: float | None = None,
-    ) -> Completion:
+    ) -> Completion:  # fmt: skip
         """Make one attempt, repeated without rejected parameters as long as they can be omitted."""
         sent = messages
         while True:
@@ -477,7 +466,6 @@ class ModelClient:
         return replace(said, lost_reasoning=self.quirks.lost_reasoning(messages, request["messages"], answer.sent))
 
     def _held_back(self, failure: Transient, asked_at: float) -> None:
-        """Share the provider's rate limit with all its clients."""
         self._gate.failed()
         told, pause = [], failure.retry_after or 0.0
         if isinstance(failure, Crowded) and (most := self._gate.crowded(asked_at)) is not None:
@@ -492,8 +480,7 @@ class ModelClient:
     def _request(self, messages: Messages, tools: Messages, timeout_s: float | None) -> dict[str, Any]:
         settings = self.settings
         request: dict[str, Any] = {"model": settings.name, "messages": messages, "timeout": timeout_s or settings.timeout_s}
-        if tools:
-            request["tools"] = list(tools)
+        request |= {"tools": list(tools)} if tools else {}
         if settings.name == LOCAL:
             return addressed(request)
         if settings.api_base is not None:
@@ -524,7 +511,6 @@ class ModelClient:
         return [str(name) for name in environment["missing_keys"]]
 
     def _keys(self) -> list[str]:
-        """Return the variables that hold its key."""
         return self._missing_keys() or [f"{library().get_llm_provider(self.settings.name)[1].upper()}_API_KEY"]
 
 
@@ -599,8 +585,7 @@ def _is_about(parameter: str, refusal: Refused) -> bool:
     return (isinstance(refusal, ParameterRefused) or refusal.status in {400, 422}) and parameter in str(refusal)
 
 
-def _text(message: Mapping[str, Any]) -> str:
-    return json.dumps(message, ensure_ascii=False, default=str)
+_text = partial(json.dumps, ensure_ascii=False, default=str)
 
 
 def _digest(messages: Messages, tools: Messages) -> tuple[int, int]:

@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from harness.agents.llm.local import FREE, LOCAL
+from harness.agent import LOCAL
+from harness.agents.llm.local import FREE
 from harness.errors import UsageError
 from harness.prices import Price
 

@@ -1,13 +1,12 @@
-"""On-disk cache of model replies. The same question is paid for once, within a run and across runs.
+"""On-disk cache of model replies (docs/running.md). The same question is paid for once, within a run and across runs.
 
-1. A file is named after the SHA-256 of the question, and contains the reply and its cost. An unreadable file is a cache miss.
-The question includes neither a key nor an address. Any number of processes may share a folder.
-2. The question of a judge is its model, the parameters that the model accepts, and the messages (`CachedModel`).
-3. A reply in an episode is stored by the question as requested and its place (`Replies`), including how often this conversation
-asked the same before. So attempts or seeds that begin alike stay two samples, and seats asked concurrently cannot swap replies.
-Context overflows and unreadable replies are cached too.
-4. A cached reply keeps its tokens and costs nothing now. Budgets count its original cost, so an episode ends at the same point.
-The first cache miss is preceded by the probe of a normal run.
+1. A file is named after the SHA-256 of the question, which includes neither a key nor an address. An unreadable file is a
+miss.
+2. A reply in an episode is stored by the question as requested and its place (`Replies`), including how often this
+conversation asked the same before. So attempts or seeds that begin alike stay two samples, and seats asked concurrently
+cannot swap replies.
+3. A cached reply keeps its tokens and costs nothing now. Budgets count its original cost, so an episode ends at the same
+point.
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ from worlds.core.models import Strict
 
 _FORM = 2
 """Version of the question format; raise it when cached replies no longer match the requests."""
-
 
 MOST_USED = 1e9
 """Maximum tokens or dollars of one reply."""

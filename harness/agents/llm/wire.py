@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from harness.agents.llm.wire_log import Clean, episode_log
 from harness.limits import RECORD_BYTES
+from harness.records import first_problem
 from harness.safe_read import read_given
 from worlds.core.errors import ManifestError
 from worlds.core.models import Strict
@@ -85,8 +86,7 @@ def read_cassette(path: Path) -> Cassette:
     try:
         return Cassette.model_validate_json(read_given(path, RECORD_BYTES))
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ManifestError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ManifestError(f"{path}: {first_problem(error)}") from None
     except OSError as error:
         raise ManifestError(f"{path} cannot be read: {error.strerror}") from None
 
@@ -102,6 +102,11 @@ class WireExchange:
     received: bytes = b""
     broken: Exception | None = None
     seconds: float = 0.0
+
+    @property
+    def is_openais(self) -> bool:
+        """True for a request in OpenAI's format."""
+        return self.request.url.path.endswith("/chat/completions")
 
     @property
     def text(self) -> str:
@@ -122,9 +127,8 @@ class WireExchange:
             request=RecordedRequest(method=self.request.method, path=path, headers=headers, body=body),
             response=RecordedResponse.model_validate(told) if self.status else None,
             error=clean(f"{type(self.broken).__name__}: {self.broken}") if self.broken else "",
-            at_s=round(self.began - first, 4),
-            seconds=round(self.seconds, 4),
-        )
+            at_s=round(self.began - first, 4), seconds=round(self.seconds, 4),
+        )  # fmt: skip
 
     def written(self, calls: Sequence[WireExchange], clean: Clean) -> bytes:
         """Return these calls, the first of which is this one, as the JSON of a cassette."""

@@ -6,11 +6,11 @@ A call is added to the log of the episode in whose context it is made, so episod
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 LAST_CALLS, MOST_BYTES, MOST_BYTES_OF_ALL = 8, 1 << 20, 32 << 20
 """Limits of an episode's log: calls before a failure, their bytes, and bytes with `--record-wire`."""
@@ -19,19 +19,8 @@ Clean = Callable[[str], str]
 """Function that removes secrets from a text."""
 
 
-class LoggedCall(Protocol):
-    """Model call during and after its execution."""
-
-    began: float
-
-    @property
-    def size(self) -> int:
-        """Size of the stored part in bytes."""
-        ...
-
-    def written(self, calls: Sequence[Any], clean: Clean) -> bytes:
-        """Return these calls, the first of which is this one, as the JSON of a cassette."""
-        ...
+LoggedCall = Any
+"""Model call during and after its execution, a `WireExchange`; only a process that calls models has to load it."""
 
 
 @dataclass
@@ -72,9 +61,7 @@ class WireLog:
         """Return the cassette as JSON; empty if no call failed, unless all calls are recorded."""
         with self._lock:
             calls = sorted(self._kept + (self.last if failed or self.keeps_all else []), key=lambda call: call.began)
-        if not calls:
-            return b""
-        return calls[0].written(calls, self.clean)
+        return bytes(calls[0].written(calls, self.clean)) if calls else b""
 
 
 _episode: ContextVar[WireLog | None] = ContextVar("episode", default=None)

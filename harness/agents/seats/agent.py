@@ -12,22 +12,21 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
-from harness.agent import AgentIdentity, AgentSpec, Budget, Report, SeatSpec
+from harness.agent import AgentSpec, Budget, Report, SeatSpec
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model import ModelClient
 from harness.agents.llm.response_cache import ConversationPlace, Replies
 from harness.agents.seats.chat import PACE_S, Chat
 from harness.agents.seats.game import SeatedGame
-from harness.agents.seats.holders import SeatHolder
-from harness.agents.seats.lineup import line_up, others
+from harness.agents.seats.holders import PolicySeat, SeatHolder
+from harness.agents.seats.lineup import line_up
 from harness.agents.seats.model import ModelSeat, weigher_of
 from harness.agents.seats.people import PeopleDesk, Sitter
 from harness.agents.seats.person import PersonSeat
 from harness.agents.seats.players import check_playable, seat_players
-from harness.agents.seats.policy import PolicySeat
-from harness.agents.seats.replay import ReplaySeat, check_recording
-from harness.agents.seats.variants import check_variants, variant_refs
+from harness.agents.seats.replayed import ReplaySeat, check_recording
+from harness.agents.seats.variants import check_variants
 from harness.agents.trajectory import Trajectory, scripted_trajectory
 from harness.errors import HarnessError, UsageError
 from harness.live_agent import Agent
@@ -40,7 +39,7 @@ INTERFACE = "seats"
 """Interface of seats in games, whatever interface their models use elsewhere."""
 
 
-class SeatAgent:
+class SeatAgent(Agent):
     """Agent that plays games with the line-up of its spec."""
 
     def __init__(
@@ -104,22 +103,11 @@ class SeatAgent:
         except UsageError as wrong:
             raise UsageError(f"{task.task_id}: {wrong}", hint="leave it out") from None
 
-    def identity(self) -> AgentIdentity:
-        """Return the identity with the name, the models and the line-up, without keys."""
-        seats = others(self.spec)
-        line: dict[str, Any] = {"seats": seats, **({"rotate": True} if self.spec.rotate else {})} if seats else {}
-        line |= {"team": self.spec.team.planned} if self.spec.team else {}
-        line |= variant_refs(self.spec)
-        if isinstance(self._alone, LlmAgent):
-            return self._alone.identity().model_copy(update=line)
-        asked = {k: v for client in self._clients.values() for k, v in client.identity().items() if k != "model"}
-        return AgentIdentity(name=self.name, **asked, **line)
-
     def check(self) -> None:
         """Raise UsageError for an unknown provider, a missing key, or people without a terminal; determine the parameters."""
         for client in self._clients.values():
             client.check()
-        if self._desk is not None:
+        if self._desk is not None and self.spec.has_people:
             self._desk.check()
 
     def probe(self, *, tools: bool) -> None:
@@ -161,10 +149,10 @@ class SeatAgent:
                 trajectory = self._begin(task, seed, f"seat {row['seat']}", who.name if who.kind == "model" else None)
                 trajectory.system(self._rules(row))
             place = ConversationPlace(task.task_id, seed, attempt, row["seat"])
-            game.seats[row["seat"]] = self._holder(row, who, task, session, trajectory, place)
+            game.seats[row["seat"]] = self._holder(who, row, session, task, trajectory, place)
         public = session["public"]
         if public.get("talk") == "chat" and self._desk and self._desk.chat is not None:
-            game.hold_chat(Chat(self._desk.chat, int(public["minutes"]), self._pace_s))
+            game.chat = Chat(self._desk.chat, int(public["minutes"]), self._pace_s)
         if self._clients:
             rules = "\n".join(map(self._rules, rows))
             report.prompt_digest = hashlib.sha256(rules.encode()).hexdigest()
@@ -175,26 +163,19 @@ class SeatAgent:
         return rules if variant is None else variant.after(rules)
 
     def _holder(
-        self,
-        row: Mapping[str, Any],
-        who: SeatSpec,
-        task: Task,
-        session: Mapping[str, Any],
-        trajectory: Trajectory | None,
+        self, who: SeatSpec, row: Mapping[str, Any], session: Mapping[str, Any], task: Task, trajectory: Trajectory | None,
         place: ConversationPlace,
-    ) -> SeatHolder:
-        number = row["seat"]
+    ) -> SeatHolder:  # fmt: skip
         if who.kind == "model":
-            variant = self.spec.variant_at(number)
-            ref, weigher = variant.ref if variant else None, weigher_of(task.family, session)
-            client = self._clients[who.name]
+            client, variant = self._clients[who.name], self.spec.variant_at(who.seat)
             asked = self._replies.conversation(client, place) if self._replies else client
-            return ModelSeat(number, client, self._rules(row), trajectory, ref, weigher, asked)
+            weigher = weigher_of(task.family, session)
+            return ModelSeat(who.seat, client, self._rules(row), trajectory, variant.ref if variant else None, weigher, asked)
         if who.kind == "human" and self._desk is not None:
-            return PersonSeat(Sitter(number, who.name, str(row["system"])), self._desk, trajectory)
+            return PersonSeat(Sitter(who.seat, who.name, str(row["system"])), self._desk, trajectory)
         if who.kind == "replay":
-            return ReplaySeat(number, who.name, trajectory)
-        return PolicySeat(number, who.name, seat_players(task.family)[who.name](task, number, session), trajectory)
+            return ReplaySeat(who.seat, who.name, trajectory)
+        return PolicySeat(who.seat, who.name, seat_players(task.family)[who.name](task, who.seat, session), trajectory)
 
     def _trajectory(self, game: SeatedGame, task: Task, seed: int, pod: Pod, report: Report) -> dict[str, Any]:
         """Return the game's trajectory with each conversation nested in it; for policies alone, a single step."""
@@ -214,6 +195,7 @@ class SeatAgent:
 
     def _begin(self, task: Task, seed: int, name: str, model: str | None) -> Trajectory:
         session = f"{task.task_id}-s{seed}"
-        # a model's own interface, and its prompt there, are those of tasks without seats
-        said = {key: value for key, value in self.identity().conditions().items() if key not in ("protocol", "prompt_digest")}
+        said = self.spec.identity().conditions()
+        # a model's own protocol is that of tasks without seats
+        said.pop("protocol", None)
         return Trajectory(session, f"{session}-{name}", name, model, extra={**said, "interface": INTERFACE})

@@ -2,12 +2,9 @@
 
 1. In one task the members sit in their order, shifted by some number of places. The tasks use the shifts 0, 1, ... in turn,
 which is a Latin square: over as many tasks as members, each member sits at each seat once.
-2. The assignment of shifts to tasks is free, so it is chosen by the facts of the seats (who speaks first, how full a calendar
-is): two tasks swap their shifts if that evens out the counts of members, until no swap helps. The balance of the seats does not
-change. The measure is the sum of squared differences between each member's count of each fact and an equal share.
-3. A member with a fixed seat is left out, and the others share the other seats.
-
-The result is deterministic: tasks are processed in the order of their names, so the same tasks give the same line-ups.
+2. Two tasks swap their shifts if that evens out the facts of the seats (who speaks first, how full a calendar is), until no
+swap helps. The measure is the sum of squared differences between each member's count of each fact and an equal share.
+3. Tasks are processed in the order of their names, so the same tasks give the same line-ups.
 """
 
 from __future__ import annotations
@@ -15,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import gcd
+
+import numpy as np
 
 Facts = Sequence[Mapping[str, int]]
 """Facts of each seat that are to be shared evenly: fact -> number of times that it applies to this seat in the task."""
@@ -31,10 +30,9 @@ def balanced(facts: Mapping[str, Facts], fixed: int | None = None) -> dict[str, 
     tasks = sorted(facts)
     seats = range(len(facts[tasks[0]]) if tasks else 0)
     open_seats = [seat for seat in seats if seat != fixed]
-    shifts = _Shifts([[facts[task][seat] for seat in open_seats] for task in tasks], len(open_seats))
-    shifts.even_out()
+    shifts = _even_shifts([[facts[task][seat] for seat in open_seats] for task in tasks], len(open_seats))
     made = {}
-    for task, shift in zip(tasks, shifts.taken, strict=True):
+    for task, shift in zip(tasks, shifts, strict=True):
         held = {seat: (place + shift) % len(open_seats) for place, seat in enumerate(open_seats)}
         made[task] = tuple(held.get(seat, len(open_seats)) for seat in seats)
     return made
@@ -48,42 +46,28 @@ def step(tasks: int, moving: int) -> int:
     return tasks % moving if moving > 1 and gcd(tasks, moving) == 1 else 1
 
 
-class _Shifts:
-    """Shift of each task, and the imbalance of the members' counts."""
+def _even_shifts(tasks: Sequence[Facts], members: int) -> list[int]:
+    """Return the shift of each task, swapped between tasks until no swap helps; each swap is an improvement, so this ends."""
+    if not (tasks and members):
+        return [0] * len(tasks)
+    taken = [number % members for number in range(len(tasks))]
+    names = sorted({name for task in tasks for seat in task for name in seat})
+    held = np.array([[[seat.get(name, 0) for name in names] for seat in task] for task in tasks])
+    # by task and shift: each member's count of each fact, times the number of members
+    counts = members * np.stack([np.roll(held, shift, axis=1) for shift in range(members)], axis=1)
+    # difference between the count and an equal share for each member and fact, times the number of members
+    off = counts[range(len(tasks)), taken].sum(axis=0) - held.sum(axis=(0, 1))
 
-    def __init__(self, tasks: Sequence[Facts], members: int) -> None:
-        self._members = members
-        self.taken = [number % members for number in range(len(tasks))] if members else [0] * len(tasks)
-        names = sorted({name for task in tasks for seat in task for name in seat})
-        self._counts = [[self._shared(task, names, shift) for shift in range(members)] for task in tasks]
-        """By task and shift: each member's count of each fact, times the number of members."""
-
-        equal = [sum(seat.get(name, 0) for task in tasks for seat in task) for name in names] * members
-        sums = [self._counts[task][shift] for task, shift in enumerate(self.taken)]
-        self._off = [sum(column) - share for column, share in zip(zip(*sums, strict=True), equal, strict=True)]
-        """Difference between the count and an equal share for each member and fact, times the number of members."""
-
-    def _shared(self, task: Facts, names: Sequence[str], shift: int) -> list[int]:
-        held = [task[(member - shift) % self._members] for member in range(self._members)]
-        return [seat.get(name, 0) * self._members for seat in held for name in names]
-
-    def even_out(self) -> None:
-        """Swap shifts between tasks until no swap helps. Each swap is an improvement, so this terminates."""
-        while sum(self._swap(one, other) for one, other in combinations(range(len(self.taken)), 2)):
-            pass
-
-    def _swap(self, one: int, other: int) -> bool:
+    def swap(one: int, other: int) -> bool:
         """Swap the shifts of two tasks if that is an improvement, and return True if it was."""
-        mine, theirs = self.taken[one], self.taken[other]
-        if mine == theirs:
+        mine, theirs = taken[one], taken[other]
+        change = counts[one, theirs] - counts[one, mine] + counts[other, mine] - counts[other, theirs]
+        if mine == theirs or (change * (2 * off + change)).sum() >= 0:
             return False
-        first, second = self._counts[one], self._counts[other]
-        changes = [
-            after - before + there - here
-            for before, after, here, there in zip(first[mine], first[theirs], second[theirs], second[mine], strict=True)
-        ]
-        if sum(change * (2 * off + change) for change, off in zip(changes, self._off, strict=True)) >= 0:
-            return False
-        self.taken[one], self.taken[other] = theirs, mine
-        self._off = [off + change for off, change in zip(self._off, changes, strict=True)]
+        taken[one], taken[other] = theirs, mine
+        off[:] += change
         return True
+
+    while sum(swap(one, other) for one, other in combinations(range(len(tasks)), 2)):
+        pass
+    return taken

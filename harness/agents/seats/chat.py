@@ -1,12 +1,10 @@
-"""Free discussion: messages are processed in order of arrival, and a clock ends it.
+"""Free discussion (docs/people.md): messages are processed in order of arrival, and a clock ends it.
 
-1. A room (`ChatRoom`) has the clock and the messages of people, in order of arrival. Each is submitted as the answer to the
-turn that is open for its seat, so the log has the order of arrival. Messages sent in time are accepted.
-2. Policies and models take part too: each is asked once at the start, and then after new messages of people, at most once per
-`pace_s` and MOST_OF_A_PROGRAM times in all, so that programs do not dominate. Slow holders are asked on a thread while people
-continue. The reply answers the turn that was asked, so the log shows which messages it had read.
-3. The room's clock ends the discussion for all players, once pending replies have arrived. If no person is left, the remaining
-seats forfeit as `declined`, as does a person who leaves before. All other behaviour follows from the order of arrival.
+1. A room (`ChatRoom`) has the clock and the messages of people. Each is submitted as the answer to the turn that is open for
+its seat, so the log has the order of arrival. Messages sent in time are accepted.
+2. Each policy or model is asked once at the start, and then after new messages of people, at most once per `pace_s` and
+MOST_OF_A_PROGRAM times in all, so that programs do not dominate. Slow holders are asked on a thread while people continue.
+3. The room's clock ends the discussion, once pending replies have arrived. If no person is left, the remaining seats forfeit.
 """
 
 from __future__ import annotations

@@ -45,7 +45,9 @@ class SeatedGame:
 
         self._pod, self._budget, self._report = pod, budget, report
         self._game, self._started = TurnClient(pod), time.monotonic()
-        self._chat: Chat | None = None
+        self.chat: Chat | None = None
+        """Free discussion of people, set by the caller if the game has one."""
+
         self._asked_for = 0
         self._begun: set[int] = set()
         """Seats that have had a turn."""
@@ -82,17 +84,12 @@ class SeatedGame:
         self._report.log.append(f"stopped: the budget of {cause} is used up")
         self._pod.stop(cause)
 
-    def hold_chat(self, chat: Chat) -> None:
-        """Let people discuss if the game has a free discussion."""
-        self._chat = chat
-
     def _talked(self, turns: Sequence[OpenTurn]) -> Sequence[OpenTurn]:
-        """Run a free discussion to its end, and return the turns open then."""
-        if self._chat is None:
+        if self.chat is None:
             raise UsageError("nobody here can hold a free talk", hint="harness host TASK")
         started = time.monotonic()
         try:
-            return self._chat.hold(turns, self.seats, self.answer)
+            return self.chat.hold(turns, self.seats, self.answer)
         finally:
             self.waited_s += time.monotonic() - started
 
@@ -111,14 +108,12 @@ class SeatedGame:
 
     def _asked(self, turns: Sequence[OpenTurn]) -> Iterator[SeatReply | Forfeit]:
         """Return the reply to each turn, in order; starts no thread if all holders only compute."""
-        slow = [self.seats[turn.seat].beside for turn in turns]
-        if not any(slow):
-            return map(self._ask, turns)
-        beside = side_by_side(self._ask, [turn for turn, is_slow in zip(turns, slow, strict=True) if is_slow])
-        return (next(beside) if is_slow else self._ask(turn) for turn, is_slow in zip(turns, slow, strict=True))
 
-    def _ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
-        return self.seats[turn.seat].ask(turn)
+        def ask(turn: OpenTurn) -> SeatReply | Forfeit:
+            return self.seats[turn.seat].ask(turn)
+
+        beside = side_by_side(ask, [turn for turn in turns if self.seats[turn.seat].beside])
+        return (next(beside) if self.seats[turn.seat].beside else ask(turn) for turn in turns)
 
     def answer(self, turn: OpenTurn, reply: SeatReply | Forfeit) -> Sequence[OpenTurn]:
         """Submit and record one reply, and return the turns open next."""

@@ -1,4 +1,4 @@
-"""Protocol of seat holders: they answer a turn, or forfeit it with a cause.
+"""Seat holders: they answer a turn, or forfeit it with a cause.
 
 1. `ask` answers without changing the conversation. A holder that waits (for a model, or a person at a page) is asked
 concurrently on its own thread; any other is asked in turn.
@@ -7,13 +7,19 @@ concurrently on its own thread; any other is asked in turn.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal, NamedTuple
 
-from harness.agent import Usage
-from harness.agents.llm.completion import Completion
+from harness.agents.llm.completion import Completion, shortened
+from harness.agents.llm.model import ModelClient
+from harness.agents.seats.players import SeatPlayer
 from harness.agents.trajectory import Trajectory
+from harness.agents.turns import is_too_long
 from harness.records import SeatResult
 from worlds.core.turns import OpenTurn
+
+NOT_TAKEN = "[This reply was longer than can be taken, and was not.]"
+"""Text that replaces a reply that forfeited its turn in the seat's conversation."""
 
 
 class SeatReply(NamedTuple):
@@ -41,55 +47,81 @@ class Forfeit(NamedTuple):
     """Real seconds that count against no budget, spent waiting for a person."""
 
 
-class AskedModel(Protocol):
-    """Model of a seat, as the game sees it."""
+class SeatHolder(ABC):
+    """Holder of one seat in one game; `trajectory` is its recorded conversation, None if that is not recorded."""
 
-    @property
-    def name(self) -> str:
-        """LiteLLM name of the model."""
-        ...
+    kind: ClassVar[Literal["policy", "model", "human", "replay"]]
+    beside = False
+    """True if it is asked concurrently with others."""
 
-    def say_once(self, line: str) -> None:
-        """Print a message once."""
-        ...
+    client: ModelClient | None = None
+    """Model that is called; None for a holder that calls none."""
 
+    def __init__(self, seat: int, name: str, trajectory: Trajectory | None = None) -> None:
+        self.seat, self.name, self.trajectory = seat, name, trajectory
+        self.latencies_s: list[float] = []
 
-class SeatHolder(Protocol):
-    """Holder of one seat in one game."""
-
-    usage: Usage
-    """Usage of its model so far."""
-
-    @property
-    def beside(self) -> bool:
-        """True if it is asked concurrently with others."""
-        ...
-
-    @property
-    def client(self) -> AskedModel | None:
-        """Model that is called; None for a holder that only computes."""
-        ...
-
-    @property
-    def trajectory(self) -> Trajectory | None:
-        """Recorded conversation; None if it is not recorded."""
-        ...
-
+    @abstractmethod
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
         """Return its answer to a turn; raises ProviderFailure and Cancelled, which end the game."""
-        ...
 
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
-        """Remember its reply, unless the turn is only a measurement."""
-        ...
+        """Record a turn and its reply."""
+        if self.trajectory is not None:
+            self.trajectory.user(turn.text)
+            self.trajectory.agent(reply.text, extra={"phase": turn.phase, "ephemeral": turn.ephemeral})
 
     def result(self) -> SeatResult:
         """Return the holder of the seat and its usage."""
-        ...
+        return SeatResult(**self.told())
+
+    def told(self) -> dict[str, Any]:
+        """Return the fields of the seat's record: its holder, and the times of its answers."""
+        times = {"latency_s": round(sum(self.latencies_s), 4), "latencies_s": tuple(self.latencies_s)}
+        return {"seat": self.seat, "kind": self.kind, "name": self.name, **times}
 
 
-def write_down(trajectory: Trajectory | None, turn: OpenTurn, reply: SeatReply) -> None:
-    """Add a turn and its reply, which is not a model's, to a recorded conversation."""
-    if trajectory is not None:
-        trajectory.user(turn.text)
-        trajectory.agent(reply.text, extra={"phase": turn.phase, "ephemeral": turn.ephemeral})
+class PolicySeat(SeatHolder):
+    """Seat of a policy, which knows only its own seat, keeps its own state and computes its answers at no cost."""
+
+    kind = "policy"
+
+    def __init__(self, seat: int, name: str, player: SeatPlayer, trajectory: Trajectory | None = None) -> None:
+        super().__init__(seat, name, trajectory)
+        self._player = player
+
+    def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
+        """Return the policy's reply."""
+        said = self._player.reply(turn)
+        return Forfeit("declined", "a policy has no answer to this") if said is None else SeatReply(said)
+
+
+class TalkingSeat(SeatHolder):
+    """Seat with a model's conversation: the seat's rules, its turns, and the replies.
+
+    A turn that only measures is asked within the conversation and leaves no trace in it. A reply over the length limit is not
+    kept either, because it would fill the model's context for all later turns.
+    """
+
+    def __init__(self, seat: int, name: str, rules: str, trajectory: Trajectory | None = None) -> None:
+        super().__init__(seat, name, trajectory)
+        self._messages: list[dict[str, Any]] = [{"role": "system", "content": rules}]
+
+    def before(self, turn: OpenTurn) -> list[dict[str, Any]]:
+        """Return the messages for this turn, including the earlier conversation."""
+        return [*self._messages, {"role": "user", "content": turn.text}]
+
+    def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
+        """Record the answer, and add it to the conversation if the turn belongs there."""
+        said = reply.completion
+        assert said is not None, "a model's reply has what the model said"
+        is_long = said.left_out > 0 or is_too_long(said.text)
+        if self.trajectory is not None:
+            self.trajectory.user(turn.text)
+            self.trajectory.agent(
+                shortened(said.text) if is_long else said.text, metrics=said.usage, reasoning=said.reasoning,
+                extra={"finish_reason": said.finish_reason, "phase": turn.phase, "ephemeral": turn.ephemeral},
+            )  # fmt: skip
+        if not turn.ephemeral:
+            kept = {"role": "assistant", "content": NOT_TAKEN} if is_long else said.message
+            self._messages += [{"role": "user", "content": turn.text}, kept]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal
 
 from harness.agent import AgentSpec, SeatSpec
 from harness.agents.seats.players import seat_players
@@ -38,11 +37,7 @@ def line_up(spec: AgentSpec, seats: int, attempt: int = 1, task: str = "") -> tu
     """
     if spec.team is not None:
         return _of_team(spec.team, seats, attempt, task)
-    if spec.kind == "llm":
-        usual = [SeatSpec(seat=number, kind="model", name=spec.model or "") for number in range(seats)]
-    else:
-        kind: Literal["human", "policy"] = "human" if spec.is_human else "policy"
-        usual = [SeatSpec(seat=number, kind=kind, name=spec.name if kind == "policy" else "") for number in range(seats)]
+    usual = [SeatSpec(seat=number, kind=spec.usual.kind, name=spec.usual.name) for number in range(seats)]
     for one in spec.seats:
         if one.seat >= seats:
             raise UsageError(f"there are the seats 0 to {seats - 1}, so --seat {one.seat} means nothing")
@@ -61,12 +56,6 @@ def may_hold(spec: AgentSpec, seat: int, seats: int) -> Sequence[Holder]:
     return line if spec.rotate else line[seat : seat + 1]
 
 
-def others(spec: AgentSpec) -> tuple[SeatSpec, ...]:
-    """Return the seats that are not held by the default model or policy."""
-    usual = ("model", spec.model) if spec.kind == "llm" else ("human", "") if spec.is_human else ("policy", spec.name)
-    return tuple(one for one in spec.seats if (one.kind, one.name) != usual)
-
-
 def read_holder(who: str, families: Sequence[str]) -> Holder:
     """Parse the holder of a seat: a policy of one of these families, a recorded episode, a person, or else a model."""
     if who == HUMAN or who.startswith(f"{HUMAN}:"):
@@ -77,12 +66,17 @@ def read_holder(who: str, families: Sequence[str]) -> Holder:
     return Holder(kind="policy" if policy else "model", name=who)
 
 
-def _read(text: str, families: Sequence[str]) -> SeatSpec:
+def seat_and_name(text: str, rule: str) -> tuple[int, str]:
+    """Parse `SEAT=NAME`; raises UsageError with the rule for anything else."""
     parts = re.fullmatch(r"(\d{1,3})=(.+)", text, re.ASCII)
     if not parts:
-        raise UsageError(f"a seat must look like 0=imap or 0=gpt-5, not {text!r}")
-    holder = read_holder(parts[2], families)
-    return SeatSpec(seat=int(parts[1]), kind=holder.kind, name=holder.name)
+        raise UsageError(f"{rule}, not {text!r}")
+    return int(parts[1]), parts[2]
+
+
+def _read(text: str, families: Sequence[str]) -> SeatSpec:
+    seat, name = seat_and_name(text, "a seat must look like 0=imap or 0=gpt-5")
+    return SeatSpec(seat=seat, **dict(read_holder(name, families)))
 
 
 def _of_team(team: SeatTeam, seats: int, attempt: int, task: str) -> tuple[SeatSpec, ...]:

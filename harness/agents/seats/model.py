@@ -1,8 +1,8 @@
 """Model at a seat: a conversation with the seat's own rules and turns.
 
-1. A turn that only measures is answered from the conversation and leaves no trace in it.
-2. If a family weighs such answers, its model returns token probabilities, from which the family computes the reply.
-3. A conversation longer than the model's context forfeits the turn as `context`, and a reply that cannot be parsed as
+1. If a family weighs the answers of turns that only measure, its model returns token probabilities, from which the family
+computes the reply.
+2. A conversation longer than the model's context forfeits the turn as `context`, and a reply that cannot be parsed as
 `malformed`. A later turn of at least the same length is forfeited without a call.
 """
 
@@ -18,12 +18,11 @@ from harness.agents.llm.completion import Completion, add_usage, as_text
 from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.model import ModelClient
 from harness.agents.llm.response_cache import Interlocutor
-from harness.agents.seats.holders import Forfeit, SeatReply
-from harness.agents.seats.talk import SeatTalk
+from harness.agents.seats.holders import Forfeit, SeatReply, TalkingSeat
 from harness.agents.trajectory import Trajectory
 from harness.errors import SetupFault
 from harness.plugins import family_part_or_none
-from harness.records import SeatResult, VariantRef
+from harness.records import VariantRef
 from worlds.core.replies import ends_within_json, without_thinking
 from worlds.core.turns import OpenTurn
 
@@ -46,14 +45,15 @@ NO_CALL = "no shorter than a conversation that did not fit, so the model was not
 
 
 def _size(messages: Sequence[Mapping[str, Any]]) -> int:
-    """Return the number of characters of a conversation as it is sent."""
     return len(json.dumps(messages, default=str))
 
 
-class ModelSeat:
+class ModelSeat(TalkingSeat):
     """Seat with its model, its conversation and their record."""
 
+    kind = "model"
     beside = True
+    client: ModelClient
 
     def __init__(
         self,
@@ -69,24 +69,18 @@ class ModelSeat:
 
         `conversation` replaces `client` if some replies are cached.
         """
+        super().__init__(seat, client.name, rules, trajectory)
         self._asked: Interlocutor = conversation or client
         self.client, self.usage = client, Usage()
-        self._talk = SeatTalk(rules, trajectory)
-        self._seat, self._variant, self._weigher = seat, variant, weigher
-        self._latencies_s: list[float] = []
+        self._variant, self._weigher = variant, weigher
         self._too_long: int | None = None
         """Number of characters of the shortest conversation that did not fit the model's context."""
         self._replies = self._cut_off = 0
 
-    @property
-    def trajectory(self) -> Trajectory | None:
-        """Recorded conversation."""
-        return self._talk.trajectory
-
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
         """Return the model's answer; raises ProviderFailure and Cancelled."""
         asked, weigher = time.monotonic(), self._weigher if turn.ephemeral else None
-        messages = self._talk.before(turn)
+        messages = self.before(turn)
         if self._too_long is not None and _size(messages) >= self._too_long:
             return Forfeit("context", NO_CALL)
         try:
@@ -104,23 +98,18 @@ class ModelSeat:
         self._replies += 1
         self._cut_off += said.cut_off and (not without_thinking(said.text).strip() or ends_within_json(said.text))
         if self._cut_off == self._replies >= MOST_CUT_OFF:
-            where = f"the first {self._replies} replies of seat {self._seat}"
+            where = f"the first {self._replies} replies of seat {self.seat}"
             told = f"{where} were cut off before anything could be read; raise --reply-tokens"
             raise SetupFault(told, "always_cut_off", hint="--reply-tokens N, larger than before")
 
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
-        """Record the answer, and add it to the conversation if the turn belongs there."""
-        said = reply.completion
-        assert said is not None, "a model's reply has what the model said"
-        add_usage(self.usage, said.usage)
-        self._latencies_s.append(round(reply.latency_s, 4))
-        self._talk.keep(turn, said)
+        """Record the answer with its usage, and add it to the conversation if the turn belongs there."""
+        super().keep(turn, reply)
+        self.latencies_s.append(round(reply.latency_s, 4))
+        if reply.completion is not None:
+            add_usage(self.usage, reply.completion.usage)
 
-    def result(self) -> SeatResult:
-        """Return the model with its tokens, cost and time."""
-        name = self.client.settings.name
-        return SeatResult(
-            seat=self._seat, kind="model", name=name, model=name, tokens=self.usage.tokens(), cost_usd=self.usage.cost_usd,
-            latency_s=round(sum(self._latencies_s), 4), latencies_s=tuple(self._latencies_s), effective=self.client.effective,
-            variant=self._variant,
-        )  # fmt: skip
+    def told(self) -> dict[str, Any]:
+        """Return the fields of the seat's record, with the model's tokens and cost."""
+        spent = {"tokens": self.usage.tokens(), "cost_usd": self.usage.cost_usd}
+        return {**super().told(), **spent, "model": self.name, "effective": self.client.effective, "variant": self._variant}

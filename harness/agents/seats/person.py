@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import time
 
-from harness.agent import Usage
-from harness.agents.seats.holders import Forfeit, SeatReply, write_down
+from harness.agents.seats.holders import Forfeit, SeatHolder, SeatReply
 from harness.agents.seats.people import ANONYMOUS, Late, PeopleDesk, Sitter
 from harness.agents.trajectory import Trajectory
 from harness.records import SeatResult
 from worlds.core.turns import OpenTurn
 
 
-class PersonSeat:
+class PersonSeat(SeatHolder):
     """Seat that a person holds."""
 
-    client = None
+    kind = "human"
 
     def __init__(self, sitter: Sitter, desk: PeopleDesk, trajectory: Trajectory | None = None) -> None:
-        self.sitter, self.trajectory, self.usage = sitter, trajectory, Usage()
+        super().__init__(sitter.seat, sitter.name or ANONYMOUS, trajectory)
         self.beside = desk.beside
-        self._desk, self._left = desk, False
-        self._latencies_s: list[float] = []
+        self._sitter, self._desk, self._left = sitter, desk, False
         desk.sit(sitter)
 
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
@@ -35,24 +33,19 @@ class PersonSeat:
             return Forfeit("declined", "the person left")
         asked = time.monotonic()
         try:
-            said = self._desk.ask(self.sitter, turn)
+            said = self._desk.ask(self._sitter, turn)
         except Late as late:
             return Forfeit("timeout", str(late), time.monotonic() - asked)
-        if said is None:
-            self._left = True
-            return Forfeit("declined", "the person left", time.monotonic() - asked)
         took = time.monotonic() - asked
-        return SeatReply(said, latency_s=took, waited_s=took)
+        self._left = said is None
+        return Forfeit("declined", "the person left", took) if said is None else SeatReply(said, latency_s=took, waited_s=took)
 
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
-        """Record the reply."""
-        self._latencies_s.append(round(reply.latency_s, 4))
-        write_down(self.trajectory, turn, reply)
+        """Record the reply and its time."""
+        self.latencies_s.append(round(reply.latency_s, 4))
+        super().keep(turn, reply)
 
     def result(self) -> SeatResult:
         """Return the person's name or id, and the response times."""
-        self._desk.done(self.sitter)
-        return SeatResult(
-            seat=self.sitter.seat, kind="human", name=self.sitter.name or ANONYMOUS,
-            latency_s=round(sum(self._latencies_s), 4), latencies_s=tuple(self._latencies_s),
-        )  # fmt: skip
+        self._desk.done(self._sitter)
+        return super().result()

@@ -1,41 +1,83 @@
-"""Agent that replays a recorded run: the replies at seats, and the tool calls in other tasks, in order.
+"""Recorded runs and episodes that are played again: the replies at seats, and the tool calls in other tasks, in order.
 
-1. An episode is replayed from the one with the same task, seed and attempt. The other side answers anew, and its answers are
-ignored, so with the same world and options the trace is the same.
-2. A call that was not executed, because it was invalid or too late, is not executed now. A budget that ended the episode
-ends it again at the same place.
-3. Only a model's actions are recorded call by call; a script is played again by its own name.
+1. A turn is identified by its id (barrier, seat, attempt), so the replies come at the same place, whatever the other seats
+say now. A recorded forfeit is repeated with its cause, and a turn that the recording does not contain is forfeited as
+`budget`.
+2. A call that was not executed, because it was invalid or too late, is not executed now. A budget that ended the episode ends
+it again at the same place. Only a model's actions are recorded call by call; a script is played again by its own name.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from harness.agent import AgentIdentity, Budget, Report
+from harness.agent import Budget, Report
 from harness.agents.llm.interface import Interface, Mistake
 from harness.agents.seats.game import SeatedGame
-from harness.agents.seats.replay import ReplaySeat, check_recording, read_recording
-from harness.agents.trajectory import scripted_trajectory
+from harness.agents.seats.holders import Forfeit, SeatHolder, SeatReply
+from harness.agents.trajectory import Trajectory, scripted_trajectory
 from harness.archive import read_recorded
 from harness.errors import UsageError, quoted
 from harness.limits import RECORD_BYTES, RESULT_BYTES
+from harness.live_agent import Agent
 from harness.pod import Pod
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task
+from worlds.core.errors import LogError
+from worlds.core.events import Opened, Turned, read_log
+from worlds.core.turns import OpenTurn
 
 NOT_RUN = "not run"
 """Text in the conversation and in the record for a call that was not executed."""
 
 
-class ReplayAgent:
+class ReplaySeat(SeatHolder):
+    """Seat that is played from an episode's log."""
+
+    kind = "replay"
+
+    def __init__(self, seat: int, folder: str, trajectory: Trajectory | None = None) -> None:
+        super().__init__(seat, folder, trajectory)
+        self._turns = read_recording(folder)[1]
+
+    def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
+        """Return the recorded reply to this turn."""
+        recorded = self._turns.get(turn.id)
+        if recorded is None:
+            return Forfeit("budget", "the recording has no such turn")
+        return Forfeit(recorded.no_reply, "as recorded") if recorded.no_reply else SeatReply(recorded.reply)
+
+
+def check_recording(folder: str, task_id: str) -> None:
+    """Raise UsageError for a folder without an episode of this task."""
+    recorded = read_recording(folder)[0]
+    if recorded != task_id:
+        raise UsageError(f"{folder} is an episode of {recorded}, so it cannot be replayed at {task_id}")
+
+
+@lru_cache(maxsize=8)
+def read_recording(folder: str) -> tuple[str, Mapping[str, Turned]]:
+    """Return the task and the turns by id of a recorded episode; raises UsageError for a folder without one."""
+    try:
+        events = read_log(read_recorded(Path(folder), "events.jsonl", RECORD_BYTES))
+    except (OSError, LogError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        hint = "--seat 0=replay:RUN/episodes/FAMILY/TASK/s0-a1"
+        raise UsageError(f"{folder}/events.jsonl is no recorded episode: {why}", hint=hint) from None
+    opened, turns = events[0], {event.turn: event for event in events if isinstance(event, Turned)}
+    assert isinstance(opened, Opened), "a log that reads begins with what was opened"
+    return opened.task_id, turns
+
+
+class ReplayAgent(Agent):
     """Agent that replays the episodes of one run."""
 
     name = "replay"
-    only_computes = False
 
     def __init__(self, run: str, *, handles: bool = False) -> None:
         self._folder, self._handles = RunFolder(Path(run)), handles
@@ -52,11 +94,6 @@ class ReplayAgent:
             return False
         first = self._result(recorded[0])
         return Interface(_interface(first, path), handles=self._handles).needs_main(runtime)
-
-    def identity(self) -> AgentIdentity:
-        """Return the identity with the name and the replayed run."""
-        plan = self._folder.read_plan() or {}
-        return AgentIdentity.model_validate({"name": self.name, "replay_of": plan.get("run") or self._folder.path.name})
 
     def check(self) -> None:
         """Raise UsageError for a folder without a run."""
@@ -78,7 +115,6 @@ class ReplayAgent:
         report.trajectory = scripted_trajectory(self.name, pod.instruction, f"played {folder} again, {report.tool_calls} acts")
 
     def _replied(self, folder: Path, pod: Pod, budget: Budget, report: Report, *, stops: bool) -> None:
-        """Replay the recorded messages at each seat."""
         game, known = SeatedGame(pod, budget, report), read_recording(str(folder))[1]
         for row in game.session()["seats"]:
             game.seats[row["seat"]] = ReplaySeat(row["seat"], str(folder))
@@ -86,7 +122,6 @@ class ReplayAgent:
         report.seats = [holder.result() for holder in game.seats.values()]
 
     def _called(self, folder: Path, result: Result, task: Task, pod: Pod, budget: Budget, report: Report) -> None:
-        """Repeat every recorded tool call."""
         hands = Interface(_interface(result, folder), handles=self._handles).hands(task, pod)
         ends = time.monotonic() + budget.seconds(game=False)
         for tool, arguments in _calls(folder):

@@ -69,8 +69,6 @@ def _facts(task: Task, options: Mapping[str, str], members: int) -> Facts:
     module = family_part_or_none(task.family, "lineups")
     facts: Facts = module.facts(task, options) if module else [{}] * task.parley.seats
     if len(facts) != members:
-        raise UsageError(
-            f"{task.task_id} has {len(facts)} seats, and the team {members} members",
-            hint=f"--team with {len(facts)} names, or one less and --entrant",
-        )
+        why = f"{task.task_id} has {len(facts)} seats, and the team {members} members"
+        raise UsageError(why, hint=f"--team with {len(facts)} names, or one less and --entrant")
     return facts

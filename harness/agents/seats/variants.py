@@ -8,19 +8,17 @@ variant is only valid in its own family.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from harness.agent import AgentSpec
-from harness.agents.seats.lineup import may_hold
+from harness.agents.seats.lineup import may_hold, seat_and_name
 from harness.errors import UsageError
 from harness.limits import SETTINGS_BYTES
 from harness.paths import ROOT
 from harness.registry import Task
 from harness.safe_read import read_given
-from harness.teams import Holder, Variant
+from harness.teams import Variant
 
 FAMILIES = ROOT / "parley" / "families"
 FOLDER, SUFFIX = "prompt_variants", ".md"
@@ -50,13 +48,10 @@ def read_seat_variants(texts: Sequence[str], families: Sequence[str]) -> dict[in
     """Parse the variants of `--seat-variant SEAT=NAME`; raises UsageError for an invalid or duplicate seat."""
     made: dict[int, Variant] = {}
     for text in texts:
-        parts = re.fullmatch(r"(\d{1,3})=(.+)", text, re.ASCII)
-        if not parts:
-            raise UsageError(f"a seat's variant must look like 0=redteam or 0=mine.md, not {text!r}")
-        seat = int(parts[1])
+        seat, name = seat_and_name(text, "a seat's variant must look like 0=redteam or 0=mine.md")
         if seat in made:
             raise UsageError(f"seat {seat} is given two variants")
-        made[seat] = read_variant(parts[2], families)
+        made[seat] = read_variant(name, families)
     return made
 
 
@@ -68,22 +63,10 @@ def check_variants(spec: AgentSpec, task: Task, seats: int) -> None:
         variant = spec.variant_at(seat)
         if variant is None:
             continue
-        deaf = next((one for one in may_hold(spec, seat, seats) if one.kind != "model"), None)
-        if deaf is not None:
-            raise UsageError(
-                f"{_said(deaf)} reads no prompt, so the variant {variant.name} means nothing at seat {seat}",
-                hint="--seat-variant SEAT=NAME for the seats of models",
-            )
-
-
-def variant_refs(spec: AgentSpec) -> dict[str, Any]:
-    """Return the variants of a spec for its identity; empty if there are none."""
-    seats = {seat: variant.ref for seat, variant in sorted(spec.seat_variants.items())}
-    return {**({"variant": spec.variant.ref} if spec.variant else {}), **({"seat_variants": seats} if seats else {})}
-
-
-def _said(holder: Holder) -> str:
-    return f"{'replay:' * (holder.kind == 'replay')}{holder.name or holder.kind}"
+        if deaf := next((one for one in may_hold(spec, seat, seats) if one.kind != "model"), None):
+            who = f"{'replay:' * (deaf.kind == 'replay')}{deaf.name or deaf.kind}"
+            why = f"{who} reads no prompt, so the variant {variant.name} means nothing at seat {seat}"
+            raise UsageError(why, hint="--seat-variant SEAT=NAME for the seats of models")
 
 
 def _folder(family: str) -> Path | None:

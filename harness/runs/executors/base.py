@@ -1,4 +1,4 @@
-"""Protocol of executors, which play the episodes of a run, and the messages between executor and run.
+"""Executors, which play the episodes of a run: their protocol, their messages to the run, and worker threads.
 
 1. An `Order` is one episode to play, as data: it can be pickled, and the executor creates the agent from its spec.
 2. The process that plays an episode writes its folder, once and completely (decision 0018). The news that an executor sends to
@@ -9,15 +9,20 @@ cancels: nothing more is started, running episodes are killed, and episodes with
 
 from __future__ import annotations
 
+import queue
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from harness.agent import AgentSpec, Budget
 from harness.attribution import Phase
+from harness.errors import Cancelled
 from harness.pod import EpisodeSpec
 from harness.records import Hint, Key, Result
+from worlds.core.models import Strict
 
 
 @dataclass(frozen=True)
@@ -56,9 +61,14 @@ class Again:
     seconds: float
 
 
-@dataclass(frozen=True)
-class Scored:
+class Scored(Strict):
     """State of the comparison of two players, sent before the first task and after each scored task."""
+
+    task: str | None
+    """Task that was scored last; None before the first."""
+
+    difference: float | None
+    """Difference on that task, first player minus second."""
 
     first: str
     second: str
@@ -75,11 +85,6 @@ class Scored:
     """Number of scored tasks, out of `tasks`."""
 
     tasks: int
-    task: str | None = None
-    """Task that was scored last; None before the first."""
-
-    difference: float | None = None
-    """Difference on that task, first player minus second."""
 
 
 News = Started | Phase | Finished | Again | Scored
@@ -95,3 +100,99 @@ class Executor(Protocol):
         Raises Cancelled on an interrupt.
         """
         ...
+
+
+LEAST = 30
+"""Minimum number of episodes for which starting processes saves time (`harness.runs.executors.processes`)."""
+
+_POLL_S = 0.1
+_GRACE_S = 1.0
+
+Play = Callable[[Sequence[Order], Progress], Iterator[Result]]
+"""Function that plays orders, reports progress, and yields each result once its record is written."""
+
+
+class Crew:
+    """Worker threads of one run, which take orders from one queue and put their news into another, read by the main thread.
+
+    `kill` ends what they are doing, and may be called from any thread. Threads are daemons, so a hanging model call cannot
+    block the exit of the process. An exception in a worker ends the run: the main thread raises it.
+    """
+
+    def __init__(
+        self, play: Play, kill: Callable[[], object], *, at_once: int = 1, may_start: Callable[[], bool] = lambda: True
+    ) -> None:
+        """Create the workers.
+
+        `may_start` is called before each order; once it returns False, the remaining orders are not played.
+        """
+        self._play, self._kill, self._at_once, self._may_start = play, kill, at_once, may_start
+        self.cancelled = threading.Event()
+        self.threads: list[threading.Thread] = []
+        self._todo: queue.SimpleQueue[Order] = queue.SimpleQueue()
+        self._news: queue.SimpleQueue[News | BaseException | None] = queue.SimpleQueue()
+        """News of the workers; None means that a worker has ended."""
+
+    @contextmanager
+    def working(self, orders: Sequence[Order], count: int) -> Iterator[Iterator[News]]:
+        """Run workers during the context and yield their news. Leaving the context by an exception cancels them."""
+        for order in orders:
+            self._todo.put(order)
+        self.threads = [threading.Thread(target=self._work, name=f"episode-{n}", daemon=True) for n in range(count)]
+        try:
+            for thread in self.threads:
+                thread.start()
+            yield self._events()
+        except KeyboardInterrupt:
+            self.cancel()
+            raise Cancelled("interrupted", hint="run the same command with --resume") from None
+        except BaseException:
+            self.cancel()
+            raise
+
+    def cancel(self) -> None:
+        """Stop the queue and kill running work twice: once now, and once for work that was just being started."""
+        self.cancelled.set()
+        self._kill()
+        deadline = time.monotonic() + _GRACE_S
+        for thread in self.threads:
+            if thread.ident is not None:
+                thread.join(max(0.0, deadline - time.monotonic()))
+        self._kill()
+
+    def _events(self) -> Iterator[News]:
+        playing = len(self.threads)
+        while playing:
+            try:
+                news = self._news.get(timeout=_POLL_S)
+            except queue.Empty:
+                continue
+            if isinstance(news, BaseException):
+                raise news
+            if news is None:
+                playing -= 1
+            else:
+                yield news
+
+    def _work(self) -> None:
+        while not self.cancelled.is_set():
+            orders = self._next()
+            if not orders:
+                break
+            try:
+                for order in orders:
+                    self._news.put(Started(order.key))
+                for result in self._play(orders, self._news.put):
+                    self._news.put(Finished(result.key, result))
+            except BaseException as error:  # noqa: BLE001 - the main thread decides what a worker's crash means
+                self._news.put(error)
+                return
+        self._news.put(None)
+
+    def _next(self) -> list[Order]:
+        """Return the orders that a worker plays next: one episode or a chunk; empty if all are taken."""
+        orders: list[Order] = []
+        with suppress(queue.Empty):
+            while len(orders) < self._at_once and self._may_start():
+                orders.append(self._todo.get_nowait())
+        return orders

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import ceil
 
@@ -24,15 +24,13 @@ from harness.output import is_verbose, log_to_stderr
 from harness.pod import Runtime
 from harness.processes import Worker, WorkerEnded, can_copy, orphaned
 from harness.records import Result, RunFolder
-from harness.runs.executors.base import News, Order, Progress
-from harness.runs.executors.threads import Crew
-from harness.runtime_choice import IN_PROCESS
+from harness.registry import Task
+from harness.runs.executors.base import LEAST, Crew, Executor, News, Order, Progress
+from harness.runs.executors.sites import RunSite
+from harness.runtime_choice import IN_PROCESS, Say
 
 CHUNK = 30
 """Maximum episodes per chunk; a kill loses no more than these."""
-
-LEAST = 30
-"""Minimum number of episodes for which starting processes saves time."""
 
 
 def serves(runtime: Runtime, agent: Agent, episodes: int) -> bool:
@@ -49,13 +47,6 @@ def chunk_size(episodes: int, players: int) -> int:
     """Return the number of episodes per chunk, such that every process gets the same number of full chunks."""
     turns = ceil(episodes / (players * CHUNK))
     return ceil(episodes / (players * turns))
-
-
-def get_ready(runtime: Runtime, agent: Agent, episodes: int, workers: int) -> None:
-    """Start the processes for such episodes, because this process may have threads afterwards, and cannot be forked then."""
-    if serves(runtime, agent, episodes) and can_copy():
-        while len(_idle) < useful(workers):
-            _idle.append(Worker(copied=True))
 
 
 _idle: list[Worker] = []
@@ -122,7 +113,6 @@ class Processes:
                     _idle.append(worker)
 
     def _lost(self, chunk: Sequence[Order], failure: BoundaryError) -> list[Result]:
-        """Record the episodes of a chunk whose process died."""
         agent, images = _agent(chunk, self._make), chunk[0].images
         episodes = [(one.spec, one.key) for one in chunk]
         outcomes = lost_episodes(episodes, agent, failure, IN_PROCESS, images)
@@ -162,3 +152,23 @@ def _ready() -> Worker:
             return worker
         worker.close()
     return Worker()
+
+
+class BulkSite(RunSite):
+    """This machine, with processes for the episodes that only compute."""
+
+    def ready(
+        self, runtime: Runtime, tasks: Sequence[Task], agent: Agent, episodes: int, workers: int, say: Say
+    ) -> Mapping[str, str]:
+        """Start the processes too, because this process may have threads afterwards, and cannot be forked then."""
+        images = super().ready(runtime, tasks, agent, episodes, workers, say)
+        if serves(runtime, agent, episodes) and can_copy():
+            while len(_idle) < useful(workers):
+                _idle.append(Worker(copied=True))
+        return images
+
+    def executor(self, orders: Sequence[Order], runtime: Runtime, folder: RunFolder, cast: Cast) -> Executor:
+        """Return an executor with processes if they can play these orders, otherwise with threads."""
+        if serves(runtime, cast.agent(orders[0].agent, orders[0].spec.overrides), len(orders)):
+            return Processes(folder, cast.make)
+        return super().executor(orders, runtime, folder, cast)

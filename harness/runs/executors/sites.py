@@ -1,7 +1,7 @@
 """Sites where the episodes of a run are played. A site prepares its machines and returns the executor for them.
 
-A run manages its plan and its folder, and a site manages machines. `ThisMachine` is the default; `parley.ray` has
-another. A runtime is chosen for the whole run. Episodes may be played on other machines than the one with the run's folder.
+A run manages its plan and its folder, and a site manages machines: this one, or those of `parley.ray`. A runtime is
+chosen for the whole run. Episodes may be played on other machines than the one with the run's folder.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from harness.agent import AgentSpec
 from harness.agent_factory import Cast, Options
@@ -24,9 +24,7 @@ from harness.outcome import record
 from harness.pod import EpisodeSpec, Pod, Runtime
 from harness.records import Result, RunFolder
 from harness.registry import Task
-from harness.runs.executors.base import Executor, News, Order, Progress
-from harness.runs.executors.processes import Processes, get_ready, serves
-from harness.runs.executors.threads import Crew
+from harness.runs.executors.base import Crew, Executor, News, Order, Progress
 from harness.runtime_choice import Say, choose_runtime
 
 Opened = tuple[ExitStack, Pod]
@@ -125,65 +123,35 @@ class Needed:
     """Agents of the run, each with the options of its part."""
 
 
-class RunSite(Protocol):
-    """Place where the episodes of a run are played."""
+class RunSite:
+    """Place where the episodes of a run are played: by threads of this process, unless a subclass has other means."""
 
-    typed: tuple[str, ...]
+    typed: tuple[str, ...] = ()
     """Options that must be typed again to resume the run there."""
 
-    asks_here: bool
+    asks_here = True
     """True if models are called by this process, so that it needs their keys."""
 
     def runtime(self, name: str, tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
         """Return the runtime of that name, or for `auto` the best one; raises UsageError and the failures of a runtime."""
-        ...
-
-    def opened(self, needed: Needed, meter: Meter, say: Say) -> AbstractContextManager[None]:
-        """Open the site for one session; raises the error that prevents playing there before anything is played."""
-        ...
-
-    def ready(
-        self, runtime: Runtime, tasks: Sequence[Task], agent: Agent, episodes: int, workers: int, say: Say
-    ) -> Mapping[str, str]:
-        """Prepare everything but the episodes: remove resources of dead runs, provide the images, and return these."""
-        ...
-
-    def executor(self, orders: Sequence[Order], runtime: Runtime, folder: RunFolder, cast: Cast) -> Executor:
-        """Return the executor for these orders, which must not be empty and must share one agent."""
-        ...
-
-
-class ThisMachine:
-    """Site with threads of this process, or with processes if agent and runtime only compute."""
-
-    typed: tuple[str, ...] = ()
-    asks_here = True
-
-    def runtime(self, name: str, tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
-        """Return a runtime that works on this machine."""
         return choose_runtime(name, tasks, agents, say)
 
     @contextmanager
     def opened(self, needed: Needed, meter: Meter, say: Say) -> Iterator[None]:
-        """Do nothing, because this machine is always available."""
+        """Open the site for one session; raises the error that prevents playing there before anything is played."""
         yield
 
     def ready(
         self, runtime: Runtime, tasks: Sequence[Task], agent: Agent, episodes: int, workers: int, say: Say
     ) -> Mapping[str, str]:
-        """Sweep and prepare the runtime. Worker processes are started here, before any thread."""
+        """Prepare everything but the episodes: remove resources of dead runs, provide the images, and return these."""
         for name in runtime.sweep():
             say(f"removed {name}, left by a dead run")
-        images = runtime.prepare(tasks)
-        get_ready(runtime, agent, episodes, workers)
-        return images
+        return runtime.prepare(tasks)
 
     def executor(self, orders: Sequence[Order], runtime: Runtime, folder: RunFolder, cast: Cast) -> Executor:
-        """Return an executor with processes if they are worth starting, otherwise with threads."""
-        spec = orders[0].spec
-        if serves(runtime, cast.agent(orders[0].agent, spec.overrides), len(orders)):
-            return Processes(folder, cast.make)
-        return Threads(runtime, folder, cast, spec.run_id)
+        """Return the executor for these orders, which must not be empty and must share one agent."""
+        return Threads(runtime, folder, cast, orders[0].spec.run_id)
 
 
-HERE = ThisMachine()
+HERE = RunSite()

@@ -13,7 +13,7 @@ from functools import cache
 from harness.agents.seats.people import Sitter
 from harness.agents.turns import is_too_long
 from parley.hosting.terminal.agent import HumanAgent
-from parley.hosting.terminal.terminal import Left, Terminal
+from parley.hosting.terminal.terminal import QUIT, RULES, Terminal
 from worlds.core.turns import OpenTurn
 
 HELP = "An empty line or Ctrl-D sends. /rules shows your instruction again, /pass says nothing, /quit leaves for good."
@@ -30,7 +30,6 @@ class TerminalDesk:
 
     def __init__(self, terminal: Terminal | None = None) -> None:
         self.terminal = terminal or Terminal()
-        self._last: int | None = None
         self.alone = HumanAgent(self.terminal)
         self.held = self.terminal.held
 
@@ -48,13 +47,10 @@ class TerminalDesk:
         which = f"{turn.phase.lower().replace('_', ' ')}, round {turn.round}" if turn.round else turn.phase.lower()
         self.terminal.show(f"\n--- {sitter.called}: {which.replace('_', ' ')}{again} ---\n\n{turn.text.strip()}\n")
         while True:
-            try:
-                typed = self.terminal.entry()
-            except Left:
-                typed = "/quit"
-            if typed == "/rules":
+            typed = self.terminal.entry()
+            if typed == RULES:
                 self.terminal.show(f"\n{sitter.rules.strip()}\n")
-            elif typed == "/quit":
+            elif typed == QUIT:
                 self.terminal.show("You left. What your seat is still asked is forfeited.")
                 return None
             elif typed == "/pass":

@@ -21,11 +21,10 @@ from harness.sanitize import printable
 LONGEST_LINE = 4095
 """Maximum bytes of a line that a terminal passes on."""
 
+QUIT, RULES = "/quit", "/rules"
+"""Entries that leave for good, and show the instruction again."""
+
 _NARROWEST, _WIDEST = 40, 100
-
-
-class Left(Exception):
-    """Departure of a person: they typed /quit, or the terminal is gone."""
 
 
 class Terminal:
@@ -52,17 +51,14 @@ class Terminal:
             self._write("\n".join(pieces or [""]) + "\n")
 
     def entry(self) -> str:
-        """Return the text that the person types until an empty line or Ctrl-D; raises Left if the terminal is gone."""
+        """Return the text that the person types until an empty line or Ctrl-D; /quit if the terminal is gone."""
         lines: list[str] = []
         while True:
             line = self._line("> " if not lines else ". ")
             if line is None:
-                if not lines:
-                    # at a terminal that hung up every read is the end, so nothing typed is nobody there
-                    self._write("\n")
-                    raise Left
                 self._write("\n")
-                return _joined(lines)
+                # at a terminal that hung up every read is the end, so nothing typed is nobody there
+                return _joined(lines) if lines else QUIT
             if len(line.encode()) >= LONGEST_LINE:
                 self.show(
                     f"That line filled the {LONGEST_LINE} bytes that a terminal takes, so its end is lost. Begin again, and"

@@ -21,10 +21,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.agent import AgentIdentity, Budget, Report
+from harness.agent import Budget, Report
 from harness.agents.solutions import IN_MAIN, OWN, UNDER_HARBOR
 from harness.env_interpolation import solution_environment
 from harness.errors import RuntimeFailure
+from harness.live_agent import Agent
 from harness.plugins import family_part
 from harness.pod import Pod
 from harness.registry import Task, contents_of
@@ -113,11 +114,10 @@ class Recording:
     """A note on what could not be recorded."""
 
 
-class Recorder:
+class Recorder(Agent):
     """An agent that plays the solution and stores the result in `recording`."""
 
     name = "recorder"
-    only_computes = False
 
     def __init__(self) -> None:
         self.recording: Recording | None = None
@@ -125,13 +125,6 @@ class Recorder:
     def needs_main(self, task: Task, runtime: str) -> bool:
         """Return True, since a folder's code runs in the agent's container."""
         return True
-
-    def identity(self) -> AgentIdentity:
-        """Return the agent's identity, which has only a name."""
-        return AgentIdentity(name=self.name)
-
-    def check(self) -> None:
-        """Do nothing, since there is nothing to check."""
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play the solution once."""

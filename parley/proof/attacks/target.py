@@ -25,7 +25,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness.agent import AgentIdentity, Budget, Report
+from harness.agent import Budget, Report
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
 from harness.episode import run_episode
@@ -93,7 +93,7 @@ Act = Callable[[Pod], object]
 
 
 @dataclass
-class Striker:
+class Striker(Agent):
     """An agent that attacks by calling `act` on the pod."""
 
     act: Act
@@ -104,13 +104,6 @@ class Striker:
     def needs_main(self, task: Task, runtime: str) -> bool:
         """Return True if the attack acts in `main`."""
         return self.hands
-
-    def identity(self) -> AgentIdentity:
-        """Return the agent's identity, which has only a name."""
-        return AgentIdentity(name=self.name)
-
-    def check(self) -> None:
-        """Do nothing, since there is nothing to check."""
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Run the attack."""
