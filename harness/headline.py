@@ -1,11 +1,8 @@
 """Headline figure of each family, its bounds, and the caveats shown with it.
 
-The headline figure is the one that a family's paper ranks by, computed per episode. Comparisons, leaderboards and early
-stopping share it. A family defines it in `parley.families.<family>.headline` (`HEADLINE`); for other families it is the
-reward. Values lie in 0..1, and more is better. A graded episode that ended before anything was measured counts as 0.
-
-Caveats cover bounds for ungraded episodes, faults of the set-up, disturbances, and turns that seats forfeited. Closing lines,
-reports, leaderboards, exports and pages take their sentences from here.
+The headline figure is the one that a family's paper ranks by, computed per episode, in 0..1. A family defines it in
+`parley.families.<family>.headline` (`HEADLINE`); for other families it is the reward. A graded episode that ended before
+anything was measured counts as 0.
 """
 
 from __future__ import annotations
@@ -17,6 +14,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from harness.causes import CAUSES, FORFEITS, CauseName
+from harness.frames import grouped
 from harness.plugins import family_part_or_none
 from harness.records import Forfeits, Result
 
@@ -67,19 +65,14 @@ def headline_of(family: str) -> Headline:
 
 def cell_means(results: Iterable[Result], headline: Headline) -> dict[tuple[str, int], float]:
     """Return the mean over graded attempts for each task and seed."""
-    by_cell: dict[tuple[str, int], list[float]] = {}
-    for result in results:
-        if result.status == "graded":
-            by_cell.setdefault((result.task_id, result.seed), []).append(headline.value(result))
-    return {cell: fmean(values) for cell, values in by_cell.items()}
+    cells = grouped((one for one in results if one.status == "graded"), lambda one: (one.task_id, one.seed))
+    return {cell: fmean(map(headline.value, attempts)) for cell, attempts in cells.items()}
 
 
 def task_means(results: Iterable[Result], headline: Headline) -> dict[str, float]:
     """Return the figure of each task: the mean over its seeds, each the mean over its graded attempts that rank."""
-    by_task: dict[str, list[float]] = {}
-    for (task, _), value in cell_means((result for result in results if headline.ranks(result)), headline).items():
-        by_task.setdefault(task, []).append(value)
-    return {task: fmean(values) for task, values in by_task.items()}
+    means = cell_means(filter(headline.ranks, results), headline)
+    return {task: fmean(means[cell] for cell in cells) for task, cells in grouped(means, lambda cell: cell[0]).items()}
 
 
 def figure_words(family: str, results: Iterable[Result]) -> str:
@@ -129,19 +122,17 @@ def bounds_of(
     """Return the bounds of a mean of `value`, first over each stratum, then over strata; None without ungraded episodes."""
     if not ungraded:
         return None
-    known: dict[Hashable, list[float]] = {}
-    for result in graded:
-        known.setdefault(stratum(result), []).append(value(result))
-    lost = Counter(map(stratum, ungraded))
+    known, lost = grouped(graded, stratum), Counter(map(stratum, ungraded))
     failed, succeeded = (
-        fmean(fmean([*known.get(one, ()), *[fill] * lost[one]]) for one in known.keys() | lost.keys()) for fill in (0.0, 1.0)
+        fmean(fmean([*map(value, known.get(one, ())), *[fill] * lost[one]]) for one in known.keys() | lost.keys())
+        for fill in (0.0, 1.0)
     )
     return UngradedBounds(failed, succeeded, ungraded_by(ungraded), len(ungraded))
 
 
 def ungraded_by(ungraded: Iterable[Result]) -> str:
     """Return the responsible parties of ungraded episodes, with counts: `provider 6, setup 2`."""
-    return _counted(Counter(str(result.cause) for result in ungraded))
+    return ", ".join(f"{name} {count}" for name, count in Counter(str(result.cause) for result in ungraded).most_common())
 
 
 def ended_by(results: Iterable[Result]) -> str:
@@ -194,10 +185,6 @@ def disturbances_told(result: Result) -> Iterator[str]:
 def _setup_rows(result: Result) -> set[CauseName]:
     named = {*result.disturbed, *([result.ended_by] if result.ended_by else [])}
     return {name for name in named if CAUSES[name].responsible == "setup"}
-
-
-def _counted(counts: Counter[str]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in counts.most_common())
 
 
 def _clauses(counts: Counter[str]) -> str:

@@ -1,20 +1,15 @@
-"""Statistics of reports, each with its assumptions; everything beyond counting comes from scipy.
+"""Statistics of reports (docs/reports.md, What is computed); everything beyond counting comes from scipy.
 
-1. Attempts at one task are correlated and must not count as independent. The interval of a rate is Wilson's at the effective
-   sample size of attempts clustered by task (Korn and Graubard 1998), with t at T - 1 degrees of freedom for T tasks. If all
-   attempts agree, there is no spread to estimate; the interval is then Clopper and Pearson's over tasks. For a single task it
-   is Clopper and Pearson's over its attempts.
-2. pass^k is the share of subsets of k attempts that all succeeded; unlike the k-th power of a rate it is unbiased.
-3. Two conditions at the same instances are compared on the discordant pairs, by McNemar's exact test.
-4. The interval of a mean of costs or counts, which cannot be below 0, is the t interval of its logarithm, clustered by task:
-   it never leaves the range, and in simulations covers more than t cut at 0 and than a bootstrap over tasks (docs/reports.md).
-5. The minimum detectable effect of a plan is the smallest true difference between two models that it detects with a power of
-   80 %. For T tasks that both play, with n attempts each at every task (seeds times k), it is
-   (t(1 - alpha/2) + t(power)) * sqrt((w^2 + 2 v / n) / T), with t at T - 1 degrees of freedom; w is the deviation of true
-   differences over tasks, v the variance of attempts at one task (Miller 2024, arXiv:2411.00640). More attempts shrink the
-   second term only, so past some point a plan needs more tasks.
-6. Intervals need only `scipy.special`, which imports in a third of the time of `scipy.stats`. Ranks are computed here, so that
-   a report of rates needs nothing else.
+Attempts at one task are correlated and must not count as independent: the interval of a rate is Wilson's at the effective
+sample size of attempts clustered by task (Korn and Graubard 1998), with t at T - 1 degrees of freedom for T tasks. If all
+attempts agree, there is no spread to estimate; the interval is then Clopper and Pearson's.
+
+The minimum detectable effect of a plan with T tasks that both players play, with n attempts each at every task (seeds times k),
+is (t(1 - alpha/2) + t(power)) * sqrt((w^2 + 2 v / n) / T), with t at T - 1 degrees of freedom; w is the deviation of true
+differences over tasks, v the variance of attempts at one task (Miller 2024, arXiv:2411.00640).
+
+Intervals need only `scipy.special`, which imports in a third of the time of `scipy.stats`. Ranks are computed here, so that a
+report of rates needs nothing else.
 """
 
 from __future__ import annotations

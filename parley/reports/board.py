@@ -1,25 +1,10 @@
-"""The leaderboard over all families, and confidence intervals of its ranks.
+"""The leaderboard over all families, and confidence intervals of its ranks (docs/statistics.md).
 
-Each row is a model with its headline figure in each family, their unweighted mean, and its rank interval.
-
-1. A family is one stratum of weight 1/F, whatever its number of tasks. Its figure is the mean over tasks of the value that its
-   paper ranks by. Episodes under other conditions than the paper's leaderboard (a fully shared hidden profile) are excluded.
-2. Only rows with graded episodes at every task of every family are ranked, so all ranks refer to the same tasks. The tasks of
-   a family are those of the row that has the most.
-3. Published rows are references without a rank, because they come from other tasks and another harness.
-
-Statistics of the ranks:
-
-1. A model's figure is the unweighted mean over families of its mean over tasks. Its standard error uses the same weights:
-   sqrt(sum of squared errors) / F. Its interval is Wilson's at the sample size that corresponds to this error, with t at
-   Satterthwaite's degrees of freedom.
-2. Intervals of ranks (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91(1)): with simultaneous intervals
-   of all paired differences, a model's rank is at least 1 + the number of models that are significantly better, and at most
-   the number of models minus those that are significantly worse. All ranks lie in their intervals with a joint probability of
-   95 %. The simultaneous quantile is that of the largest |t| over all pairs, drawn from the covariance of the models over
-   tasks (Hothorn, Bretz and Westfall 2008).
-3. P(rank <= r) resamples tasks within families, the same tasks for all models, and breaks ties at random. It shows how much
-   the order depends on the drawn tasks; it is not a confidence interval.
+A row is a model with its headline figure in each family, their unweighted mean, and its rank interval. Only rows with graded
+episodes at every task of every family are ranked, so all ranks refer to the same tasks; published rows are references without
+a rank. A mean's interval is Wilson's at the sample size that corresponds to its error, with t at Satterthwaite's degrees of
+freedom. Rank intervals are those of Mogstad, Romano, Shaikh and Wilhelm 2024 (Review of Economic Studies 91(1)), with the
+simultaneous quantile of Hothorn, Bretz and Westfall 2008.
 """
 
 from __future__ import annotations
@@ -33,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import UsageError
+from harness.frames import grouped
 from harness.headline import bounds_of, headline_of, task_means
 from harness.records import Result
 from harness.statistics import Interval, exact_interval, mde_words, share_interval, student, wilson_interval
@@ -207,10 +193,8 @@ def board(evidence: Sequence[Evidence], *, published: bool) -> Table:
         for row, span, share in zip(whole, spans, shares, strict=True)
     ]  # fmt: skip
     ranked.sort(key=_best_first)
-    scores = [_score(row) for row in ranked]
-    numbered = [
-        {**row, "rank": 1 + sum(other > score + 1e-12 for other in scores)} for row, score in zip(ranked, scores, strict=True)
-    ]
+    scores = [_number(row["mean"]) for row in ranked]
+    numbered = [{**row, "rank": 1 + sum(other > _number(row["mean"]) + 1e-12 for other in scores)} for row in ranked]
     rest = sorted((_row(row, families, wanted) for row in rows if row not in whole), key=_best_first)
     theirs = list(_published(families)) if published else []
     notes = (METHOD, *_notes(rows, families, wanted, published=published))
@@ -246,8 +230,7 @@ def _columns(families: Sequence[str]) -> tuple[Column, ...]:
 
 def _widest(rows: Sequence[Entrant], family: str) -> frozenset[str]:
     """Return the tasks of the row that has the most tasks."""
-    by_row = [frozenset(row.tasks(family)) for row in rows]
-    return max(by_row, key=len)
+    return max((frozenset(row.tasks(family)) for row in rows), key=len)
 
 
 def _whole(family: str, played: frozenset[str]) -> frozenset[str]:
@@ -268,13 +251,10 @@ def _row(row: Entrant, families: Sequence[str], wanted: Mapping[str, frozenset[s
     whole = {family: _whole(family, wanted[family]) for family in families}
     lacking = [f"{len(row.tasks(family))} of {len(whole[family])} {family}" for family in families
                if whole[family] - row.tasks(family).keys()]  # fmt: skip
-    interval: Interval | None = figure.interval
     return {
         "model": row.title,
         "setup": ", ".join(row.how) or None,
-        "mean": figure.mean if is_whole else None,
-        "interval": interval if is_whole else None,
-        "error": figure.error if is_whole else None,
+        **(figure._asdict() if is_whole else {"mean": None}),
         **{key: value for family in mine for key, value in _family(row, family).items()},
         "episodes": episodes,
         "ungraded": len(lost),
@@ -286,9 +266,7 @@ def _row(row: Entrant, families: Sequence[str], wanted: Mapping[str, frozenset[s
 
 def _family(row: Entrant, family: str) -> dict[str, Value]:
     values, results = row.tasks(family), row.results(family)
-    cells: dict[tuple[str, int], list[Result]] = {}
-    for result in results:
-        cells.setdefault((result.task_id, result.seed), []).append(result)
+    cells = grouped(results, lambda result: (result.task_id, result.seed))
     return {
         family: fmean(values.values()),
         f"{family}_interval": share_interval([[value] for value in values.values()], len(results)),
@@ -336,11 +314,7 @@ def _notes(
 
 
 def _best_first(row: Mapping[str, Value]) -> tuple[float, str]:
-    return -_score(row), str(row["model"])
-
-
-def _score(row: Mapping[str, Value]) -> float:
-    return _number(row["mean"])
+    return -_number(row["mean"]), str(row["model"])
 
 
 def _number(value: Value) -> float:

@@ -13,7 +13,7 @@ from harness.causes import CAUSES, FORFEITS
 from harness.headline import bounds_of, ended_by, setup_caveat, ungraded_by
 from harness.records import Result
 from parley.reports.evidence import Evidence, Group
-from parley.reports.table import Column, Row, Table, titled
+from parley.reports.table import Column, Row, Table, table_of, titled
 
 NAME = "causes"
 NEEDED = ("episodes that a cause ended or disturbed", "harness run")
@@ -25,9 +25,8 @@ _COLUMNS = (
 
 def tables(evidence: Evidence) -> list[Table]:
     """Return one table, or none if every episode ended by itself and undisturbed."""
-    rows = [row for group in evidence.groups for row in _rows(group)]
-    title = f"What ended and disturbed episodes, {evidence.family}"
-    return [Table(NAME, title, _COLUMNS, tuple(rows))] if rows else []
+    rows = (row for group in evidence.groups for row in _rows(group))
+    return table_of(NAME, f"What ended and disturbed episodes, {evidence.family}", _COLUMNS, rows)
 
 
 def bounds_columns(title: str) -> tuple[Column, ...]:

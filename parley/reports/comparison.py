@@ -1,28 +1,11 @@
-"""Comparison of two players on the same tasks: pairing, tests, conditions, tables.
+"""Comparison of two players on the same tasks: pairing, tests, conditions, tables (docs/statistics.md).
 
-The difference is B minus A over pairs of (task, seed) that both played, with one difference per task.
-
-1. Attempts at an instance are averaged, then seeds, so each task counts once. The figure is the one the family's paper ranks
-   by.
-2. Main figures use graded pairs. Beside them are the worst and the best case: each missing or ungraded episode is counted as 0
-   for one side and 1 for the other.
-3. The test is McNemar's exact test if every task is one pair of successes and failures, otherwise the sign-flip permutation
-   test.
-
-Intervals and tests of one difference per task use numpy and scipy only:
-
-1. The interval of the mean difference is t at T - 1 degrees of freedom over task differences, which is the task-clustered
-   interval of a paired comparison (Miller 2024). If all differences are equal, there is no spread to estimate; the interval
-   then bounds the share of tasks that may differ by Clopper and Pearson's limit for 0 of T.
-2. The p value is that of the sign-flip permutation test: if neither side were better, each task's difference could equally have
-   the other sign. All sign patterns are enumerated up to 8,192 of them; beyond that, 9,999 are drawn with a fixed seed.
-3. Holm's method keeps the family-wise error at alpha; p values are printed after the adjustment.
+The difference is B minus A over pairs of (task, seed) that both played, with one difference per task: attempts at an instance
+are averaged, then seeds, so each task counts once.
 
 Two runs are comparable if the tasks' digests, the seeds, the edition's key, options, budget and texts are equal. A difference
 that is itself the question (`--across options`) may be allowed, but never one of digests, seeds or keys, because then the two
 sides did not play the same instances.
-
-The tables have one row per family, the tasks that differ most, and categories and labels side by side.
 """
 
 from __future__ import annotations
@@ -37,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from harness.errors import UsageError
+from harness.frames import grouped
 from harness.headline import Headline, cell_means, ended_by, headline_of, setup_caveat
-from harness.records import Result
 from harness.statistics import Interval, exact_paired, mean_interval, scipy_stats, student
 from parley.reports.evidence import Cell, Conditions, Evidence, Group, pass_k
-from parley.reports.table import Column, Row, Table, row_of, titled
+from parley.reports.table import Column, Row, Table, row_of, table_of, titled
 
 DRAWS, SEED = 9_999, 20
 METHOD = (
@@ -176,16 +159,6 @@ class Comparison:
         return self.interval is None or self.interval[0] < -self.max_drop
 
     @property
-    def sees(self) -> float | None:
-        """The true difference that these tasks detect with a power of 80 %."""
-        return seen(self.differences)
-
-    @property
-    def is_partial(self) -> bool:
-        """True if an episode is missing or ungraded on either side."""
-        return bool(self.missing or self.first.ungraded or self.second.ungraded)
-
-    @property
     def k(self) -> int:
         """Number of attempts that both sides planned."""
         return min(self.first.attempts, self.second.attempts)
@@ -198,24 +171,18 @@ class Comparison:
     @property
     def worst(self) -> tuple[float, float]:
         """B minus A if every missing or ungraded episode counted against B, and if every one counted against A."""
-        return (
-            _filled(self.second, self.headline, self._cells, 0.0) - _filled(self.first, self.headline, self._cells, 1.0),
-            _filled(self.second, self.headline, self._cells, 1.0) - _filled(self.first, self.headline, self._cells, 0.0),
+        cells = _planned(self.first, self.second)
+        first, second = (
+            {fill: _filled(group, self.headline, cells, fill) for fill in (0.0, 1.0)} for group in (self.first, self.second)
         )
-
-    @property
-    def _cells(self) -> set[Cell]:
-        return _planned(self.first, self.second)
+        return second[0.0] - first[1.0], second[1.0] - first[0.0]
 
 
 def compared(family: str, first: Group, second: Group, max_drop: float) -> Comparison:
     """Return the comparison of two groups in one family."""
     headline = headline_of(family)
     ours, theirs = cell_means(first.graded, headline), cell_means(second.graded, headline)
-    by_task: dict[str, list[Cell]] = {}
-    for cell in ours:
-        if cell in theirs:
-            by_task.setdefault(cell[0], []).append(cell)
+    by_task = grouped((cell for cell in ours if cell in theirs), lambda cell: cell[0])
     tasks = tuple(
         TaskPair(task, fmean(ours[cell] for cell in cells), fmean(theirs[cell] for cell in cells), len(cells))
         for task, cells in by_task.items()
@@ -238,16 +205,14 @@ def _planned(first: Group, second: Group) -> set[Cell]:
 
 def _filled(group: Group, headline: Headline, cells: set[Cell], fill: float) -> float:
     """Return the mean over tasks if every missing or ungraded attempt is worth `fill`."""
-    lost: dict[Cell, list[Result]] = {}
-    for result in group.ungraded:
-        lost.setdefault((result.task_id, result.seed), []).append(result)
-    graded = group.cells
-    by_task: dict[str, list[float]] = {}
-    for cell in cells:
+    graded, lost = group.cells, Counter((result.task_id, result.seed) for result in group.ungraded)
+
+    def mean(cell: Cell) -> float:
         values = [headline.value(result) for result in graded.get(cell, ())]
-        gaps = max(len(lost.get(cell, ())), group.attempts - len(values), 0)
-        by_task.setdefault(cell[0], []).append(fmean([*values, *[fill] * gaps]))
-    return fmean(map(fmean, by_task.values())) if by_task else fill
+        return fmean([*values, *[fill] * max(lost[cell], group.attempts - len(values), 0)])
+
+    tasks = grouped(cells, lambda cell: cell[0]).values()
+    return fmean(fmean(map(mean, mine)) for mine in tasks) if tasks else fill
 
 
 ACROSS = ("options", "budget", "texts")
@@ -342,6 +307,14 @@ def verdict(one: Comparison) -> str:
     return "no difference shown"
 
 
+def _ungraded(one: Comparison) -> int:
+    return len(one.first.ungraded) + len(one.second.ungraded)
+
+
+def _worst(one: Comparison) -> tuple[float, float] | None:
+    return one.worst if one.missing or _ungraded(one) else None
+
+
 _FAMILIES = (
     Column("family", "Family", of=lambda one: one.family),
     Column("measure", "Measure", of=lambda one: one.headline.title),
@@ -354,15 +327,20 @@ _FAMILIES = (
     Column("interval", "95 %", "interval", kept=True, of=lambda one: one.interval),
     Column("p", "p", "p", kept=True, of=lambda one: one.p),
     Column("adjusted", "p of drop, Holm", "p"),
-    Column("worst", "If missing all failed for B..A", "interval", of=lambda one: one.worst if one.is_partial else None),
-    Column("sees", "Sees, pp", "points", of=lambda one: one.sees or None),
+    Column(
+        "worst",
+        "If missing all failed for B..A",
+        "interval",
+        of=lambda one: one.worst if one.missing or _ungraded(one) else None,
+    ),
+    Column("sees", "Sees, pp", "points", of=lambda one: seen(one.differences) or None),
     Column("k", "k", of=lambda one: one.k),
     Column("first_pass_k", "A pass^k", "rate", of=lambda one: one.reliability(one.first)),
     Column("second_pass_k", "B pass^k", "rate", of=lambda one: one.reliability(one.second)),
     Column("verdict", "Verdict", of=verdict),
     Column("test", "Test", shown=False, of=lambda one: "McNemar, exact" if one.is_binary else "sign-flip permutation"),
     Column("max_drop", "Allowed drop", "points", shown=False, of=lambda one: one.max_drop),
-    Column("ungraded", "Ungraded", shown=False, of=lambda one: len(one.first.ungraded) + len(one.second.ungraded)),
+    Column("ungraded", "Ungraded", shown=False, of=_ungraded),
 )
 _TASKS = (
     Column("family", "Family"),
@@ -373,10 +351,12 @@ _TASKS = (
     Column("seeds", "Seeds", of=lambda pair: pair.seeds),
 )
 _CATEGORIES = (
-    *titled(family="Family", category="Category", tasks="Tasks"),
-    *titled("percent", first="A %", second="B %"),
-    Column("difference", "B - A, pp", "points"),
-    Column("interval", "95 %", "interval"),
+    *titled(family="Family", category="Category"),
+    Column("tasks", "Tasks", of=len),
+    Column("first", "A %", "percent", of=lambda pairs: fmean(pair.first for pair in pairs)),
+    Column("second", "B %", "percent", of=lambda pairs: fmean(pair.second for pair in pairs)),
+    Column("difference", "B - A, pp", "points", of=lambda pairs: fmean(pair.difference for pair in pairs)),
+    Column("interval", "95 %", "interval", of=lambda pairs: paired_interval([pair.difference for pair in pairs])),
 )
 _LABELS = titled(family="Family", label="Label", first="A", second="B", change="B - A")
 _MOST = 10
@@ -394,18 +374,17 @@ def tables(comparisons: Sequence[Comparison], *, every_task: bool) -> list[Table
     alike = sum(abs(pair.difference) <= 1e-12 for one in comparisons for pair in one.tasks)
     shown = differing if every_task else differing[:_MOST]
     more = (f"{len(differing)} tasks differ, {alike} do not", *([] if every_task else ["--json has them all"]))
-    rows = [
+    rows = (
         {**row_of(_FAMILIES, one), "adjusted": one.adjusted if one.max_drop or len(comparisons) > 1 else None}
         for one in comparisons
+    )
+    pairs = ({"family": one.family, **row_of(_TASKS, pair)} for one, pair in shown)
+    return [
+        *table_of("compare", "B against A", _FAMILIES, rows, notes),
+        *table_of("differing", "Tasks that differ most", _TASKS, pairs, more),
+        *table_of("categories", "By category", _CATEGORIES, (row for one in comparisons for row in _categories(one))),
+        *table_of("labels", "Labels, graded episodes", _LABELS, (row for one in comparisons for row in _labels(one))),
     ]
-    pairs = tuple({"family": one.family, **row_of(_TASKS, pair)} for one, pair in shown)
-    made = [
-        Table("compare", "B against A", _FAMILIES, tuple(rows), notes),
-        Table("differing", "Tasks that differ most", _TASKS, pairs, more if shown else ()),
-        Table("categories", "By category", _CATEGORIES, tuple(row for one in comparisons for row in _categories(one))),
-        Table("labels", "Labels, graded episodes", _LABELS, tuple(row for one in comparisons for row in _labels(one))),
-    ]
-    return [table for table in made if table.rows]
 
 
 def _caveats(comparisons: Sequence[Comparison]) -> Iterator[str]:
@@ -421,28 +400,14 @@ def _caveats(comparisons: Sequence[Comparison]) -> Iterator[str]:
 def _categories(one: Comparison) -> Iterator[Row]:
     """Yield a row for each category of a family that has more than one."""
     category = {result.task_id: result.category for group in (one.first, one.second) for result in group.graded}
-    names = list(dict.fromkeys(category.get(pair.task) for pair in one.tasks))
-    for name in names if len(names) > 1 else ():
-        mine = [pair for pair in one.tasks if category.get(pair.task) == name]
-        yield {
-            "family": one.family,
-            "category": name,
-            "tasks": len(mine),
-            "first": fmean(pair.first for pair in mine),
-            "second": fmean(pair.second for pair in mine),
-            "difference": fmean(pair.difference for pair in mine),
-            "interval": paired_interval([pair.difference for pair in mine]),
-        }
+    by_name = grouped(one.tasks, lambda pair: category.get(pair.task))
+    for name, pairs in by_name.items() if len(by_name) > 1 else ():
+        yield {"family": one.family, "category": name, **row_of(_CATEGORIES, pairs)}
 
 
 def _labels(one: Comparison) -> Iterator[Row]:
     counts = [Counter(str(result.failure_label) for result in group.graded) for group in (one.first, one.second)]
     for label in sorted({*counts[0], *counts[1]}, key=lambda label: (-(counts[0][label] + counts[1][label]), label)):
         first, second = counts[0][label], counts[1][label]
-        yield {
-            "family": one.family,
-            "label": label,
-            "first": first,
-            "second": second,
-            "change": f"{second - first:+d}" if second != first else "0",
-        }
+        change = f"{second - first:+d}" if second != first else "0"
+        yield {"family": one.family, "label": label, "first": first, "second": second, "change": change}

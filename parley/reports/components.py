@@ -4,9 +4,7 @@
    component below 0 is set to 0. Components without repetition cannot be separated: with k = 1 attempts are part of seeds,
    with one seed seeds are part of tasks.
 2. The variance of a mean is tasks / T + seeds / (T S) + attempts / (T S k). With n more episodes, T grows by n / (S k), S by
-   n / (T k), k by n / (T S); the row names the option that gives the smallest standard error. For a paired difference the
-   components are those of two players' differences, and an episode costs the sum of both.
-3. Dollars are recorded costs: 100 of them buy 100 / (mean cost of an episode) episodes. Without recorded costs, n is 100.
+   n / (T k), k by n / (T S). For a paired difference the components are those of two players' differences.
 """
 
 from __future__ import annotations
@@ -17,9 +15,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 
+from harness.frames import grouped
 from harness.headline import Headline, headline_of
 from parley.reports.evidence import Evidence, Group
-from parley.reports.table import Column, Row, Table, Value, titled
+from parley.reports.table import Column, Row, Table, titled
 
 Nested = Mapping[str, Sequence[Sequence[float]]]
 """For each task its seeds, and for each seed its attempts."""
@@ -144,7 +143,7 @@ def _row(what: str, parts: Components | None, cost: float | None, exist: int | N
     episodes = BUDGET_USD / cost if cost else float(BUDGET_EPISODES)
     errors = parts.bought(episodes, exist)
     best = min(errors, key=lambda name: errors[name], default=None)
-    row: dict[str, Value] = {
+    return {
         "what": what,
         "tasks": parts.n_tasks,
         "seeds": round(parts.n_seeds, 2),
@@ -158,14 +157,11 @@ def _row(what: str, parts: Components | None, cost: float | None, exist: int | N
         "best": f"more {best}" if best and errors[best] < parts.now - 1e-12 else None,
         "cost": cost,
     }
-    return row
 
 
 def _values(group: Group, headline: Headline) -> dict[str, list[list[float]]]:
-    by_task: dict[str, list[list[float]]] = {}
-    for (task, _), cell in group.cells.items():
-        by_task.setdefault(task, []).append([headline.value(result) for result in cell])
-    return by_task
+    seeds = [(task, [*map(headline.value, cell)]) for (task, _), cell in group.cells.items()]
+    return {task: [values for _, values in mine] for task, mine in grouped(seeds, lambda seed: seed[0]).items()}
 
 
 def _differences(first: Group, second: Group, headline: Headline) -> dict[str, list[list[float]]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean
 
 from harness.runs.request import player_of
-from parley.reports.table import Column, Table, row_of
+from parley.reports.table import Column, Table, table_of
 from parley.sweeps.early_stopping import BIASED, Decision, Step, read_decision
 
 _COLUMNS = (
@@ -44,8 +44,7 @@ def decisions(paths: Iterable[Path]) -> list[Decision]:
 
 def tables(made: Sequence[Decision]) -> list[Table]:
     """Return one table of these decisions, or no table if there are none."""
-    rows = tuple(row_of(_COLUMNS, one) for one in made)
-    return [Table("until", "Decided early", _COLUMNS, rows, (_METHOD, BIASED))] if rows else []
+    return table_of("until", "Decided early", _COLUMNS, made, (_METHOD, BIASED))
 
 
 def _step(step: Step) -> str:

@@ -1,36 +1,11 @@
-"""Runs as evidence for tables: reading, grouping by setup, completeness, power, and pass^k.
+"""Runs as evidence for tables: reading, grouping by setup, completeness, power, and pass^k (docs/reports.md).
 
-Tables are made from the episodes of one family, in one group per setup, beside the registry's tasks.
-
-1. Ungraded episodes are kept separate: a failure of a provider or a runtime is not a failure of the agent.
-2. Retries are kept separate too: they replay failures only and may have received a hint, so they are not first tries.
-
-A row may be ranked if it has every task of the release, every planned seed, and as many graded attempts as planned. The release
-is the pinned list of `parley.sharing.release`, whatever the local tasks folder holds. If no run played a task of the release
-(as for a family or suite of one's own), the registry's tasks replace it, or else all tasks that the runs planned. A row with
-further tasks is on another suite and is not ranked; added tasks get a table of their own (`Evidence.split`). Tasks that were
-played in another version are named.
-
-pass^k of a group is the share of instances at which all of k attempts succeed. It measures reliability, which the mean does
-not. It is unbiased if more than k attempts were graded: C(c, k) / C(n, k) for each (task, seed), averaged over those with
-n >= k.
-
-A setup is the player and the conditions that two episodes must share to be in the same row of a table.
-
-1. A condition is everything that is not the default: the interface of a model, the other players of a game, options of the
-   world (tiers, mutations, handles, mitigations), sampling parameters, budgets, the edition, and replaced or appended texts.
-   Episodes under different conditions are never averaged: a mixed table never shares a row with a table of identical players,
-   nor an adversarial one with its base.
-2. The model id and the prompt also separate rows, but are shown only if the names would be equal without them. The address of
+1. Ungraded episodes are kept separate: a failure of a provider or a runtime is not a failure of the agent. Retries are too:
+   they replay failures only and may have received a hint, so they are not first tries.
+2. A setup is the player and every condition that is not the default: episodes under different conditions are never averaged.
+   The model id and the prompt also separate rows, but are shown only if the names would be equal without them. The address of
    a model does not separate rows: it may change between two runs, and the id names the model that answers there.
-3. Seats of games have one interface and one protocol, so rows of a game do not name them.
-4. The player is taken from the plan: an episode whose sandbox never opened does not record its model, but still belongs to it.
-
-Reading run folders yields the frozen plan and every finished episode. A folder of run folders stands for all of them, and so
-does a folder of sweeps. A run may be packed. An unreadable file is an error that names it, unless the caller collects damaged
-episodes: a report that skipped an episode silently would be wrong.
-
-Tables of a family are selected by name; an empty table that was requested is an error that says what it needs.
+3. The player is taken from the plan: an episode whose sandbox never opened does not record its model, but still belongs to it.
 """
 
 from __future__ import annotations
@@ -46,6 +21,7 @@ from typing import Any, Protocol
 from harness.agent import Budget, SeatSpec
 from harness.compact_results import kept
 from harness.errors import HarnessError, UsageError
+from harness.frames import grouped
 from harness.headline import ended_by
 from harness.models import ModelEntry, find_model
 from harness.records import Result, RunFolder, misfit
@@ -97,7 +73,10 @@ def naming_misfits(runs: Sequence[Run]) -> Iterator[None]:
 def planned_runs(paths: Sequence[Path]) -> list[tuple[Path, Planned]]:
     """Return folders and plans of the runs in these folders, each once, without episodes; raises like `read_runs`."""
     folders = dict.fromkeys(folder.resolve() for path in paths for folder in _folders(path))
-    return [(folder, _planned(folder)) for folder in folders]
+    records = [(folder, read_record(RunFolder(folder))) for folder in folders]
+    if (gone := next((folder for folder, record in records if record is None), None)) is not None:
+        raise UsageError(f"{gone} holds no run.json any more")
+    return [(folder, record.identity) for folder, record in records if record is not None]
 
 
 def _folders(path: Path) -> list[Path]:
@@ -105,13 +84,6 @@ def _folders(path: Path) -> list[Path]:
     if not runs:
         raise UsageError(f"{path} holds no run.json", hint="harness report runs/*, or the folder that harness run printed")
     return runs
-
-
-def _planned(folder: Path) -> Planned:
-    record = read_record(RunFolder(folder))
-    if record is None:
-        raise UsageError(f"{folder} holds no run.json any more")
-    return record.identity
 
 
 _SAMPLING = {"temperature": 0.0}
@@ -144,7 +116,7 @@ class Conditions:
         self.planned = planned
         known = [registry[task] for task in planned.tasks if task in registry]
         self._defaults = [_defaults(task) for task in known]
-        self._known: dict[tuple[Any, ...], Setup] = {}
+        self._setups: dict[tuple[Any, ...], Setup] = {}
         # an episode whose sandbox never opened knows no interface: those beside it do, or the registry
         self._is_game = any(task.is_seated for task in known) or any(result.interface == _SEATS for result in results)
 
@@ -152,9 +124,9 @@ class Conditions:
         """Return the setup of an episode."""
         # a run has ten thousand episodes and a handful of these
         told = (result.agent, result.key_digest, result.templates, json.dumps(result.options, sort_keys=True))
-        if told not in self._known:
-            self._known[told] = self._setup(result)
-        return self._known[told]
+        if told not in self._setups:
+            self._setups[told] = self._setup(result)
+        return self._setups[told]
 
     def _setup(self, result: Result) -> Setup:
         agent = self.planned.agent
@@ -179,7 +151,6 @@ class Conditions:
     def _line_up(self) -> list[str]:
         """Return the players of the other seats, and the seats whose prompt has a variant."""
         agent = self.planned.agent
-        # people are a kind of player: what they want to be called makes no other set-up
         seats = [f"seat {one.seat}={_called(one)}" for one in agent.seats]
         rotating = ["rotating"] if agent.rotate else []
         variants = {"": agent.variant, **{f"seat {seat} ": one for seat, one in sorted(agent.seat_variants.items())}}
@@ -205,6 +176,7 @@ class Conditions:
 
 
 def _called(seat: SeatSpec) -> str:
+    # people are a kind of player: what they want to be called makes no other set-up
     return "human" if seat.kind == "human" else f"{'replay:' * (seat.kind == 'replay')}{seat.name}"
 
 
@@ -255,18 +227,12 @@ class Group:
     @property
     def cells(self) -> dict[Cell, list[Result]]:
         """The graded attempts at each instance."""
-        by_cell: dict[Cell, list[Result]] = {}
-        for result in self.graded:
-            by_cell.setdefault((result.task_id, result.seed), []).append(result)
-        return by_cell
+        return grouped(self.graded, lambda result: (result.task_id, result.seed))
 
     @property
     def tasks(self) -> dict[str, list[Result]]:
         """The graded attempts at each task, over all seeds."""
-        by_task: dict[str, list[Result]] = {}
-        for result in self.graded:
-            by_task.setdefault(result.task_id, []).append(result)
-        return by_task
+        return grouped(self.graded, lambda result: result.task_id)
 
     @property
     def rates(self) -> dict[str, float]:
@@ -474,11 +440,6 @@ def pass_k(cells: Iterable[Sequence[Result]], k: int) -> float | None:
     return sum(pass_hat(passed, n, k) for passed, n in counted) / len(counted) if counted else None
 
 
-def reliability(group: Group) -> float | None:
-    """Return pass^k of a group at the planned k."""
-    return pass_k(group.cells.values(), group.attempts)
-
-
 class Maker(Protocol):
     """A function that makes related tables; it returns none if the runs have no data for them."""
 
@@ -494,19 +455,19 @@ Needs = Mapping[str, tuple[str, str]]
 """For each table, what it needs and the command that provides it."""
 
 
-def by_name(tables: Mapping[str, tuple[Maker, ...]], wanted: Sequence[str]) -> dict[str, tuple[Maker, ...]]:
-    """Return the tables made only when named: the wanted ones, or all of them if names without `all` are wanted."""
-    return {name: makers for name, makers in tables.items() if name in wanted or (wanted and ALL not in wanted)}
+Makers = Mapping[str, tuple[Maker, ...]]
 
 
 def make(
-    tables: Mapping[str, tuple[Maker, ...]], needs: Needs, evidence: Evidence, wanted: Sequence[str], *, published: bool
+    tables: Makers, needs: Needs, evidence: Evidence, wanted: Sequence[str], *, published: bool, by_name: Makers | None = None
 ) -> list[Table]:
     """Return the wanted tables; if none are named, or `all` is, every table that is not empty.
 
-    Raises UsageError for an unknown table, and for a named one that is empty.
+    Tables `by_name` are made only when named. Raises UsageError for an unknown table, and for a named one that is empty.
     """
-    wanted = [] if ALL in wanted else wanted
+    # beside `all` those that are named, and beside nothing none
+    named = {name: makers for name, makers in (by_name or {}).items() if name in wanted or (wanted and ALL not in wanted)}
+    tables, wanted = {**tables, **named}, [] if ALL in wanted else wanted
     for name in wanted:
         if name not in tables:
             raise UsageError(f"no table of {evidence.family} is called {name!r}; there are {', '.join(tables)} and all")
@@ -531,6 +492,5 @@ def empty(name: str, need: tuple[str, str], played: Sequence[Group]) -> UsageErr
 
 def _with_addresses(made: Sequence[Table], evidence: Evidence) -> list[Table]:
     """Return the tables, with the base URLs of models as notes under the first; rows name models without their addresses."""
-    asked = (f"{group.name} was asked at {' and at '.join(group.addresses)}" for group in evidence.played if group.addresses)
-    notes = tuple(asked)
-    return [replace(table, notes=(*table.notes, *notes)) if table is made[0] else table for table in made]
+    asked = [f"{group.name} was asked at {' and at '.join(group.addresses)}" for group in evidence.played if group.addresses]
+    return [replace(table, notes=(*table.notes, *asked)) if table is made[0] else table for table in made]

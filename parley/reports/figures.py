@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import UserDict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 from harness.plugins import family_part_or_none
-from parley.reports.svg import Mark, Panel, Segment, panel_chart
+from parley.reports.svg import Mark, Panel, joined, panel_chart
 from parley.reports.table import Row, Table
 from parley.reports.whole import LEVELS, FamilyReport, WholeReport
 
@@ -45,10 +44,7 @@ def level_figure(made: Mapping[str, Table]) -> str | None:
         return None
     rows = [row for row in made[LEVELS].rows if row["rate"] is not None]
     marks = tuple(_mark(row) for row in rows)
-    lines = [
-        Segment(one.series, (one.x, one.y), (other.x, other.y)) for one, other in pairwise(marks) if one.series == other.series
-    ]
-    panel = Panel("", "level", "success rate, %", marks, tuple(lines))
+    panel = Panel("", "level", "success rate, %", marks, joined(marks))
     return panel_chart("Success by level", [panel]) if marks else None
 
 

@@ -1,9 +1,7 @@
 """Usage of runs: dollars, tokens and wall-clock time per model, over every family and episode, also ungraded ones and retries.
 
-1. In a game each model is charged for its own seats. Its hours are those of the games in which it had a seat, so hours of
-   several models may overlap. The last row counts each episode once.
-2. Dollars are never estimated: if some episode called a model without a known price, the sum covers the others and is marked.
-3. Hours are wall-clock time of episodes one after the other: with two workers a run took about half of them.
+In a game each model is charged for its own seats, and its hours are those of the games in which it had a seat. Dollars are
+never estimated: if some episode called a model without a known price, the sum covers the others and is marked.
 """
 
 from __future__ import annotations
@@ -11,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from harness.frames import grouped
 from harness.models import find_model
 from harness.records import Result, Tokens
 from parley.reports.evidence import Run
@@ -106,12 +105,8 @@ def _told(seconds: float) -> str:
 
 def _shares(run: Run, result: Result) -> Iterator[tuple[str, list[Tokens], float | None]]:
     """Yield the models or agents charged for an episode, with their tokens and dollars."""
-    by_model: dict[str, list[int]] = {}
-    for place, seat in enumerate(result.seats):
-        if seat.model:
-            by_model.setdefault(_named(seat.model), []).append(place)
-    for model, places in by_model.items():
-        seats = [result.seats[place] for place in places]
+    by_model = grouped((seat for seat in result.seats if seat.model), lambda seat: _named(seat.model))
+    for model, seats in by_model.items():
         dollars = [seat.cost_usd for seat in seats if seat.tokens.calls]
         known = [one for one in dollars if one is not None]
         yield model, [seat.tokens for seat in seats], sum(known) if len(known) == len(dollars) else None

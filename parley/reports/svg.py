@@ -1,11 +1,8 @@
 """Charts as plain SVG, without a plotting library; the same rows give the same bytes.
 
-1. Every mark that stands for a number has a title, `what: number`, which browsers show as a tooltip and tests can read.
-2. Text is untrusted: it is escaped, and control characters, which XML does not allow, are spelled out.
-3. Text widths are estimated generously, so that the layout does not overlap in any common font.
-
-Charts are bars with whiskers, stacked bars, and panels of points that are joined or fitted. Every chart starts its scale at 0
-unless a value lies below, ends it at a round number, and gives each series one colour.
+Every mark that stands for a number has a title, `what: number`, which browsers show as a tooltip and tests can read. Text is
+untrusted: it is escaped, and control characters, which XML does not allow, are spelled out. Its width is estimated generously,
+so that the layout does not overlap in any common font.
 """
 
 from __future__ import annotations
@@ -13,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from xml.sax.saxutils import escape, quoteattr
 
 from harness.sanitize import printable
@@ -151,6 +149,12 @@ class Panel:
     y_title: str
     marks: tuple[Mark, ...]
     segments: tuple[Segment, ...] = ()
+
+
+def joined(marks: Sequence[Mark]) -> tuple[Segment, ...]:
+    """Return lines that join the points of each series, which stand together."""
+    pairs = ((one, other) for one, other in pairwise(marks) if one.series == other.series)
+    return tuple(Segment(one.series, (one.x, one.y), (other.x, other.y)) for one, other in pairs)
 
 
 def colours_of(series: Iterable[str]) -> dict[str, str]:

@@ -14,7 +14,7 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Form = Literal[
     "text", "number", "percent", "rate", "signed", "points", "interval", "signed_interval", "tally", "p", "span", "usd"
@@ -53,6 +53,13 @@ class Column:
 
     of: Callable[[Any], Any] | None = None
     """Function from the subject of a row to the value (`row_of`); None if the maker of the row provides it."""
+
+
+class WithInterval(NamedTuple):
+    """A figure and its 95 % interval, for the two columns of `with_interval`."""
+
+    value: float | None
+    interval: tuple[float, float] | None
 
 
 @dataclass(frozen=True)
@@ -113,8 +120,24 @@ def with_interval(
 
 
 def row_of(columns: Iterable[Column], about: Any) -> dict[str, Value]:
-    """Return the values of columns for the subject of a row."""
-    return {column.key: column.of(about) for column in columns if column.of is not None}
+    """Return the values of columns for the subject of a row; an estimate fills its column and the next."""
+    row: dict[str, Value] = {}
+    for column in columns:
+        value = column.of(about) if column.of is not None else None
+        if isinstance(value, WithInterval):
+            row |= {column.key: value.value, f"{column.key}_interval": value.interval}
+        elif column.of is not None:
+            row[column.key] = value
+    return row
+
+
+def table_of(
+    name: str, title: str, columns: Iterable[Column], subjects: Iterable[Any], notes: Iterable[str] = ()
+) -> list[Table]:
+    """Return a table with a row for each subject, which may be a ready row; no table without rows."""
+    columns = tuple(columns)
+    rows = tuple(one if isinstance(one, Mapping) else row_of(columns, one) for one in subjects)
+    return [Table(name, title, columns, rows, tuple(notes))] if rows else []
 
 
 def _cell(column: Column, value: Value) -> str:

@@ -1,14 +1,12 @@
 """A whole report as data: the tables of every family in some runs, their figures, and the usage of the runs.
 
-Renderers for the terminal, Markdown, JSON, CSV and HTML use only this data.
-
-Difficulty curves show each player's success and reward by level, from runs with `--set level=1..4`, in one table for any
-family. Level 1 is the default, so a run without a level is at level 1. A curve needs two levels under otherwise equal
-conditions.
+Renderers for the terminal, Markdown, JSON, CSV and HTML use only this data. Curves of difficulty show each player's success and
+reward by level, in one table for any family; level 1 is the default, so a run without a level is at level 1.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -16,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from harness.errors import UsageError, quoted
+from harness.frames import grouped
 from harness.headline import setup_caveat
 from harness.plugins import family_part, family_part_or_none
 from harness.records import Result
@@ -23,18 +22,16 @@ from harness.registry import Task
 from harness.statistics import METHOD, rate_interval
 from parley.reports import causes, spent
 from parley.reports.evidence import ALL, Breadth, Evidence, Run, empty, gather
-from parley.reports.table import Column, Table, row_of, titled
+from parley.reports.table import Column, Table, row_of, table_of, titled
 
 
 def _mean_reward(graded: Sequence[Result]) -> float | None:
     return sum(result.reward or 0.0 for result in graded) / len(graded) if graded else None
 
 
-def _by_task(graded: Sequence[Result]) -> dict[str, list[bool]]:
-    tasks: dict[str, list[bool]] = {}
-    for result in graded:
-        tasks.setdefault(result.task_id, []).append(result.success)
-    return tasks
+def _by_task(graded: Sequence[Result]) -> list[list[bool]]:
+    tasks = grouped(graded, lambda result: result.task_id).values()
+    return [[result.success for result in mine] for mine in tasks]
 
 
 LEVELS = "levels"
@@ -45,7 +42,7 @@ _LEVEL_COLUMNS = (
     Column("episodes", "Eps", of=len),
     Column("passed", "Pass", of=lambda graded: sum(result.success for result in graded)),
     Column("rate", "SR %", "percent", of=lambda graded: fmean(result.success for result in graded) if graded else None),
-    Column("interval", "95 %", "interval", of=lambda graded: rate_interval(list(_by_task(graded).values()))),
+    Column("interval", "95 %", "interval", of=lambda graded: rate_interval(_by_task(graded))),
     Column("reward", "Reward", "rate", of=_mean_reward),
     Column("ungraded", "Ungraded"),
 )
@@ -56,24 +53,17 @@ def level_tables(evidence: Evidence) -> list[Table]:
     curves: dict[tuple[str, str], dict[int, tuple[list[Result], int]]] = {}
     for group in evidence.played:
         how = ", ".join(word for word in group.setup.how if not word.startswith("level="))
-        for level in {_level(result) for result in (*group.graded, *group.ungraded)}:
-            graded = [result for result in group.graded if _level(result) == level]
-            lost = sum(_level(result) == level for result in group.ungraded)
-            curves.setdefault((group.title, how), {})[level] = (graded, lost)
+        graded, lost = grouped(group.graded, _level), Counter(map(_level, group.ungraded))
+        points = {level: (graded.get(level, []), lost[level]) for level in graded.keys() | lost.keys()}
+        curves.setdefault((group.title, how), {}).update(points)
     rows = [
-        {
-            "player": player,
-            "setup": how or None,
-            "level": level,
-            **row_of(_LEVEL_COLUMNS, points[level][0]),
-            "ungraded": points[level][1],
-        }
+        {"player": player, "setup": how or None, "level": level, **row_of(_LEVEL_COLUMNS, graded), "ungraded": lost}
         for (player, how), points in curves.items()
         if len(points) > 1
-        for level in sorted(points)
+        for level, (graded, lost) in sorted(points.items())
     ]
     title = f"Curves of difficulty, {evidence.family}"
-    return [Table(LEVELS, title, _LEVEL_COLUMNS, tuple(rows), ("level 1 is the default", METHOD))] if rows else []
+    return table_of(LEVELS, title, _LEVEL_COLUMNS, rows, ("level 1 is the default", METHOD))
 
 
 def _level(result: Result) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from harness.records import Result, SeatResult, VariantRef
 from parley.families.calendar.report import BY_NAME, NEEDS, SHORT, TABLES, report
-from parley.families.calendar.seat_rows import held, spans
+from parley.families.calendar.seat_rows import head, held, spans
 from parley.reports.evidence import Evidence
 from parley.reports.table import Column, Table
 from tests.calendar.made_games import UNIFORM, VARIED, evidence, game, model, part, policy, seat
@@ -36,7 +36,7 @@ def test_mixed_and_homogeneous_games_share_no_row() -> None:
     mixed = [pair(UNIFORM[0], seat(0), seat(1), [model(0), policy(1)])]
     rows = held(evidence(alone=alone, mixed=mixed))
 
-    assert [(row.block, row.player, row.others, row.head()["seats"], len(row.seats)) for row in rows] == [
+    assert [(row.who.block, row.who.player, row.who.others, head(row)["seats"], len(row.seats)) for row in rows] == [
         ("model", "openai/one", "", "0-1", 2),
         ("model", "openai/one", "imap", "0", 1),
         ("protocol", "imap", "openai/one", "1", 1),
@@ -47,7 +47,7 @@ def test_one_set_up_with_other_tables_is_two_rows() -> None:
     """Even where a set-up is told by the same words, seats beside others never meet those of a table of its own."""
     games = [pair(UNIFORM[0], seat(0), seat(1)), pair(UNIFORM[1], seat(0), seat(1), [model(0), policy(1)])]
 
-    assert [(row.player, row.others) for row in held(evidence(alone=games))] == [
+    assert [(row.who.player, row.who.others) for row in held(evidence(alone=games))] == [
         ("openai/one", ""), ("openai/one", "imap"), ("imap", "openai/one"),
     ]  # fmt: skip
 
@@ -58,7 +58,7 @@ def test_prompt_variants_have_rows_of_their_own() -> None:
     probing = SeatResult(seat=0, kind="model", name="openai/one", model="openai/one", variant=probe)
     rows = held(evidence(alone=[pair(UNIFORM[0], seat(0), seat(1), [probing, model(1)])]))
 
-    assert [(row.player, row.others) for row in rows] == [
+    assert [(row.who.player, row.who.others) for row in rows] == [
         ("openai/one [probe 01234567]", "openai/one"), ("openai/one", "openai/one [probe 01234567]"),
     ]  # fmt: skip
 

@@ -1,15 +1,9 @@
 """Scripted assistants that talk in sentences: silent, prose, greedy and planner.
 
-They share a seat that parses its texts, talks in sentences, and decides by one batch.
-
-1. A seat tells the other participants once a round which slots it can use. The participant with the lowest id decides, and
-   announces it, as soon as all have told; on its second turn it does not wait any longer.
-2. At the decision the announced slot counts, else the one that follows from all messages, because all have received the same.
-   If a participant has told nothing, a seat takes only a free slot, so that a wrong guess costs nothing.
-3. It follows the options: the open channels, the cap of messages, a reason for each move. A group is addressed by its chat if
-   that is open, else by direct messages, else by the chat of all.
-
-Two lower baselines do not compare costs: a silent assistant, and one that tells its usable slots and takes the first.
+They share a seat that parses its texts, talks in sentences, and decides by one batch. A seat tells the other participants once
+a round which slots it can use; the participant with the lowest id announces one as soon as all have told, and on its second
+turn does not wait any longer. If a participant has told nothing, a seat takes only a free slot, so that a wrong guess costs
+nothing.
 
 The sentences that the scripted assistants write and understand are a small grammar of plain English.
 
@@ -27,16 +21,6 @@ The sentences that the scripted assistants write and understand are a small gram
 1. Sentences end with a full stop, a question mark, a semicolon or a line. Other sentences are ignored, so people and models may
    write more. `slot` may precede numbers; `I'm`, `let's`, `go with` and similar forms are understood; 3-5 is 3, 4, 5.
 2. Costs are never told, as the rules require: a price below 5 is easy, below 50 awkward, above hard.
-
-The planner: all tell the inconvenience of each slot, and the lowest sum wins, with earlier meetings moved if it pays.
-
-1. A slot is free, easy, awkward or hard for a seat, and counts 0, 1, 2 or 3 (`WEIGHTS`); the lowest sum over the participants
-   wins, the lowest slot among ties.
-2. A slot with one earlier meeting can be used too, if all its participants move that meeting to one other slot. Its
-   participants tell the possible slots. The deciding seat asks the other participants, once, if the sum could become less than
-   the best without, and counts their answers; a participant without an answer does not move.
-3. The meeting is moved by its participants only: in DECISION by those who take part in the new one, in VOLUNTARY by those who
-   were asked and had offered it. A request to move something that was not offered is ignored.
 """
 
 from __future__ import annotations
@@ -403,7 +387,12 @@ class Placement(NamedTuple):
 
 
 class PlannerSeat(ProseSeat):
-    """Seat that tells the inconvenience of slots, and compares what it received."""
+    """Seat that tells the inconvenience of slots; the lowest sum over the participants wins, the lowest slot among ties.
+
+    A slot with one earlier meeting can be used too, if all its participants move that meeting to one other slot. The deciding
+    seat asks outsiders, once, if the sum could become less; who does not answer does not move. A request to move something that
+    was not offered is ignored.
+    """
 
     def begin(self) -> None:
         """Reset the state of the previous round."""

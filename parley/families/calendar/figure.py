@@ -1,26 +1,15 @@
-"""Figures of the calendar family by name, drawn from the tables of the same report: `harness report RUN --figures DIR`.
-
-figure-2    adjusted cost over VPS, a plane for each kind of VPS and cost setting     seats
-figure-3    excess over messages, a point per seat, least-squares lines dashed        communication
-figure-4    fairness cost by player and cost setting                                  seats
-figure-5    failed meetings by reason, a bar per player                               failures
-figure-6    first speakers against the others: excess per meeting                     first-speaker
-figure-6-vps  first speakers against the others: slots told per meeting               first-speaker
-figure-7    messages of a seat about each meeting                                     volume
-figure-8    messages of a seat by its role in the round                               volume
-figure-9    earlier meetings moved by a seat in a game                                moves
-"""
+"""Figures of the calendar family by name, drawn from the tables of the same report (docs/reports.md)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
+from harness.frames import grouped
 from parley.families.calendar.round_tables import ROLES
 from parley.families.calendar.seat_rows import MARK
-from parley.reports.svg import Bar, Bars, Draw, Mark, Panel, Segment, bar_chart, panel_chart
+from parley.reports.svg import Bar, Bars, Draw, Mark, Panel, Segment, bar_chart, joined, panel_chart
 from parley.reports.table import Row, Table
 from worlds.calendar.labels import LETTERS, Label
 
@@ -66,21 +55,12 @@ def figure4(tables: Mapping[str, Table]) -> str | None:
 
 def figure5(tables: Mapping[str, Table]) -> str | None:
     """Return stacked bars of failed meetings by reason, with their number and that of all meetings behind."""
-    rows = tables["failures"].rows if "failures" in tables else ()
-    reasons = [label for label in Label if label is not Label.SUCCESS]
     groups = []
-    for row in rows:
-        counted = {label: _tally(row.get(label)) for label in reasons}
-        bars = [
-            Bar(f"{LETTERS.get(label, '')} {label}".strip(), float(count), None) for label, count in counted.items() if count
-        ]
-        groups.append(
-            Bars(
-                f"{row['player']}{', ' if row.get('seats_of') else ''}{row.get('seats_of') or ''}",
-                tuple(bars),
-                f"{sum(counted.values())} of {row['meetings']}",
-            )
-        )
+    for row in _rows(tables, "failures"):
+        counted = {label: _tally(row.get(label)) for label in Label if label is not Label.SUCCESS}
+        bars = [Bar(f"{LETTERS.get(label, '')} {label}".strip(), float(count)) for label, count in counted.items() if count]
+        name = ", ".join(str(part) for part in (row["player"], row.get("seats_of")) if part)
+        groups.append(Bars(name, tuple(bars), f"{sum(counted.values())} of {row['meetings']}"))
     if not any(group.bars for group in groups):
         return None
     return bar_chart("Meetings that were not scheduled, by reason", groups, "meetings", stacked=True)
@@ -111,12 +91,7 @@ def figure7(tables: Mapping[str, Table]) -> str | None:
             for number in numbers
             if _has(row, f"round_{number}")
         ]
-        joined = [
-            Segment(one.series, (one.x, one.y), (other.x, other.y))
-            for one, other in pairwise(marks)
-            if one.series == other.series
-        ]
-        panels.append(Panel(f"{setting} costs", "meeting", "messages of a seat", tuple(marks), tuple(joined)))
+        panels.append(Panel(f"{setting} costs", "meeting", "messages of a seat", tuple(marks), joined(marks)))
     return panel_chart("Messages by meeting", panels) if panels else None
 
 
@@ -155,30 +130,22 @@ FIGURES: Mapping[str, Draw] = {
 
 def _by_setting(title: str, rows: Sequence[Row], key: str, unit: str) -> str | None:
     """Return a chart with one group of bars per row name, one bar per cost setting."""
-    name, groups = _namer(rows), dict[str, list[Bar]]()
-    for row in rows:
-        groups.setdefault(name(row), []).append(Bar(str(row["setting"]), _n(row, key), _ends(row, key)))
-    made = [Bars(label, tuple(bars)) for label, bars in groups.items()]
-    return bar_chart(title, made, unit) if made else None
+    groups = [
+        Bars(label, tuple(Bar(str(row["setting"]), _n(row, key), _ends(row, key)) for row in mine))
+        for label, mine in grouped(rows, _namer(rows)).items()
+    ]
+    return bar_chart(title, groups, unit) if groups else None
 
 
 def _first_speakers(tables: Mapping[str, Table], measure: str, what: str, of: str) -> str | None:
     rows = [row for row in _rows(tables, "first-speaker") if row["source"] != MARK and measure in str(row["measure"])]
     over_all = [row for row in rows if row["setting"] == "all"]
     name = _namer(over_all or rows)
-    groups = [
-        Bars(
-            ", ".join(
-                [
-                    name(row),
-                    *([] if measure == row["measure"] else [str(row["measure"])]),
-                    *([] if over_all else [str(row["setting"])]),
-                ]
-            ),
-            tuple(Bar(side, _n(row, side), _ends(row, side)) for side in ("first", "subsequent")),
-        )
-        for row in over_all or rows
-    ]
+    groups = []
+    for row in over_all or rows:
+        parts = (name(row), "" if measure == row["measure"] else row["measure"], "" if over_all else row["setting"])
+        bars = tuple(Bar(side, _n(row, side), _ends(row, side)) for side in ("first", "subsequent"))
+        groups.append(Bars(", ".join(str(part) for part in parts if part), bars))
     return bar_chart(f"First speakers and the others: {what}", groups, of) if groups else None
 
 
@@ -217,13 +184,8 @@ def _named(row: Row, *, brief: bool) -> str:
     others = str(row.get("others") or "")
     if brief and others.count(", ") > 1:
         others = f"{others.count(', ') + 1} other players"
-    told = [
-        str(row["player"]),
-        others and f"with {others}",
-        str(row.get("setup") or ""),
-        MARK if row.get("source") == MARK else "",
-    ]
-    return ", ".join(part for part in told if part)
+    told = (row["player"], others and f"with {others}", row.get("setup"), MARK if row.get("source") == MARK else "")
+    return ", ".join(str(part) for part in told if part)
 
 
 def _told(name: str, row: Row, *keys: str) -> str:

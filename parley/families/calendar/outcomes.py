@@ -1,16 +1,10 @@
-"""Tables of outcomes: the paper's five measures, and the reasons of failed meetings.
+"""Tables of outcomes: the paper's five measures (Tables 1 and 2), and the reasons of failed meetings (Figure 5).
 
-The paper's five measures are by player and cost setting (Tables 1 and 2), beside its own rows for the protocols.
-
-1. Each is the mean over seats of a game, then over the games of a task, then over tasks: a task counts once.
-2. Excess, fairness and regret are on the scored scale (1, 2, 3). VPS is the protocol-semantic one, computed from typed
-   messages, so a row with games in which a seat wrote prose does not have it.
-3. Intervals are over tasks, because attempts at one task are correlated, and stay in the range of their measure.
-4. Games with a model at any seat are a block, and those of protocols alone another below it, each with its cost settings.
-
-The table of failures (paper, Figure 5) has the outcomes of all meetings of a player's games. A failed meeting counts for the
-players whose seats lost it, according to the verdict's faults. In the rows of the other players of the game it counts as failed
-by others, so a player is responsible for its own seats only.
+1. Each measure is the mean over seats of a game, then over the games of a task, then over tasks: a task counts once.
+2. VPS is the protocol-semantic one, from typed messages, so a row with games in which a seat wrote prose does not have it.
+3. Games with a model at any seat are a block, and those of protocols alone another below it, each with its cost settings.
+4. A failed meeting counts for the players whose seats lost it, according to the verdict's faults; in the rows of the other
+   players of the game it counts as failed by others.
 """
 
 from __future__ import annotations
@@ -25,7 +19,7 @@ from parley.families.calendar.headline import coordination
 from parley.families.calendar.seat_rows import MARK, Block, block_of, name_of, prose_writers, protocol_rows, setting_of, source
 from parley.reports.causes import bounds_cells, bounds_columns
 from parley.reports.evidence import Evidence, Group, pass_k, plan_words
-from parley.reports.table import Column, Row, Table, titled, with_interval
+from parley.reports.table import Column, Row, Table, table_of, titled, with_interval
 from worlds.calendar.labels import LETTERS, Label
 
 _COLUMNS = (
@@ -74,31 +68,26 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     settings = sorted({setting_of(evidence, result) for group in evidence.played for result in group.graded})
     rows = [row for block in _BLOCKS for setting in settings for row in _rows(evidence, block, setting, published=published)]
     notes = (_NOTE, BOUNDED, *plan_words(evidence.played), *([source("Table 2")] if published else []))
-    return [Table("outcomes", "Outcomes, calendar", _COLUMNS, tuple(rows), notes)] if rows else []
+    return table_of("outcomes", "Outcomes, calendar", _COLUMNS, rows, notes)
 
 
 def _rows(evidence: Evidence, block: Block, setting: str, *, published: bool) -> Iterator[Row]:
     shown: set[str] = set()
     for group in evidence.played:
-        if block_of(group) != block:
-            continue
         tasks = {task: mine for task, mine in group.tasks.items() if setting_of(evidence, mine[0]) == setting}
-        if not tasks:
+        if block_of(group) != block or not tasks:
             continue
         lost = [result for result in group.ungraded if setting_of(evidence, result) == setting]
         graded = [one for mine in tasks.values() for one in mine]
         bounds = bounds_cells(graded, lost, coordination, lambda one: one.task_id)
         yield {**_ours(group, setting, tasks), "ungraded": len(lost) or None, **bounds, "block": block}
-        if published and group.title not in shown:
-            shown.add(group.title)
-            yield from (
-                {**row, "coordination": row["coordination"] / 100, "source": MARK, "block": block}
-                for row in protocol_rows(setting, group.title)
-            )
+        for row in protocol_rows(setting, group.title) if published and group.title not in shown else ():
+            yield {**row, "coordination": row["coordination"] / 100, "source": MARK, "block": block}
+        shown.add(group.title)
 
 
 def _ours(group: Group, setting: str, tasks: Mapping[str, list[Result]]) -> Row:
-    known: dict[str, list[float]] = {column: _by_task(tasks, name) for column, name in _MEASURES.items()}
+    known = {column: _by_task(tasks, name) for column, name in _MEASURES.items()}
     results = [result for mine in tasks.values() for result in mine]
     if any(map(prose_writers, results)):
         known |= {"vps": [], "vps_raw": []}
@@ -112,7 +101,7 @@ def _ours(group: Group, setting: str, tasks: Mapping[str, list[Result]]) -> Row:
         "method": group.title,
         "setup": ", ".join(group.setup.how) or None,
         "tasks": len(tasks),
-        "episodes": sum(map(len, tasks.values())),
+        "episodes": len(results),
         **{column: fmean(values) if values else None for column, values in known.items()},
         "interval": share_interval([[value] for value in known["coordination"]], seats),
         **{f"{column}_interval": positive_mean_interval([[value] for value in known[column]]) for column in bounded},
@@ -125,15 +114,10 @@ def _ours(group: Group, setting: str, tasks: Mapping[str, list[Result]]) -> Row:
 
 
 def _by_task(tasks: Mapping[str, list[Result]], name: str) -> list[float]:
-    """Return the mean of a measure over the games of each task that has it."""
-    means = [_mean(mine, name) for mine in tasks.values()]
-    return [value for value in means if value is not None]
-
-
-def _mean(results: list[Result], name: str) -> float | None:
-    """Return the mean of a measure over the games of one task; a game without a scheduled meeting may have none."""
-    means = [value for result in results if (value := result.metrics.get("means", {}).get(name)) is not None]
-    return fmean(means) if means else None
+    """Return the mean of a measure over the games of each task that has it; one without a scheduled meeting may have none."""
+    games = ([result.metrics.get("means", {}).get(name) for result in mine] for mine in tasks.values())
+    known = ([value for value in values if value is not None] for values in games)
+    return [fmean(values) for values in known if values]
 
 
 OTHERS = "others"
@@ -152,7 +136,7 @@ def failure_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # no
         *titled(player="Player", seats_of="Seats of", meetings="Meetings"), *reasons,
         Column(OTHERS, "By others", "tally"),
     )  # fmt: skip
-    return [Table("failures", "Meetings by outcome, calendar", columns, tuple(rows), (_REASONS_NOTE,))] if rows else []
+    return table_of("failures", "Meetings by outcome, calendar", columns, rows, (_REASONS_NOTE,))
 
 
 def _reasons(group: Group) -> Iterator[Row]:

@@ -1,22 +1,12 @@
-"""OpenSkill ratings of models, the costs that they are based on, and their table.
-
-Ratings come from games that models played together, as in the paper's leaderboard (Appendix E).
+"""OpenSkill ratings of models, the costs that they are based on, and their table (docs/calendar.md).
 
 1. A game is a free-for-all over its seats; each dimension has its own ratings and its own margin. OpenSkill gets scores, not
-   ranks: coordination as it is, excess cost (as shown) and excess reflection-calibrated VPS with their sign inverted.
-2. A model at several seats of a game enters once per seat, and its updates are averaged: mean mu, mean sigma. A game with one
-   model only is not rated. Protocols, recordings and people are never rated.
-3. Ratings depend on the order of the games: it is fixed (task, seed, attempt, run), and other orders, drawn by fixed seeds,
-   show the variation of mu and the ranks.
-4. MMR is the mean over the measured dimensions of mu - 3 sigma. This formula is ours: the paper prints none.
-
-Excess is on the shown scale, against the same optimum that scores are measured against (Appendix E). The optimum is that of the
-scored scale, with its tie-break; its moves are priced as they were shown. One program per scenario covers every subset of its
-meetings.
-
-`harness report --table ratings` has models by their ratings, with the order of their plain means, and protocols separately.
-Games under other rules (options, texts, edition) have separate ratings. Protocols have no rating: they are in a block of their
-own, by coordination, then excess, then protocol-semantic VPS, which is not a measure of models.
+   ranks. A model at several seats of a game enters once per seat, and its updates are averaged.
+2. Ratings depend on the order of the games: it is fixed (task, seed, attempt, run), and other orders, drawn by fixed seeds,
+   show the variation of mu and the ranks. Games under other rules (options, texts, edition) have separate ratings.
+3. Excess is on the shown scale, against the optimum of the scored one with its tie-break (Appendix E); its moves are priced as
+   they were shown. One program per scenario covers every subset of its meetings.
+4. Protocols, recordings and people are never rated: they are in a block of their own.
 """
 
 from __future__ import annotations
@@ -41,7 +31,7 @@ from oracles.calendar.problem import tables as problem_tables
 from oracles.calendar.programme import BEST, solve
 from parley.families.calendar.seat_rows import name_of
 from parley.reports.evidence import Evidence, Group
-from parley.reports.table import Column, Row, Table, titled
+from parley.reports.table import Column, Row, Table, table_of, titled
 from worlds.calendar.rules.scenario import parse_scenario
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.errors import LogError
@@ -122,7 +112,8 @@ class Standing:
 
 def standings(games: Iterable[RatedGame], orders: int = ORDERS) -> list[Standing]:
     """Return all players by MMR, best first. Raises UsageError if OpenSkill is not installed."""
-    fixed = sorted((game for game in games if _is_contest(game)), key=lambda game: game.place)
+    contests = (game for game in games if len({one.player for one in game.entries}) > 1)
+    fixed = sorted(contests, key=lambda game: game.place)
     if not fixed:
         return []
     main = _all_rated(fixed)
@@ -189,10 +180,6 @@ def _shuffled(games: Sequence[RatedGame], seed: int) -> list[RatedGame]:
     drawn = list(games)
     random.Random(seed).shuffle(drawn)  # noqa: S311 - an order, not a secret
     return drawn
-
-
-def _is_contest(game: RatedGame) -> bool:
-    return len({one.player for one in game.entries}) > 1
 
 
 def _ranking(one: Rated) -> dict[str, int]:
@@ -283,14 +270,13 @@ NOTES = (
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper's leaderboard is a web page
     """Return the ratings, and the protocols beside them; none if no two models met."""
-    pools = _pools(evidence)
-    rows = [row for setup, games in sorted(pools.items()) for row in _rows(setup, games)]
-    if not rows:
-        return []
-    apart = _protocols(evidence)
-    note = ("never rated: by coordination, then excess, then protocol-semantic VPS",)
-    others = [Table("ratings-protocols", "Protocols beside the ratings, calendar", _PROTOCOLS, apart, note)] if apart else []
-    return [Table("ratings", "Ratings, calendar", _columns(), tuple(rows), NOTES), *others]
+    rows = [row for setup, games in sorted(_pools(evidence).items()) for row in _rows(setup, games)]
+    note = "never rated: by coordination, then excess, then protocol-semantic VPS"
+    apart = _protocols(evidence) if rows else []
+    return [
+        *table_of("ratings", "Ratings, calendar", _columns(), rows, NOTES),
+        *table_of("ratings-protocols", "Protocols beside the ratings, calendar", _PROTOCOLS, apart, (note,)),
+    ]
 
 
 def _columns() -> tuple[Column, ...]:
@@ -320,13 +306,11 @@ def _rows(setup: str, games: Sequence[RatedGame]) -> Iterator[Row]:
     plain = {player: rank for rank, player in enumerate(by_means(ranked), start=1)}
     for rank, one in enumerate(ranked, start=1):
         ranks = ", ".join(f"{place}: {100 * share:.0f} %" for place, share in one.ranks.items())
-        told: dict[str, Any] = {
+        cells = (cell for dimension in DIMENSIONS for cell in _cells(one, dimension).items())
+        yield {
             "player": one.player, "setup": setup, "games": one.games, "seats": one.seats, "by_means": plain[one.player],
-            "by_mmr": rank, "mmr": one.mmr, "ranks": ranks,
+            "by_mmr": rank, "mmr": one.mmr, "ranks": ranks, **dict(cells),
         }  # fmt: skip
-        for dimension in DIMENSIONS:
-            told |= _cells(one, dimension)
-        yield told
 
 
 def _cells(one: Standing, dimension: Dimension) -> dict[str, Any]:
@@ -378,25 +362,26 @@ def _rules(evidence: Evidence, result: Result) -> str:
     return ", ".join(told)
 
 
-def _protocols(evidence: Evidence) -> tuple[Row, ...]:
+def _protocols(evidence: Evidence) -> list[Row]:
     """Return the results of every seat without a model, by its holder."""
     seats: defaultdict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for group in evidence.played:
-        for result in group.graded:
-            held = {seat.seat: seat for seat in result.seats}
-            for row in result.metrics.get("seats", []):
-                who = held.get(row["seat"])
-                if who is None or who.kind != "model":
-                    seats[who.name if who else result.agent, _rules(evidence, result)].append(row)
-    rows = [_protocol(name, setup, mine) for (name, setup), mine in seats.items()]
-    return tuple(sorted(rows, key=_by_outcome))
+    for result in (result for group in evidence.played for result in group.graded):
+        held = {seat.seat: seat for seat in result.seats}
+        for row in result.metrics.get("seats", []):
+            who = held.get(row["seat"])
+            if who is None or who.kind != "model":
+                seats[who.name if who else result.agent, _rules(evidence, result)].append(row)
+    rows = [
+        {"player": name, "setup": setup, "seats": len(mine), "coordination": _mean(mine, "coordination"),
+         "excess": _mean(mine, "excess"), "vps": _mean(mine, "excess_vps")}
+        for (name, setup), mine in seats.items()
+    ]  # fmt: skip
+    return sorted(rows, key=_by_outcome)
 
 
-def _protocol(name: str, setup: str, seats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    measured = {"coordination": "coordination", "excess": "excess", "vps": "excess_vps"}
-    known = {column: [row[key] for row in seats if row.get(key) is not None] for column, key in measured.items()}
-    means = {column: fmean(values) if values else None for column, values in known.items()}
-    return {"player": name, "setup": setup, "seats": len(seats), **means}
+def _mean(seats: Sequence[Mapping[str, Any]], name: str) -> float | None:
+    known = [row[name] for row in seats if row.get(name) is not None]
+    return fmean(known) if known else None
 
 
 def _by_outcome(row: Mapping[str, Any]) -> tuple[Any, ...]:

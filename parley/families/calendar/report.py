@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from parley.families.calendar import outcomes, ratings, round_tables, seat_tables
 from parley.families.calendar.seat_rows import block_of
 from parley.reports import components
-from parley.reports.evidence import Evidence, Maker, by_name, make
+from parley.reports.evidence import Evidence, Maker, make
 from parley.reports.table import Table
 
 SHORT: dict[str, tuple[Maker, ...]] = {
@@ -50,8 +50,7 @@ NEEDS = {
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:
     """Return the wanted tables, or every table that is not empty. Raises UsageError for a named one that is empty."""
     known = TABLES if wanted or _has_models(evidence) else SHORT
-    named = by_name(BY_NAME, wanted)
-    return make({**known, **named}, NEEDS, evidence, wanted, published=published)
+    return make(known, NEEDS, evidence, wanted, published=published, by_name=BY_NAME)
 
 
 def _has_models(evidence: Evidence) -> bool:

@@ -1,65 +1,53 @@
-"""Tables about rounds: first speakers, volume of messages, and moved meetings.
+"""Tables about rounds: first speakers, volume of messages, and moved meetings (docs/calendar.md).
 
-The table of first speakers tests if speaking first pays or tells more (paper, G.2; Table 12, Figure 6), with paired tests that
-are corrected for their number.
-
-1. The unit is a seat's meeting. Cost is a participant's cost of a scheduled meeting above the certificate's schedule, at least
-   0; VPS is the slots told in the round, protocol-semantic or reflection-calibrated, before the floor, which is one for a whole
-   game.
-2. A seat's first-speaker meetings are compared with its others in the same game: mean minus mean. The test is Student's t on
-   these differences, averaged by task, because seats of one task are correlated.
-3. q is Benjamini and Hochberg's, within each measure, over all rows of the table: players, all players of a game together, and
-   every cost setting besides both together.
-
-The table of volume (paper, G.3; Figures 7 and 8) has messages per seat about each meeting, and by its role there.
-
-1. A round is one meeting, in the order in which they arrive. All seats count, including those that take no part, because they
-   may receive messages and answer.
-2. First speaker, other participant and outsider are roles in a round; the mean of a role is over the seats that had it.
-
-The table of moves has moved earlier meetings (paper, G.4 and Figure 9), by seat, jointly or alone, and moves of outsiders on
-request.
-
-1. The paper's number is per game: the number of different earlier meetings that a seat moved. Everything committed counts, even
-   if its round failed and was rolled back: a meeting that is moved alone breaks, and fails its round.
-2. A move is joint if all participants of the meeting moved it in that round.
-3. Voluntary moves are those of outsiders, items of any kind: participants move in the decision phase.
+1. First speakers (paper, G.2; Table 12, Figure 6): the unit is a seat's meeting. A seat's first-speaker meetings are compared
+   with its others in the same game, mean minus mean. Student's t is on these differences averaged by task, because seats of one
+   task are correlated; q is Benjamini and Hochberg's within each measure, over all rows of the table.
+2. Volume (paper, G.3; Figures 7 and 8): all seats count, including those that take no part, which may receive and answer.
+3. Moves (paper, G.4 and Figure 9): everything committed counts, even if its round failed and was rolled back. A move is joint
+   if all participants of the meeting moved it in that round; voluntary moves are those of outsiders, items of any kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from statistics import fmean
-from typing import Any
 
-from harness.statistics import BOUNDED, false_discoveries, mean_interval, paired_p, share_interval
+from harness.frames import grouped
+from harness.statistics import BOUNDED, false_discoveries, mean_interval, paired_p
 from parley.families.calendar.seat_rows import (
     ALL,
-    MARK,
+    SOURCE,
     Block,
     Held,
     HeldSeat,
     RoundMeasured,
-    figured,
+    estimate,
+    head,
     held,
     held_table,
+    measured,
     model_rows,
     over_settings,
+    published_row,
 )
 from parley.reports.evidence import Evidence
-from parley.reports.table import Column, Row, Table, titled, with_interval
+from parley.reports.table import Column, Row, Table, WithInterval, row_of, with_interval
 
 EVERYBODY = "everybody"
 """The player of a row over all holders in a game."""
 
 _COLUMNS = (
     Column("measure", "Measure"),
-    *with_interval("first", "First"),
-    *with_interval("subsequent", "Subsequent"),
-    *titled(pairs="Pairs", tasks="Tasks"),
-    *with_interval("difference", "Difference", "signed", "signed_interval"),
-    *titled("p", p="p", q="q"),
-    Column("source", "Source"),
+    *with_interval("first", "First", of=lambda by_task: _of_role(by_task, first=True)),
+    *with_interval("subsequent", "Subsequent", of=lambda by_task: _of_role(by_task, first=False)),
+    Column("pairs", "Pairs", of=lambda by_task: sum(map(len, _pairs(by_task)))),
+    Column("tasks", "Tasks", of=lambda by_task: len(_differences(by_task))),
+    *with_interval("difference", "Difference", "signed", "signed_interval", lambda by_task: _paired(_differences(by_task))),
+    Column("p", "p", "p", of=lambda by_task: paired_p(_differences(by_task))),
+    Column("q", "q", "p"),
+    SOURCE,
 )
 _NOTES = (
     "first, subsequent = means over the meetings of seats, by role; difference = paired within a seat's game, averaged by task",
@@ -68,6 +56,9 @@ _NOTES = (
 )
 Unit = tuple[bool, float]
 """True if a seat spoke first about a meeting, and its value there."""
+
+ByTask = Sequence[Sequence[Sequence[Unit]]]
+"""The units of each seat of each task."""
 
 
 def _excess(seat: HeldSeat, one: RoundMeasured) -> float | None:
@@ -88,22 +79,32 @@ _PUBLISHED = {"excess": "cost", "reflection VPS": "vps"}
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """Return one table; none if no seat spoke first in some meetings and not in others."""
     rows = _wanted(held(evidence))
-    over_all = any(row.setting == ALL for row in rows)
+    over_all = any(row.who.setting == ALL for row in rows)
     made: list[Row] = []
     for measure in _MEASURES:
-        lines = [(row, line) for row in rows if (line := _line(row, measure))]
-        qs = false_discoveries([line["p"] for _, line in lines])
-        for (row, line), q in zip(lines, qs, strict=True):
-            made.append({**line, "q": q, "source": "ours"})
-            made += _published(row, measure) if published and (row.setting == ALL or not over_all) else []
+        compared = [(row, by_task) for row in rows if _differences(by_task := _units(row, measure))]
+        lines = [{**head(row), "measure": measure, **row_of(_COLUMNS, by_task)} for row, by_task in compared]
+        qs = false_discoveries([paired_p(_differences(by_task)) for _, by_task in compared])
+        for (row, _), line, q in zip(compared, lines, qs, strict=True):
+            made.append({**line, "q": q})
+            made += _published(row, measure) if published and (row.who.setting == ALL or not over_all) else []
     return held_table("first-speaker", "First speakers", _COLUMNS, made, _NOTES, paper="Table 12")
 
 
-def units(seat: HeldSeat, measure: str) -> list[Unit]:
-    """Return a seat's meetings that have the measure."""
-    taking_part = [one for one in seat.rounds if one.role != "outsider"]
-    known = [(one.role == "first", _MEASURES[measure](seat, one)) for one in taking_part]
-    return [(first, value) for first, value in known if value is not None]
+def _units(row: Held, measure: str) -> ByTask:
+    """Return the meetings of a row that have the measure, by task and seat."""
+    if measure == _TYPED and row.has_prose:
+        return []
+
+    def of(seat: HeldSeat) -> list[Unit]:
+        values = [(one.role == "first", _MEASURES[measure](seat, one)) for one in seat.rounds if one.role != "outsider"]
+        return [(first, value) for first, value in values if value is not None]
+
+    return [list(map(of, seats)) for seats in row.by_task.values()]
+
+
+def _of_role(by_task: ByTask, *, first: bool) -> WithInterval:
+    return estimate([[value for mine in seats for spoke_first, value in mine if spoke_first is first] for seats in by_task])
 
 
 def difference(mine: Sequence[Unit]) -> float | None:
@@ -112,41 +113,29 @@ def difference(mine: Sequence[Unit]) -> float | None:
     return fmean(sides[0]) - fmean(sides[1]) if all(sides) else None
 
 
-def _wanted(rows: Iterable[Held]) -> list[Held]:
+def _pairs(by_task: ByTask) -> list[list[float]]:
+    return [[d for mine in seats if (d := difference(mine)) is not None] for seats in by_task]
+
+
+def _differences(by_task: ByTask) -> list[float]:
+    return [fmean(mine) for mine in _pairs(by_task) if mine]
+
+
+def _paired(differences: Sequence[float]) -> WithInterval:
+    return WithInterval(fmean(differences), mean_interval(differences))
+
+
+def _wanted(rows: Sequence[Held]) -> list[Held]:
     """Return every row by setting and over all of them, each also for all players of its game if there are several."""
-    by_setting = [*rows]
-    both = over_settings(by_setting) if len({row.setting for row in by_setting}) > 1 else []
-    together: dict[tuple[str, str], list[Held]] = {}
-    for row in (*both, *by_setting):
-        together.setdefault((row.setting, row.group), []).append(row)
-    tables_of_all = [_everybody(mine) for mine in together.values() if len(mine) > 1]
-    return [*tables_of_all, *both, *by_setting]
+    both = over_settings(rows) if len({row.who.setting for row in rows}) > 1 else []
+    together = grouped((*both, *rows), lambda row: (row.who.setting, row.who.group)).values()
+    return [*(_everybody(mine) for mine in together if len(mine) > 1), *both, *rows]
 
 
 def _everybody(rows: Sequence[Held]) -> Held:
-    block: Block = "model" if any(row.block == "model" for row in rows) else "protocol"
-    first = rows[0]
-    seats = [seat for row in rows for seat in row.seats]
-    return Held(first.setting, block, EVERYBODY, None, "", first.setup, first.group, seats)
-
-
-def _line(row: Held, measure: str) -> dict[str, Any] | None:
-    if measure == _TYPED and row.has_prose:
-        return None
-    by_task = [[units(seat, measure) for seat in mine] for mine in row.by_task.values()]
-    pairs = [[d for mine in seats if (d := difference(mine)) is not None] for seats in by_task]
-    differences = [fmean(mine) for mine in pairs if mine]
-    if not differences:
-        return None
-    sides = {
-        side: [[value for mine in seats for first, value in mine if first is wanted] for seats in by_task]
-        for side, wanted in (("first", True), ("subsequent", False))
-    }
-    return {
-        **row.head(), "measure": measure, **figured("first", sides["first"]), **figured("subsequent", sides["subsequent"]),
-        "pairs": sum(map(len, pairs)), "tasks": len(differences), "difference": fmean(differences),
-        "difference_interval": mean_interval(differences), "p": paired_p(differences),
-    }  # fmt: skip
+    block: Block = "model" if any(row.who.block == "model" for row in rows) else "protocol"
+    who = rows[0].who._replace(block=block, player=EVERYBODY, others="")
+    return Held(who, None, [seat for row in rows for seat in row.seats])
 
 
 def _published(row: Held, measure: str) -> list[Row]:
@@ -155,8 +144,7 @@ def _published(row: Held, measure: str) -> list[Row]:
     if name is None:
         return []
     rows = model_rows("first_speaker", None, row.model)
-    head = {"setting": ALL, "player": row.player, "block": row.block, "measure": measure, "source": MARK}
-    return [{**head, "difference": one[name], "q": one[f"{name}_q"]} for one in rows]
+    return [published_row(row, {"difference": one[name], "q": one[f"{name}_q"]}, setting=ALL, measure=measure) for one in rows]
 
 
 ROLES = {"first": "First", "participant": "Participant", "outsider": "Outsider"}
@@ -168,35 +156,49 @@ _VOLUME_NOTES = (
 
 def volume_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the figures print no numbers
     """Return one table; none if verdicts do not have the messages of each round."""
-    rows = [(row, rounds) for row in held(evidence) if (rounds := _rounds(row))]
-    numbers = range(1, max((one.round for _, rounds in rows for mine in rounds for one in mine), default=0) + 1)
-    means = [Column(f"round_{number}", f"M{number}", "rate") for number in numbers]
-    roles = [column for role, title in ROLES.items() for column in with_interval(role, title)]
-    ends = [Column(f"round_{number}_interval", f"M{number}, 95 %", "span", shown=False) for number in numbers]
-    made = [_volume(row, rounds, numbers) for row, rounds in rows]
-    return held_table("volume", "Messages by meeting and role", (*means, *roles, *ends), made, _VOLUME_NOTES)
+    rows = [row for row in held(evidence) if row.rounds]
+    numbers = range(1, max((one.round for row in rows for mine in row.rounds for one in mine), default=0) + 1)
+    means, ends = zip(*(_messages(f"round_{number}", f"M{number}") for number in numbers), strict=True) if rows else ((), ())
+    hidden = [replace(column, title=f"M{number}, 95 %", shown=False) for number, column in zip(numbers, ends, strict=True)]
+    roles = [column for role, title in ROLES.items() for column in _messages(role, title)]
+    return held_table("volume", "Messages by meeting and role", (*means, *roles, *hidden), rows, _VOLUME_NOTES)
 
 
-def _rounds(row: Held) -> list[list[RoundMeasured]]:
-    """Return its seats' measures in each round, by task."""
-    by_task = [[one for seat in mine for one in seat.rounds] for mine in row.by_task.values()]
-    return [mine for mine in by_task if mine]
+def _messages(key: str, title: str) -> tuple[Column, Column]:
+    """Return the columns of messages in a round, or of seats in a role."""
+    return with_interval(key, title, of=lambda row: estimate([
+        [float(one.messages) for one in mine if key in {f"round_{one.round}", one.role}] for mine in row.rounds
+    ]))  # fmt: skip
 
 
-def _volume(row: Held, rounds: list[list[RoundMeasured]], numbers: Iterable[int]) -> Row:
-    made = dict(row.head())
-    for key in (*(f"round_{number}" for number in numbers), *ROLES):
-        made |= figured(
-            key, [[float(one.messages) for one in mine if key in {f"round_{one.round}", one.role}] for mine in rounds]
-        )
-    return made
+def _moved(seat: HeldSeat) -> float | None:
+    """Return the number of different earlier meetings that a seat moved in its game; None if the verdict does not have it."""
+    return float(len({meeting for one in seat.rounds for meeting in one.moved})) if seat.rounds else None
+
+
+def _voluntary(seat: HeldSeat) -> float | None:
+    """Return the number of items that a seat moved as an outsider."""
+    return float(sum(one.moves for one in seat.rounds if one.role == "outsider")) if seat.rounds else None
+
+
+def _has_moved(seat: HeldSeat) -> float | None:
+    number = _moved(seat)
+    return None if number is None else float(number > 0)
+
+
+def _counted(key: str, title: str, count: Callable[[RoundMeasured], int]) -> Column:
+    """Return the column of a count over the rounds of all seats."""
+    return Column(key, title, of=lambda row: sum(count(one) for mine in row.rounds for one in mine))
 
 
 _MOVE_COLUMNS = (
-    *with_interval("moved", "Prior moved"),
-    *with_interval("movers", "Seats with any %", "percent", "interval"),
-    *titled(joint="Jointly", alone="Alone", by_participants="By participants", by_outsiders="By outsiders"),
-    *with_interval("voluntary", "Voluntary"),
+    *measured("moved", "Prior moved", _moved),
+    *measured("movers", "Seats with any %", _has_moved, "percent"),
+    _counted("joint", "Jointly", lambda one: len(one.moved) - len(one.alone)),
+    _counted("alone", "Alone", lambda one: len(one.alone)),
+    _counted("by_participants", "By participants", lambda one: len(one.moved) if one.role != "outsider" else 0),
+    _counted("by_outsiders", "By outsiders", lambda one: len(one.moved) if one.role == "outsider" else 0),
+    *measured("voluntary", "Voluntary", _voluntary),
 )
 _MOVE_NOTES = (
     "prior moved = different earlier meetings that a seat moved in a game; jointly, alone, by whom: counted in each round",
@@ -207,35 +209,5 @@ _MOVE_NOTES = (
 
 def move_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the figure prints no numbers
     """Return one table; none if verdicts do not have the moves of each round."""
-    rows = [_moves(row) for row in held(evidence) if any(seat.rounds for seat in row.seats)]
+    rows = [row for row in held(evidence) if row.rounds]
     return held_table("moves", "Moves of earlier meetings", _MOVE_COLUMNS, rows, _MOVE_NOTES)
-
-
-def moved(seat: HeldSeat) -> float | None:
-    """Return the number of different earlier meetings that a seat moved in its game; None if the verdict does not have it."""
-    rounds = seat.rounds
-    return float(len({meeting for one in rounds for meeting in one.moved})) if rounds else None
-
-
-def voluntary(seat: HeldSeat) -> float | None:
-    """Return the number of items that a seat moved as an outsider."""
-    rounds = seat.rounds
-    return float(sum(one.moves for one in rounds if one.role == "outsider")) if rounds else None
-
-
-def _moves(row: Held) -> Row:
-    numbers, asked = row.values(moved), row.values(voluntary)
-    any_moved = [[float(number > 0) for number in mine] for mine in numbers]
-    rounds = [one for seat in row.seats for one in seat.rounds]
-    counted, alone = sum(len(one.moved) for one in rounds), sum(len(one.alone) for one in rounds)
-    outside = sum(len(one.moved) for one in rounds if one.role == "outsider")
-    return {
-        **row.head(),
-        **figured("moved", numbers),
-        **figured("movers", any_moved, share_interval),
-        "joint": counted - alone,
-        "alone": alone,
-        "by_participants": counted - outside,
-        "by_outsiders": outside,
-        **figured("voluntary", asked),
-    }

@@ -1,35 +1,32 @@
-"""Seats of graded games by their holders: the rows of the paper's tables of models.
+"""Seats of graded games by their holders: the rows of the paper's tables of models (docs/calendar.md).
 
-1. A row has one holder, with the same other players, under one set-up: a model among others never shares a row with the same
-   model alone, and rotating seats of a line-up are pooled, because the other players are the same.
-2. A seat of a game counts once, so means are over seats (paper, 4.2). Seats of one task are correlated: a row groups them by
-   task.
-3. Only typed messages have protocol-semantic VPS. A row has it only if no seat of it wrote prose: a mean over the seats that
-   happened to write none would count silence as private.
+A row has one holder, with the same other players, under one set-up; rotating seats of a line-up are pooled. A seat of a game
+counts once, and seats of one task are correlated, so a row groups them by task. Only typed messages have protocol-semantic
+VPS: a mean over the seats that happened to write no prose would count silence as private, so a row with prose has none.
 
-The paper's own numbers, from published.toml, are always marked as published, never ranked against ours. They were measured on
-the authors' tasks, which were not released; only shape and names are the same as ours.
+The paper's own numbers, from published.toml, are always marked as published, never ranked against ours.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import tomli
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass as lean_dataclass
 
+from harness.frames import grouped
 from harness.models import find_model, printed_name
 from harness.records import Result, SeatResult
-from harness.statistics import positive_mean_interval
+from harness.statistics import Interval, positive_mean_interval, share_interval
 from parley.reports.evidence import Evidence, Group
-from parley.reports.table import Column, Row, Table, Value, titled
+from parley.reports.table import Column, Form, Row, Table, Value, WithInterval, row_of, table_of, with_interval
 from worlds.calendar.rules.measures import Role
 
 PATH = Path(__file__).with_name("published.toml")
@@ -66,11 +63,6 @@ Block = Literal["model", "protocol"]
 
 ALL = "all"
 """The cost setting of rows over all of them."""
-
-COLUMNS = titled(setting="Costs", player="Player", seats="Seats", others="With", setup="Set-up", n="N")
-"""The columns that identify a row, first in every table by holder."""
-
-_LAST = titled(group="Row of", block="Block", shown=False)
 
 
 @_lean
@@ -145,64 +137,95 @@ class HeldSeat:
         return None if self.prose else self.measured.excess_vps
 
 
-@dataclass
-class Held:
-    """The seats of one row."""
+Measure = Callable[[HeldSeat], float | None]
+Clusters = Sequence[Sequence[float]]
+"""Values of the seats of each task."""
+
+
+class Who(NamedTuple):
+    """What the seats of a row have in common."""
 
     setting: str
     block: Block
     player: str
-    model: str | None
-    """Name as in LiteLLM."""
-
     others: str
     setup: str
     group: str
     """The name of its set-up in this report."""
 
-    seats: list[HeldSeat] = field(default_factory=list)
+
+@dataclass(frozen=True)
+class Held:
+    """The seats of one row."""
+
+    who: Who
+    model: str | None
+    """Name as in LiteLLM."""
+
+    seats: list[HeldSeat]
 
     @cached_property
     def by_task(self) -> dict[str, list[HeldSeat]]:
-        """The seats of each task; cached, so use it only after all seats were added."""
-        tasks: dict[str, list[HeldSeat]] = {}
-        for one in self.seats:
-            tasks.setdefault(one.result.task_id, []).append(one)
-        return tasks
+        """The seats of each task."""
+        return grouped(self.seats, lambda one: one.result.task_id)
+
+    @cached_property
+    def rounds(self) -> list[list[RoundMeasured]]:
+        """Its seats' measures in each round, by task; tasks without any are left out."""
+        by_task = [[one for seat in mine for one in seat.rounds] for mine in self.by_task.values()]
+        return [mine for mine in by_task if mine]
+
+    @property
+    def holders(self) -> list[SeatResult]:
+        """The holders of its seats, where the agent was a line-up."""
+        return [seat.holder for seat in self.seats if seat.holder is not None]
 
     @property
     def has_prose(self) -> bool:
         """True if any seat wrote prose."""
         return any(one.prose for one in self.seats)
 
-    def values(self, measure: Callable[[HeldSeat], float | None]) -> list[list[float]]:
+    def values(self, measure: Measure) -> list[list[float]]:
         """Return a measure of the seats that have it, by task; tasks without any are left out."""
         known = [[value for one in mine if (value := measure(one)) is not None] for mine in self.by_task.values()]
         return [mine for mine in known if mine]
 
-    def head(self) -> Row:
-        """Return the columns that identify the row."""
-        numbers = sorted({one.measured.seat for one in self.seats})
-        return {
-            "setting": self.setting,
-            "player": self.player,
-            "seats": spans(numbers),
-            "others": self.others or None,
-            "setup": self.setup,
-            "n": len(self.seats),
-            "block": self.block,
-            "group": self.group,
-        }
+
+COLUMNS = (
+    Column("setting", "Costs", of=lambda row: row.who.setting),
+    Column("player", "Player", of=lambda row: row.who.player),
+    Column("seats", "Seats", of=lambda row: spans(sorted({one.measured.seat for one in row.seats}))),
+    Column("others", "With", of=lambda row: row.who.others or None),
+    Column("setup", "Set-up", of=lambda row: row.who.setup),
+    Column("n", "N", of=lambda row: len(row.seats)),
+)
+"""The columns that identify a row, first in every table by holder."""
+
+_LAST = (
+    Column("group", "Row of", shown=False, of=lambda row: row.who.group),
+    Column("block", "Block", shown=False, of=lambda row: row.who.block),
+)
+SOURCE = Column("source", "Source", of=lambda row: "ours")
+
+
+def head(row: Held) -> Row:
+    """Return the columns that identify a row."""
+    return row_of((*COLUMNS, *_LAST), row)
 
 
 def held_table(
-    name: str, title: str, columns: Iterable[Column], rows: Iterable[Row], notes: Iterable[str], *, paper: str = "",
+    name: str, title: str, columns: Iterable[Column], subjects: Iterable[Held | Row], notes: Iterable[str], *, paper: str = "",
     head: Iterable[Column] = COLUMNS, last: Iterable[Column] = (),
 ) -> list[Table]:  # fmt: skip
     """Return a table by holder, none without rows; `paper` is the paper's table that published rows come from."""
-    made = tuple(rows)
-    theirs = [source(paper)] if any(row.get("source") == MARK for row in made) else []
-    return [Table(name, f"{title}, calendar", (*head, *columns, *_LAST, *last), made, (*notes, *theirs))] if made else []
+    subjects = list(subjects)
+    theirs = [source(paper)] if any(isinstance(one, Mapping) and one.get("source") == MARK for one in subjects) else []
+    return table_of(name, f"{title}, calendar", (*head, *columns, *_LAST, *last), subjects, (*notes, *theirs))
+
+
+def published_row(row: Held, numbers: Row, **told: Value) -> Row:
+    """Return a row with the paper's numbers of the same player."""
+    return {"setting": row.who.setting, "player": row.who.player, "block": row.who.block, **told, **numbers, "source": MARK}
 
 
 def setting_of(evidence: Evidence, result: Result) -> str:
@@ -223,25 +246,21 @@ def block_of(group: Group) -> Block:
 
 def held(evidence: Evidence) -> list[Held]:
     """Return an entry per row and cost setting: models before protocols, settings in order, then in the order of groups."""
-    rows: dict[tuple[str, str, str, str, str, str], Held] = {}
-    for group in evidence.played:
-        for result in group.graded:
-            setting = setting_of(evidence, result)
-            for one in seats_of(result):
-                row = _row(group, setting, one)
-                key = (setting, row.block, row.player, row.others, row.setup, row.group)
-                rows.setdefault(key, row).seats.append(one)
-    return sorted(rows.values(), key=lambda row: (row.block, row.setting))
+    seats = [
+        (_who(group, setting_of(evidence, result), one), group.setup.model, one)
+        for group in evidence.played
+        for result in group.graded
+        for one in seats_of(result)
+    ]
+    rows = [_row(who, mine) for who, mine in grouped(seats, lambda seat: seat[0]).items()]
+    return sorted(rows, key=lambda row: (row.who.block, row.who.setting))
 
 
 def over_settings(rows: Iterable[Held]) -> list[Held]:
     """Return these rows over all cost settings."""
-    joined: dict[tuple[str, ...], Held] = {}
-    for row in rows:
-        key = (row.block, row.player, row.others, row.setup, row.group)
-        whole = Held(ALL, row.block, row.player, row.model, row.others, row.setup, row.group)
-        joined.setdefault(key, whole).seats.extend(row.seats)
-    return sorted(joined.values(), key=lambda row: row.block)
+    joined = grouped(rows, lambda row: row.who._replace(setting=ALL)).items()
+    whole = [Held(who, mine[0].model, [seat for row in mine for seat in row.seats]) for who, mine in joined]
+    return sorted(whole, key=lambda row: row.who.block)
 
 
 def seats_of(result: Result) -> list[HeldSeat]:
@@ -260,17 +279,27 @@ def prose_writers(result: Result) -> set[int]:
     return {row["seat"] for row in result.metrics.get("seats", ())} - policies
 
 
-def mean(values: Sequence[Sequence[float]]) -> float | None:
+def mean(values: Clusters) -> float | None:
     """Return the mean over all seats; None without any."""
     flat = [value for mine in values for value in mine]
     return fmean(flat) if flat else None
 
 
-def figured(
-    key: str, values: Sequence[Sequence[float]], interval: Callable[[Sequence[Sequence[float]]], Value] = positive_mean_interval
-) -> Row:
-    """Return the mean over all seats and its interval, keyed like the columns of `with_interval`."""
-    return {key: mean(values), f"{key}_interval": interval(values)}
+def estimate(values: Clusters, interval: Callable[[Clusters], Interval | None] = positive_mean_interval) -> WithInterval:
+    """Return the mean over all seats and its interval."""
+    return WithInterval(mean(values), interval(values))
+
+
+def measured(
+    key: str, title: str, of: Measure, form: Form = "rate", counts: Callable[[Held], bool] = lambda row: True
+) -> tuple[Column, Column]:
+    """Return the columns of a measure's mean over the seats of a row that `counts`, and of its interval."""
+    is_share = form == "percent"
+    interval = share_interval if is_share else positive_mean_interval
+    return with_interval(
+        key, title, form, "interval" if is_share else "span",
+        lambda row: estimate(row.values(of) if counts(row) else [], interval), kept="vps" in key,
+    )  # fmt: skip
 
 
 def spans(numbers: Sequence[int]) -> str:
@@ -284,13 +313,18 @@ def spans(numbers: Sequence[int]) -> str:
     return ", ".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else f"{part[0]}" for part in parts)
 
 
-def _row(group: Group, setting: str, one: HeldSeat) -> Held:
-    """Return the row that a seat belongs to, without seats."""
+def _who(group: Group, setting: str, one: HeldSeat) -> Who:
+    """Return what identifies the row that a seat belongs to."""
     model = one.holder.model if one.holder else group.setup.model
     own, names = name_of(one.holder), tuple(map(name_of, one.result.seats))
     # a team's set-up names its members, and who holds the row and who sits with it says that already
     setup = ", ".join(condition for condition in group.setup.how if condition not in names)
-    return Held(setting, "model" if model else "protocol", own or group.title, model, company(own, names), setup, group.name)
+    return Who(setting, "model" if model else "protocol", own or group.title, company(own, names), setup, group.name)
+
+
+def _row(who: Who, seats: Sequence[tuple[Who, str | None, HeldSeat]]) -> Held:
+    _, agent, first = seats[0]
+    return Held(who, first.holder.model if first.holder else agent, [seat for *_, seat in seats])
 
 
 @cache

@@ -1,32 +1,23 @@
-"""Tables of the effect of coaching and of toggles on the pass rate.
+"""Tables of the effect of coaching (paper, Tables 4 and 13) and of toggles (Appendices A, H and J) on the pass rate.
 
-The table of coaching has the pass rate of retries by condition, with paired tests (paper, Table 4). Two conditions are compared
-on the failures that were retried under both: the difference of their pass rates there, and McNemar's exact test on the
-failures in which only one of them passed (`gained` and `lost`).
-
-The conditions of a retry are no hint (`none`), the label earned (`correct`) or another label (`wrong`). A retry is identified
-by its first attempt (run, task, seed, attempt), so that the same failure can be followed through the conditions. If a failure
-was retried twice under one condition, the first one read counts.
-
-The table by label has passed retries by the label of the first attempt (paper, Table 13). Labels with only one first attempt
-are combined as `other`. A condition under which none of a row's failures was retried is left blank.
-
-The table of toggles compares mutations, handles and mitigations, each off against on (paper, Appendices A, H and J). Two groups
-make a row if they differ in one toggle and in nothing else that affects an episode; the prompt may differ, because handles add
-a tool. Episodes are paired by task, seed and attempt; p is McNemar's exact test.
+Two conditions are compared on the failures that were retried under both. A retry is identified by its first attempt (run, task,
+seed, attempt), so that the same failure can be followed through the conditions; the first one read counts. Two groups make a
+row of toggles if they differ in one toggle and in nothing else that affects an episode; the prompt may differ, because handles
+add a tool. p is McNemar's exact test.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
+from harness.frames import grouped
 from harness.records import HintMode
 from harness.statistics import exact_paired
 from parley.families.contract.published import MARK, numbers, source
 from parley.reports.evidence import Evidence, Group
-from parley.reports.table import Column, Row, Table, titled
+from parley.reports.table import Column, Row, Table, table_of, titled
 
 MODES: tuple[HintMode, ...] = ("none", "wrong", "correct")
 
@@ -75,6 +66,7 @@ def read_retries(group: Group) -> Retries:
 
 
 _TOLD = {"none": "no hint", "wrong": "wrong label", "correct": "correct label"}
+_BETWEEN = "correct - wrong"
 _COLUMNS = (
     *titled(model="Model", condition="Retry condition", passed="Pass", n="of"),
     Column("rate", "Pass %", "percent"),
@@ -87,16 +79,18 @@ _COLUMNS = (
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """Return a table with one block per model; none without retries."""
-    retries = {group.name: read_retries(group) for group in evidence.groups if group.retries}
-    if not retries:
-        return []
+    retries = _by_model(evidence)
     rows = [row for name, mine in retries.items() for row in _conditions(name, mine)]
     notes = ["differences and p (McNemar, exact, two-sided) are over the failures retried under both conditions"]
     notes += [note for name, mine in retries.items() for note in _warnings(name, mine)]
-    if published and evidence.shows(numbers()["retries"]["model"]):
+    if rows and published and evidence.shows(numbers()["retries"]["model"]):
         rows += _published()
         notes.append(source("Table 4"))
-    return [Table("coaching", f"Retries by what they were told, {evidence.family}", _COLUMNS, tuple(rows), tuple(notes))]
+    return table_of("coaching", f"Retries by what they were told, {evidence.family}", _COLUMNS, rows, notes)
+
+
+def _by_model(evidence: Evidence) -> dict[str, Retries]:
+    return {group.name: read_retries(group) for group in evidence.groups if group.retries}
 
 
 def _conditions(name: str, retries: Retries) -> Iterator[Row]:
@@ -109,7 +103,7 @@ def _conditions(name: str, retries: Retries) -> Iterator[Row]:
             yield {"model": name, "condition": _TOLD[mode], **counts, **against, "ungraded": ungraded, "source": "ours"}
     correct, wrong = retries.outcomes["correct"], retries.outcomes["wrong"]
     if correct and wrong:
-        yield {"model": name, "condition": "correct - wrong", **compared(correct, wrong), "source": "ours"}
+        yield {"model": name, "condition": _BETWEEN, **compared(correct, wrong), "source": "ours"}
 
 
 def compared(mine: Mapping[Failure, bool], base: Mapping[Failure, bool]) -> Row:
@@ -134,13 +128,12 @@ def _warnings(name: str, retries: Retries) -> Iterator[str]:
 def _published() -> Iterator[Row]:
     theirs = numbers()["retries"]
     total, n = theirs["total"], theirs["total"]["n"]
-    model = f"{theirs['model']} ({MARK})"
+    base: Row = {"model": f"{theirs['model']} ({MARK})", "source": MARK}
     for mode in MODES:
         difference = None if mode == "none" else (total[mode] - total["none"]) / n
         counts = {"passed": total[mode], "n": n, "rate": total[mode] / n, "difference": difference}
-        yield {"model": model, "condition": _TOLD[mode], **counts, "source": MARK}
-    difference = (total["correct"] - total["wrong"]) / n
-    yield {"model": model, "condition": "correct - wrong", "difference": difference, "source": MARK}
+        yield {**base, "condition": _TOLD[mode], **counts}
+    yield {**base, "condition": _BETWEEN, "difference": (total["correct"] - total["wrong"]) / n}
 
 
 _BY_LABEL_COLUMNS = (
@@ -152,43 +145,30 @@ _OTHER, _TOTAL = "other", "total"
 
 def label_tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """Return a table with one block per model; none without retries."""
-    retries = {group.name: read_retries(group) for group in evidence.groups if group.retries}
-    if not retries:
-        return []
-    rows = [row for name, mine in retries.items() for row in _by_label(name, mine)]
+    rows = [row for name, mine in _by_model(evidence).items() for row in _by_label(name, mine)]
     notes = ["passed retries by the label of the first attempt; labels seen once are other"]
-    if published and evidence.shows(numbers()["retries"]["model"]):
-        rows += _published_by_label()
+    if rows and published and evidence.shows(numbers()["retries"]["model"]):
+        theirs = numbers()["retries"]
+        printed = (*theirs["rows"], {"label": _TOTAL, **theirs["total"]})
+        rows += [_labelled(f"{theirs['model']} ({MARK})", one["label"], one["n"], one, MARK) for one in printed]
         notes.append(source("Table 13"))
-    title = f"Retries by first label, {evidence.family}"
-    return [Table("coaching-labels", title, _BY_LABEL_COLUMNS, tuple(rows), tuple(notes))]
+    return table_of("coaching-labels", f"Retries by first label, {evidence.family}", _BY_LABEL_COLUMNS, rows, notes)
 
 
 def _by_label(name: str, retries: Retries) -> Iterator[Row]:
     counted = Counter(retries.labels.values())
     shown = {label: label if n > 1 else _OTHER for label, n in counted.items()}
-    for label in dict.fromkeys(shown[label] for label, _ in counted.most_common()):
-        mine = [failure for failure, first in retries.labels.items() if shown[first] == label]
-        yield _split(name, label, mine, retries.outcomes)
-    yield _split(name, _TOTAL, list(retries.labels), retries.outcomes)
+    by_label = grouped(retries.labels, lambda failure: shown[retries.labels[failure]])
+    for label in (*dict.fromkeys(shown[label] for label, _ in counted.most_common()), _TOTAL):
+        mine = by_label.get(label, list(retries.labels))
+        tried = {mode: [them[failure] for failure in mine if failure in them] for mode, them in retries.outcomes.items()}
+        yield _labelled(name, label, len(mine), {mode: sum(them) if them else None for mode, them in tried.items()}, "ours")
 
 
-def _split(name: str, label: str, mine: Sequence[Failure], outcomes: Outcomes) -> Row:
-    counts: dict[str, int | None] = {}
-    for mode in MODES:
-        tried = [outcomes[mode][failure] for failure in mine if failure in outcomes[mode]]
-        counts[mode] = sum(tried) if tried else None
-    correct, wrong = counts["correct"], counts["wrong"]
-    difference = None if correct is None or wrong is None else correct - wrong
-    return {"model": name, "label": label, "n": len(mine), **counts, "difference": difference, "source": "ours"}
-
-
-def _published_by_label() -> Iterator[Row]:
-    theirs = numbers()["retries"]
-    for row in (*theirs["rows"], {"label": _TOTAL, **theirs["total"]}):
-        counts = {key: row[key] for key in ("label", "n", "none", "correct", "wrong")}
-        difference = row["correct"] - row["wrong"]
-        yield {"model": f"{theirs['model']} ({MARK})", **counts, "difference": difference, "source": MARK}
+def _labelled(model: str, label: str, n: int, passed: Mapping[str, Any], origin: str) -> Row:
+    counts: dict[str, Any] = {mode: passed[mode] for mode in MODES}
+    difference = None if None in (counts["correct"], counts["wrong"]) else counts["correct"] - counts["wrong"]
+    return {"model": model, "label": label, "n": n, **counts, "difference": difference, "source": origin}
 
 
 _TOGGLES = ("mutate=", "handles=", "mitigate=")
@@ -203,9 +183,9 @@ _TOGGLE_COLUMNS = (
 
 def toggle_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper has no such table
     """Return one row per toggle and model; no table if no two groups differ in a single toggle."""
-    rows = [row for on in evidence.played for row in _rows(on, evidence.played)]
+    rows = (row for on in evidence.played for row in _rows(on, evidence.played))
     note = "episodes are paired by task, seed and attempt; p is McNemar's exact test, two-sided"
-    return [Table("toggles", f"Toggles of the path, {evidence.family}", _TOGGLE_COLUMNS, tuple(rows), (note,))] if rows else []
+    return table_of("toggles", f"Toggles of the path, {evidence.family}", _TOGGLE_COLUMNS, rows, (note,))
 
 
 def _rows(on: Group, groups: list[Group]) -> Iterator[Row]:

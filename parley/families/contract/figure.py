@@ -1,22 +1,6 @@
-"""Figures of the contract family by name, drawn from the tables of the same report: `harness report RUN --figures DIR`.
+"""Figures of the contract family by name, drawn from the tables of the same report (docs/reports.md).
 
-figure-3    success rate over parameters, base and instruct joined     leaderboard
-figure-4a   success rate over versions                                 leaderboard
-figure-4b   mean pass rate by category                                 tasks
-figure-4c   differences of failure labels between two columns          labels
-figure-6    reward of each run on the tasks that vary most             variance
-figure-7    map of pass rates by task                                  tasks
-figure-8    the same map of the published columns                      tasks
-figure-9    failures by axis, a pie per model                          labels
-figure-10   failures by label, a bar per model                         labels
-
-Figures 7 and 8 are colour maps of the pass rates in the table `tasks`, with a row per task and a column per model.
-
-Figures 4(b), 4(c), 6, 9 and 10 show the composition of a model's failures, from the tables of tasks, labels and variance.
-Validity is blue, integrity red, everything else grey, as in the paper.
-
-Figures 3 and 4(a) show success rates over the size of a model, and over the versions of models of unpublished size. Both are
-drawn from the table `leaderboard`, including its published rows. Ours have a black ring.
+Validity is blue, integrity red, everything else grey, as in the paper. In charts of success rates ours have a black ring.
 """
 
 from __future__ import annotations
@@ -27,6 +11,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from harness.frames import grouped
 from parley.families.contract.published import MARK
 from parley.families.contract.tasks import VALUES
 from parley.reports.svg import DARK, GRID, INK, PALE, Draw, dot, line, picture, rect, shade, text, wedge, wide
@@ -54,12 +39,11 @@ def figure3(tables: Mapping[str, Table]) -> str | None:
     def x(row: Row) -> float:
         return _LEFT + _PLANE_WIDE * (math.log10(_number(row, "total_b")) - low) / (high - low)
 
-    lineages = {
-        name: _COLOURS[place % len(_COLOURS)] for place, name in enumerate(dict.fromkeys(str(r["lineage"]) for r in rows))
-    }
+    families = grouped(rows, lambda row: str(row["lineage"]))
+    lineages = {name: _COLOURS[place % len(_COLOURS)] for place, name in enumerate(families)}
     parts = [*_scale(_PLANE_WIDE), *_ticks(low, high)]
-    for name, colour in lineages.items():
-        parts += _family([row for row in rows if row["lineage"] == name], x, colour)
+    for name, mine in families.items():
+        parts += _family(mine, x, lineages[name])
     right = _LEFT + _PLANE_WIDE + 24
     parts += _legend(lineages, right)
     parts.append(text(_LEFT + _PLANE_WIDE / 2, _TOP + _PLANE_HIGH + 40, "parameters, billions", anchor="middle"))
@@ -74,10 +58,8 @@ def figure4a(tables: Mapping[str, Table]) -> str | None:
     Lines of published rows are dashed.
     """
     rows = [row for row in _rows(tables) if row.get("total_b") is None and row.get("lineage") is not None]
-    families = {
-        name: [row for row in rows if row["lineage"] == name] for name in dict.fromkeys(str(r["lineage"]) for r in rows)
-    }
-    panels = {name: mine for name, mine in families.items() if len({row["model"] for row in mine}) >= _LEAST_VERSIONS}
+    families = grouped(rows, lambda row: str(row["lineage"])).items()
+    panels = {name: mine for name, mine in families if len({row["model"] for row in mine}) >= _LEAST_VERSIONS}
     if not panels:
         return None
     parts, left, below = list(_scale(0)), float(_LEFT), 0.0
@@ -129,11 +111,9 @@ def _ticks(low: float, high: float) -> Iterator[str]:
 
 def _family(rows: Sequence[Row], x: Any, colour: str) -> Iterator[str]:
     """Yield the lines of one family, then its dots over them."""
-    for source in dict.fromkeys(row["source"] for row in rows):
-        mine = [row for row in rows if row["source"] == source]
-        for kind in dict.fromkeys(row["type"] for row in mine):
-            same = sorted((row for row in mine if row["type"] == kind), key=lambda row: _number(row, "total_b"))
-            for one, other in pairwise(same):
+    for mine in grouped(rows, lambda row: row["source"]).values():
+        for same in grouped(mine, lambda row: row["type"]).values():
+            for one, other in pairwise(sorted(same, key=lambda row: _number(row, "total_b"))):
                 yield line(x(one), _y(one), x(other), _y(other), colour, width=1.6)
         for base in (row for row in mine if row["type"] == "base"):
             for tuned in (row for row in mine if row["type"] != "base" and row["total_b"] == base["total_b"]):
@@ -170,9 +150,9 @@ def _panel(name: str, rows: Sequence[Row], models: Sequence[str], left: float, r
     places = {model: left + step * (place + 0.5) for place, model in enumerate(models)}
     for model, x in places.items():
         yield text(x + 4, _TOP + _PLANE_HIGH + 16, model, anchor="end", turn=-35)
-    setups = dict.fromkeys((row["source"], row.get("setup")) for row in rows)
-    for place, (source, setup) in enumerate(setups):
-        mine = sorted((r for r in rows if (r["source"], r.get("setup")) == (source, setup)), key=lambda row: str(row["model"]))
+    setups = grouped(rows, lambda row: (row["source"], row.get("setup")))
+    for place, ((source, _), same) in enumerate(setups.items()):
+        mine = sorted(same, key=lambda row: str(row["model"]))
         colour = PALE if source != "ours" else _COLOURS[place % len(_COLOURS)]
         for one, other in pairwise(mine):
             ends = (places[str(one["model"])], _y(one), places[str(other["model"])], _y(other))
@@ -240,8 +220,7 @@ def figure6(tables: Mapping[str, Table]) -> str | None:
         return None
     left, y = 30 + max(wide(str(row["model"])) for row in table.rows), 48.0
     parts: list[str] = []
-    for task in dict.fromkeys(row["task"] for row in table.rows):
-        mine = [row for row in table.rows if row["task"] == task]
+    for task, mine in grouped(table.rows, lambda row: row["task"]).items():
         parts.append(text(20, y + 10, str(task), bold=True))
         parts += _shares(left, y + 20, y + 20 + 26 * len(mine))
         for place, row in enumerate(mine):
@@ -402,18 +381,10 @@ colour = partial(shade, _STOPS)
 """Function that returns the colour of a rate on the scale from red to green."""
 
 
-def figure7(tables: Mapping[str, Table]) -> str | None:
-    """Return the map of our columns, each followed by the published one of the same model."""
-    return heatmap(tables["tasks"], "Pass rate by task") if "tasks" in tables else None
-
-
-def figure8(tables: Mapping[str, Table]) -> str | None:
-    """Return the map of the other published columns, on the same scale."""
-    return heatmap(tables["tasks-published"], "Pass rate by task, published") if "tasks-published" in tables else None
-
-
-def heatmap(table: Table, title: str) -> str:
-    """Return a map of every row of the table, including means, with a gap between categories."""
+def _heatmap(name: str, title: str, tables: Mapping[str, Table]) -> str | None:
+    """Return a map of every row of a table, including means, with a gap between categories."""
+    if (table := tables.get(name)) is None:
+        return None
     models = [column for column in table.columns if column.form == "rate"]
     left = 16 + max(wide(f"{row['category']}  ") for row in table.rows) + max(wide(str(row["task"])) for row in table.rows)
     tilt = 0.68 * max(wide(model.title) for model in models)
@@ -457,8 +428,8 @@ FIGURES: Mapping[str, Draw] = {
     "figure-4b": figure4b,
     "figure-4c": figure4c,
     "figure-6": figure6,
-    "figure-7": figure7,
-    "figure-8": figure8,
+    "figure-7": partial(_heatmap, "tasks", "Pass rate by task"),
+    "figure-8": partial(_heatmap, "tasks-published", "Pass rate by task, published"),
     "figure-9": figure9,
     "figure-10": figure10,
 }

@@ -1,18 +1,9 @@
-"""Tables by model: the leaderboard, labels of failures, and tasks beside the suite.
+"""Tables by model: the leaderboard, labels of failures, and tasks beside the suite (docs/reports.md).
 
-The leaderboard (paper, Tables 3 and 10) has a row per model and set-up, with an interval, and the reliability over k attempts.
-
-1. Success rate is over graded episodes. Ungraded ones are counted beside it, with the rates if all had failed or succeeded.
-2. pass^k is the mean over instances (task, seed) that have k graded attempts.
-3. Complete rows come first and only they have a rank. A published row follows our row of the same model; published rows of
-   models that were not run follow at the end, on request.
-
-The table of labels has the primary labels over a model's failed episodes (paper, Figures 9 and 10), and their severity. The
-severity score is the signed severity of the primary label, success +1, averaged over graded episodes. A label from outside the
-taxonomy counts as OTHER, as in the paper.
-
-Tasks beside the published suite (local or unpublished ones) have a row for each model and task and are never ranked. They are
-separate because a row of the leaderboard is complete, and comparable, with respect to the suite only.
+The leaderboard (paper, Tables 3 and 10) has a row per model and set-up; complete rows come first and only they have a rank. The
+table of labels has the primary labels over a model's failed episodes (paper, Figures 9 and 10); a label from outside the
+taxonomy counts as OTHER, as in the paper. Tasks beside the published suite are separate, because a row of the leaderboard is
+complete, and comparable, with respect to the suite only.
 """
 
 from __future__ import annotations
@@ -20,13 +11,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from harness.frames import grouped
 from harness.headline import ended_by
 from harness.models import ModelEntry, known_models
 from harness.statistics import METHOD, Interval, rate_interval
 from parley.families.contract.published import MARK, PublishedRow, leaderboard, numbers, source, suite
 from parley.reports.causes import bounds_cells, bounds_columns
-from parley.reports.evidence import Evidence, Group, Status, plan_words, reliability, status, wanted_tasks
-from parley.reports.table import Column, Row, Table, Value, row_of, titled
+from parley.reports.evidence import Evidence, Group, Status, pass_k, plan_words, status, wanted_tasks
+from parley.reports.table import Column, Row, Table, Value, row_of, table_of, titled
 from worlds.contract.labels import LABELS, Axis, Label
 
 _FIRST = (*titled(axis="Axis", label="Label"), Column("severity", "Severity", "signed"))
@@ -40,7 +32,9 @@ def label_tables(evidence: Evidence, *, published: bool) -> list[Table]:
     if not groups:
         return []
     theirs = published and evidence.shows(numbers()["labels"]["model"])
-    return [_distribution(groups, evidence.family, published=theirs), _scores(groups, evidence.family)]
+    note = "severity score: mean signed severity of the primary label over graded episodes, +1 for a success"
+    scores = table_of("severity", f"Failures by axis, {evidence.family}", _SCORES, groups, (note,))
+    return [_distribution(groups, evidence.family, published=theirs), *scores]
 
 
 def severity_score(group: Group) -> float | None:
@@ -91,12 +85,6 @@ _SCORES = (
     Column("recovered", "Recov.", of=lambda group: sum(result.recovered for result in group.graded)),
     Column("score", "Severity score", "signed", of=severity_score),
 )
-
-
-def _scores(groups: Sequence[Group], family: str) -> Table:
-    notes = ("severity score: mean signed severity of the primary label over graded episodes, +1 for a success",)
-    rows = tuple(row_of(_SCORES, group) for group in groups)
-    return Table("severity", f"Failures by axis, {family}", _SCORES, rows, notes)
 
 
 def counted_labels(group: Group) -> Counter[Label]:
@@ -181,7 +169,7 @@ def _ours(group: Group, covered: Status, rank: int | None) -> dict[str, Value]:
         "rate": success_rate(group),
         "interval": rate_interval([[result.success for result in attempts] for attempts in group.tasks.values()]),
         "k": group.attempts,
-        "pass_k": reliability(group),
+        "pass_k": pass_k(group.cells.values(), group.attempts),
         "severity": severity_score(group),
         "recovered": sum(result.recovered for result in graded),
         "ungraded": len(group.ungraded),
@@ -241,10 +229,12 @@ def _warnings(judged: list[tuple[Group, Status]]) -> Iterator[str]:
 
 def _over_seeds(group: Group) -> Interval | None:
     """Return the interval of one task's rate, with attempts clustered by seed."""
-    seeds: dict[int, list[bool]] = {}
-    for one in group.graded:
-        seeds.setdefault(one.seed, []).append(one.success)
-    return rate_interval(list(seeds.values()))
+    seeds = grouped(group.graded, lambda result: result.seed).values()
+    return rate_interval([[one.success for one in mine] for mine in seeds])
+
+
+def _labels(group: Group) -> str | None:
+    return ", ".join(f"{count} {label}" for label, count in counted_labels(group).most_common()) or None
 
 
 _LOCAL_COLUMNS = (
@@ -255,24 +245,20 @@ _LOCAL_COLUMNS = (
     Column("rate", "SR %", "percent", of=success_rate),
     Column("interval", "95 %", "interval", of=_over_seeds),
     Column("ungraded", "Ungraded", of=lambda group: len(group.ungraded)),
-    Column("labels", "Labels of failures", of=lambda group: _labels(group) or None),
+    Column("labels", "Labels of failures", of=_labels),
 )
 
 
 def local_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - nobody published these
     """Return one row per model and task; no table if only the suite was played."""
-    rows = [row for group in evidence.split(suite())[1].played for row in _local_rows(group)]
+    local = (
+        (group, task)
+        for group in evidence.split(suite())[1].played
+        for task in dict.fromkeys(result.task_id for result in (*group.graded, *group.ungraded))
+    )
+    rows = ({**row_of(_LOCAL_COLUMNS, group.only((task,))), "task": task} for group, task in local)
     notes = (
         "these are in no rank and in no mean over tasks, and a row without them is complete",
         "intervals are over the seeds of a task",
     )
-    return [Table("local", f"Tasks beside the suite, {evidence.family}", _LOCAL_COLUMNS, tuple(rows), notes)] if rows else []
-
-
-def _local_rows(group: Group) -> Iterator[Row]:
-    for task in dict.fromkeys(result.task_id for result in (*group.graded, *group.ungraded)):
-        yield {**row_of(_LOCAL_COLUMNS, group.only((task,))), "task": task}
-
-
-def _labels(group: Group) -> str:
-    return ", ".join(f"{count} {label}" for label, count in counted_labels(group).most_common())
+    return table_of("local", f"Tasks beside the suite, {evidence.family}", _LOCAL_COLUMNS, rows, notes)

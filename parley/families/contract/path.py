@@ -1,14 +1,10 @@
 """Mutations, value handles and back-off on the path between an agent and a contract's world.
 
 In the order of a request: `mutate` changes the agent's bytes like production paths do; then, with `handles`, names become the
-values they stand for; then, with `mitigate=backoff`, requested waits are waited out; then comes the world. With `mitigate=ttl`
-it adds X-Expires-In to answers that issue something. Mutations act in the order in which they are named: `clip=200+resort`
-first clips the agent's text, then sorts the rest.
-
-Back-off middleware waits before the next request if a server asked for it by Retry-After or an exhausted quota. It is the
-paper's third lever (Appendix A). It waits in virtual time, on behalf of an agent that would not: after an answer with
+values they stand for; then, with `mitigate=backoff`, requested waits are waited out, in virtual time: after an answer with
 Retry-After (RFC 9110 section 10.2.3, in seconds), or with X-RateLimit-Remaining: 0 and a Reset, the next request to the same
-path is preceded by a wait for the rest of that time. A submission or another path is not delayed.
+path is preceded by a wait for the rest of that time (the paper's third lever, Appendix A). With `mitigate=ttl` X-Expires-In is
+added to answers that issue something. Mutations act in the order in which they are named.
 """
 
 from __future__ import annotations

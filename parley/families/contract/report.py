@@ -12,7 +12,7 @@ from dataclasses import replace
 from parley.families.contract import coaching_effect, leaderboard, tasks
 from parley.families.contract.published import suite
 from parley.reports import components
-from parley.reports.evidence import Evidence, Maker, by_name, make
+from parley.reports.evidence import Evidence, Maker, make
 from parley.reports.table import Table
 
 
@@ -74,5 +74,4 @@ NEEDS = {
 
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:
     """Return the wanted tables, or every table that is not empty. Raises UsageError for a named one that is empty."""
-    named = by_name(BY_NAME, wanted)
-    return make({**TABLES, **named}, NEEDS, evidence, wanted, published=published)
+    return make(TABLES, NEEDS, evidence, wanted, published=published, by_name=BY_NAME)

@@ -1,39 +1,22 @@
-"""Tables by task: pass rates, catalogue, quadrants, outliers, and variance of attempts.
+"""Tables by task: pass rates, catalogue, quadrants, outliers, and variance of attempts (docs/reports.md).
 
-Pass rates by task (paper, Tables 11 and 12) are grouped by category; `both` is the paper's Hybrid. Means are unweighted, over
-the tasks that were played. A published column follows ours of the same model; the other published columns are a separate
-table, on request.
-
-The catalogue of tasks (paper, Table 6) has pass rates by quadrant of pressure and by contract pattern. Quadrants are low or
-high pressure on validity and on integrity (section 3.1): Q1 neither, Q2 validity, Q3 integrity, Q4 both. A task's
-classification comes from its own task.toml, or without a registry from the paper's table. Means are unweighted, over the tasks
-that were played.
-
-Outliers are tasks whose results differ from those of the rest (paper, Appendix Q).
-
-1. `at 0` lists tasks that no model passed once.
-2. `negative` lists tasks whose pass rates rank the models against their means (Spearman), over the tasks that all models have.
-   A rank correlation needs at least three models.
-
-Outliers of the paper's Tables 11 and 12 by the same rules follow, marked as derived from published numbers.
-
-The tables of variance show the agreement of attempts at the same instance (paper, Appendix L and Table 8).
-
-1. A cell is one model's attempts at one (task, seed), two or more of them graded. It is deterministic if all have the same
-   label; `same trace` is the stricter count, of cells whose event logs are equal byte for byte.
-2. Tasks that drive variance are sorted by the number of models with differing attempts on them, at any seed.
+Pass rates are grouped by category (paper, Tables 11 and 12; `both` is the paper's Hybrid), and by quadrant of pressure and by
+contract pattern (Table 6). Means are unweighted, over the tasks that were played. Outliers (Appendix Q) are tasks that no model
+passed, and tasks whose pass rates rank the models against their means. A cell of the tables of variance (Appendix L, Table 8)
+is one model's attempts at one (task, seed), two or more of them graded; it is deterministic if all have the same label.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from harness.records import Result
 from harness.statistics import Interval, rank_correlation, share_interval
 from parley.families.contract.published import MARK, TaskKind, catalogue, numbers, source, task_rates
 from parley.reports.evidence import Evidence, Group
-from parley.reports.table import Column, Row, Table, row_of, titled
+from parley.reports.table import Column, Row, Table, row_of, table_of, titled
 
 GROUPS = ("validity", "integrity", "both", "none")
 _FIRST = (*titled(category="Family", task="Task"), Column("row", "Row", shown=False))
@@ -228,7 +211,7 @@ def outlier_tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 def at_zero(rates: Rates) -> dict[str, int]:
     """Return tasks that no model passed, with the number of models that tried."""
-    tried = {task: [mine[task] for mine in rates.values() if task in mine] for task in _tasks_of(rates)}
+    tried = {task: [mine[task] for mine in rates.values() if task in mine] for task in chain.from_iterable(rates.values())}
     return {task: len(mine) for task, mine in tried.items() if not any(mine)}
 
 
@@ -256,11 +239,7 @@ def _comparable(rates: Rates) -> str:
 
 
 def _common(rates: Rates) -> list[str]:
-    return [task for task in _tasks_of(rates) if all(task in mine for mine in rates.values())]
-
-
-def _tasks_of(rates: Rates) -> list[str]:
-    return list(dict.fromkeys(task for mine in rates.values() for task in mine))
+    return [task for task in next(iter(rates.values()), {}) if all(task in mine for mine in rates.values())]
 
 
 _CELLS = (
@@ -287,10 +266,8 @@ def variance_tables(evidence: Evidence, *, published: bool) -> list[Table]:
     if not any(cells.values()):
         return []
     drivers = _drivers(cells, evidence.family, published=published)
-    split = [str(row["task"]) for row in drivers.rows if row["disagreeing"]]
-    agreement = _agreement(cells, evidence.family, published=published)
-    runs = _runs(cells, split[:_SHOWN], evidence.family)
-    return [agreement, *([drivers] if drivers.rows else []), *([runs] if split else [])]
+    split = [str(row["task"]) for table in drivers for row in table.rows if row["disagreeing"]]
+    return [*_agreement(cells, evidence.family, published=published), *drivers, *_runs(cells, split[:_SHOWN], evidence.family)]
 
 
 def _repeated(group: Group) -> list[list[Result]]:
@@ -301,7 +278,7 @@ def _agree(cell: Sequence[Result]) -> bool:
     return len({result.failure_label for result in cell}) == 1
 
 
-def _agreement(cells: dict[str, list[list[Result]]], family: str, *, published: bool) -> Table:
+def _agreement(cells: dict[str, list[list[Result]]], family: str, *, published: bool) -> list[Table]:
     rows = [{"model": name, **row_of(_CELLS, mine)} for name, mine in cells.items() if mine]
     if len(rows) > 1:
         rows.append({"model": "all", **row_of(_CELLS, [cell for mine in cells.values() for cell in mine])})
@@ -311,29 +288,32 @@ def _agreement(cells: dict[str, list[list[Result]]], family: str, *, published: 
         model = f"all {theirs['models']} models"
         rows.append({"model": model, "cells": theirs["cells"], "share": theirs["percent"] / 100, "source": MARK})
         notes.append(source("Appendix L"))
-    return Table("variance", f"Deterministic cells, {family}", _CELLS, tuple(rows), tuple(notes))
+    return table_of("variance", f"Deterministic cells, {family}", _CELLS, rows, notes)
 
 
-def _runs(cells: dict[str, list[list[Result]]], tasks: Sequence[str], family: str) -> Table:
+def _runs(cells: dict[str, list[list[Result]]], tasks: Sequence[str], family: str) -> list[Table]:
     """Return each run's reward on the tasks that vary most, which Figure 6 draws."""
-    rows: list[Row] = []
-    for task in tasks:
-        for name, mine in cells.items():
-            rewards = [float(result.reward or 0.0) for cell in mine if cell[0].task_id == task for result in cell]
-            if rewards:
-                told = " ".join(f"{reward:g}" for reward in rewards)
-                rows.append({"task": task, "model": name, "mean": sum(rewards) / len(rewards), "rewards": told})
+    runs = (
+        (task, name, [float(result.reward or 0.0) for cell in mine if cell[0].task_id == task for result in cell])
+        for task in tasks
+        for name, mine in cells.items()
+    )
+    rows = (
+        {"task": task, "model": name, "mean": sum(rewards) / len(rewards), "rewards": " ".join(f"{one:g}" for one in rewards)}
+        for task, name, rewards in runs
+        if rewards
+    )
     notes = (f"the tasks on which most models disagree with themselves, {_SHOWN} at most; rewards by seed and attempt",)
-    return Table("variance-runs", f"Runs of the variance-driving tasks, {family}", _RUN_COLUMNS, tuple(rows), notes)
+    return table_of("variance-runs", f"Runs of the variance-driving tasks, {family}", _RUN_COLUMNS, rows, notes)
 
 
-def _drivers(cells: dict[str, list[list[Result]]], family: str, *, published: bool) -> Table:
+def _drivers(cells: dict[str, list[list[Result]]], family: str, *, published: bool) -> list[Table]:
     theirs: dict[str, int] = numbers()["variance"] if published else {}
     columns = _TASKS if published else _TASKS[:-1]
     rows = sorted(_by_task(cells, theirs), key=lambda row: (-int(row["disagreeing"] or 0), -int(row["published"] or 0)))
     notes = ["tasks on which at least one model's attempts at an instance disagree, by the number of such models"]
     notes += [f"{source('Table 8')}; it lists tasks with four models or more"] if published else []
-    return Table("variance-tasks", f"Variance-driving tasks, {family}", columns, tuple(rows), tuple(notes))
+    return table_of("variance-tasks", f"Variance-driving tasks, {family}", columns, rows, notes)
 
 
 def _by_task(cells: dict[str, list[list[Result]]], theirs: dict[str, int]) -> Iterator[dict[str, str | int | None]]:

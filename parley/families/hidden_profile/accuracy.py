@@ -1,24 +1,16 @@
-"""Tables of accuracy: before and after the talk, by instruction variant, and by task.
+"""Tables of accuracy: before and after the talk, by instruction variant, and by task (docs/hidden-profile.md).
 
 The table `accuracy` is Figure 4: each player's group decisions before and after the talk, beside those of a seat with full
-information. A player and set-up has one row per rule. If it was played in both conditions, and only some of the tasks are
-hidden profiles for it, a third row covers these tasks only. The paper's rows of people and of the same models follow; those of
-all its models are added on request.
-
-The table `variants` shows the effect of an instruction on accuracy after the talk (paper, Tables A1 and A2), by the average and
-the majority rule.
-
-1. A player's variants are grouped, the plain one first, then in the paper's order, then others by name.
-2. The difference to the plain variant is over the tasks that both were played on, with a two-level bootstrap of its own.
-
-The table `tasks` shows which tasks are hidden profiles for which player: wrong alone, right with everything (rulings, 3.14). A
-certificate proves this for ideal readers. For a model it is measured, with one row per task and player.
+information, one row per rule. If only some of the tasks are hidden profiles for a player, a third row covers these. `variants`
+shows the effect of an instruction (paper, Tables A1 and A2); `tasks` shows which tasks are hidden profiles for which player:
+wrong alone, right with everything (rulings, 3.14).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from harness.frames import grouped
 from harness.records import Result
 from harness.statistics import rank_correlation
 from parley.families.hidden_profile.arms import (
@@ -29,25 +21,23 @@ from parley.families.hidden_profile.arms import (
     METHOD,
     RULES,
     Arm,
-    Cell,
     Tasks,
     accuracy,
     arms,
     condition_of,
-    enough,
     figures,
     fisher,
     holds,
     informed,
     interval,
-    replicates,
+    resampled,
     row,
     standing_notes,
 )
 from parley.families.hidden_profile.published import PEOPLE, accuracy_rows, numbers, people, source, variant_rows
 from parley.reports.causes import bounds_cells, bounds_columns
 from parley.reports.evidence import Evidence, pass_k, plan_words
-from parley.reports.table import Column, Row, Table, titled, with_interval
+from parley.reports.table import Column, Row, Table, table_of, titled, with_interval
 
 COLUMNS = (
     *titled(player="Player", setup="Set-up", rule="Rule", scope="Tasks", tasks="n", hidden="Hidden", known="Full"),
@@ -137,15 +127,11 @@ def _counts(arm: Arm, hidden: Tasks, full: Tasks, floor: Tasks) -> Row:
 
 def _reliability(arm: Arm, hidden: Tasks, rule: str) -> Row:
     """Return pass^k of the sessions with hidden deals, and Ypost if the ungraded ones had voted all wrong or all right."""
-    cells: dict[tuple[str, int], list[Result]] = {}
-    for task, mine in hidden.items():
-        for result in mine:
-            cells.setdefault((task, result.seed), []).append(result)
-    lost = [one for group in arm.groups for one in group.ungraded if condition_of(one) == CONDITIONS[0]]
     graded = [result for mine in hidden.values() for result in mine]
+    lost = [one for group in arm.groups for one in group.ungraded if condition_of(one) == CONDITIONS[0]]
     bounds = bounds_cells(graded, lost, lambda one: accuracy(one, "after", rule), lambda one: one.task_id)
     k = max(group.attempts for group in arm.groups)
-    return {"k": k, "pass_k": pass_k(cells.values(), k), **bounds}
+    return {"k": k, "pass_k": pass_k(grouped(graded, lambda one: (one.task_id, one.seed)).values(), k), **bounds}
 
 
 def _sessions(tasks: Tasks) -> int:
@@ -159,22 +145,13 @@ def _invalid(result: Result) -> int:
 def _tests(hidden: Tasks, full: Tasks) -> Row:
     """Return Fisher's p of the gain and of the gap, each on all votes."""
     mine, theirs = ([result for some in tasks.values() for result in some] for tasks in (hidden, full))
-    return {
-        "p_gain": fisher((mine, "after"), (mine, "before")),
-        "p_gap": fisher((mine, "after"), (theirs, "before")),
-    }
+    return {"p_gain": fisher((mine, "after"), (mine, "before")), "p_gap": fisher((mine, "after"), (theirs, "before"))}
 
 
 def _correlation(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the rank correlation of full-information and group accuracy, over three rows or more of one standing."""
-    pairs: list[tuple[float, float]] = [
-        (one["full"], one["post"])
-        for one in rows
-        if one["rule"] == "average"
-        and one["scope"] == "all"
-        and isinstance(one["full"], float)
-        and isinstance(one["post"], float)
-    ]
+    both = [(one["full"], one["post"]) for one in rows if (one["rule"], one["scope"]) == ("average", "all")]
+    pairs = [(full, post) for full, post in both if isinstance(full, float) and isinstance(post, float)]
     rho = rank_correlation([full for full, _ in pairs], [post for _, post in pairs]) if len(pairs) > 2 else None
     if rho is not None:
         yield f"Yfull and Ypost over {len(pairs)} rows: Spearman's rho {rho:+.2f}"
@@ -204,21 +181,14 @@ _VARIANT_NOTE = (
 def variant_tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """Return one table; none unless some variant was played in the hidden profile."""
     played = [arm for arm in arms(evidence) if arm.tasks("hidden")]
-    families: dict[tuple[str, str], list[Arm]] = {}
-    for arm in played:
-        families.setdefault((arm.title, arm.setup), []).append(arm)
-    rows = [row for mine in families.values() if _varied(mine) for row in _variants(sorted(mine, key=_place))]
-    if not rows:
-        return []
+    families = grouped(played, lambda arm: (arm.title, arm.setup)).values()
+    varied = [mine for mine in families if any(arm.variant != PLAIN for arm in mine)]
+    rows = [row for mine in varied for row in _variants(sorted(mine, key=_place))]
     notes = [_VARIANT_NOTE, *standing_notes(arm.standing for arm in played), f"{METHOD}; wording of the variants is our own"]
-    if published and evidence.shows(numbers()["variants"]["player"]):
+    if rows and published and evidence.shows(numbers()["variants"]["player"]):
         rows += variant_rows()
         notes.append(source("Tables A1 and A2, 30 sessions on each of three tasks"))
-    return [Table("variants", "Instruction variants, hidden-profile", _VARIANT_COLUMNS, tuple(rows), tuple(notes))]
-
-
-def _varied(mine: Sequence[Arm]) -> bool:
-    return any(arm.variant != PLAIN for arm in mine)
+    return table_of("variants", "Instruction variants, hidden-profile", _VARIANT_COLUMNS, rows, notes)
 
 
 def _place(arm: Arm) -> tuple[int, str]:
@@ -230,40 +200,37 @@ def _variants(mine: Sequence[Arm]) -> Iterator[Row]:
     plain = next((arm.tasks("hidden") for arm in mine if arm.variant == PLAIN), {})
     for arm in mine:
         tasks = arm.tasks("hidden")
-        shown = figures(tasks, {}, "average")
-        cells: list[Cell] = [[_after(tasks, task)] for task in tasks]
-        against = _against(tasks, plain) if arm.variant != PLAIN else {}
+        shown, drawn = figures(tasks, {}, "average"), resampled(_after, tasks)
         yield {
             "player": arm.title,
             "setup": arm.setup or None,
             "variant": arm.variant,
             "tasks": len(tasks),
-            "sessions": sum(map(len, tasks.values())),
+            "sessions": _sessions(tasks),
             "pre": shown.pre,
             "average": shown.post,
-            "interval": interval(replicates(cells)[0][:, 0]) if enough(cells) else None,
+            "interval": interval(drawn[0][:, 0]) if drawn else None,
             "majority": figures(tasks, {}, "majority").post,
             "source": "ours",
-            **against,
+            **(_against(tasks, plain) if arm.variant != PLAIN else {}),
         }
 
 
 def _against(tasks: Tasks, plain: Tasks) -> Row:
     """Return the difference between a variant and the plain one, on the tasks of both."""
     both = [task for task in tasks if task in plain]
-    if not both:
-        return {}
     mine, base = (figures({task: some[task] for task in both}, {}, "average").post for some in (tasks, plain))
-    assert mine is not None and base is not None, "tasks have sessions"  # noqa: PT018 - one state
-    cells: list[Cell] = [[_after(tasks, task), _after(plain, task)] for task in both]
-    if not enough(cells):
-        return {"difference": mine - base}
-    ours, theirs = replicates(cells)
-    return {"difference": mine - base, "difference_interval": interval(ours[:, 0] - theirs[:, 0])}
+    if mine is None or base is None:
+        return {}
+    drawn = resampled(_after, tasks, plain)
+    return {
+        "difference": mine - base,
+        "difference_interval": interval(drawn[0][:, 0] - drawn[1][:, 0]) if drawn else None,
+    }
 
 
-def _after(tasks: Tasks, task: str) -> list[list[float]]:
-    return [[accuracy(result, "after", "average")] for result in tasks[task]]
+def _after(sessions: Sequence[Result]) -> list[list[float]]:
+    return [[accuracy(result, "after", "average")] for result in sessions]
 
 
 _PROFILE_NOTE = (
@@ -280,13 +247,9 @@ _PROFILE_COLUMNS = (
 def profile_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper prints nothing by task
     """Return one row per task and player, tasks in the registry's order; no table without graded sessions."""
     known_arms = arms(evidence)
-    marked = standing_notes(arm.standing for arm in known_arms)
-    rows = [row for task in evidence.tasks for arm in known_arms if (row := _profile(arm, task))]
-    return (
-        [Table("tasks", "Sessions by task, hidden-profile", _PROFILE_COLUMNS, tuple(rows), (_PROFILE_NOTE, *marked))]
-        if rows
-        else []
-    )
+    rows = (row for task in evidence.tasks for arm in known_arms if (row := _profile(arm, task)))
+    notes = (_PROFILE_NOTE, *standing_notes(arm.standing for arm in known_arms))
+    return table_of("tasks", "Sessions by task, hidden-profile", _PROFILE_COLUMNS, rows, notes)
 
 
 def _profile(arm: Arm, task: str) -> Row | None:

@@ -1,44 +1,28 @@
-"""Groups of sessions that may share a row, their figures, and the intervals of these.
+"""Groups of sessions that may share a row, their figures, and the intervals of these (docs/hidden-profile.md).
 
-An arm has all conditions of one player: runs that differ in nothing but the condition share a row.
-
-1. An arm is a setup without its condition and its kind of deals. Ypre and Ypost are of its sessions in `hidden`, Yfull of those
-   in `full`, the floor of those in `shared_only`. All of these are of hidden deals; manifest deals, in which the option that
-   all shared facts favour is right, are counted separately.
-2. Tasks of the suite, imported and generated ones, certified or not, are separate arms.
+1. An arm is a setup without its condition and its kind of deals, and of tasks of one standing. Ypre and Ypost are of its
+   sessions in `hidden`, Yfull of those in `full`, the floor of those in `shared_only`, all of hidden deals; manifest deals, in
+   which the option that all shared facts favour is right, are counted separately.
+2. The standing of a task is its origin and its certification. Certified tasks of the suite, imported and generated ones never
+   share a row, because they were not shown to measure the same (findings, 4.2).
 3. A session is one graded episode. If it broke off before a vote, the missing vote counts as wrong for every seat.
-
-The standing of a task is its origin and its certification. Certified tasks of the suite, imported and generated ones never
-share a row, because they were not shown to measure the same (findings, 4.2). An episode's verdict has both. If an episode was
-never judged, they come from another episode of its task, else from the task's own folder; otherwise the task counts among the
-suite's.
-
-The paper's figures of one arm are Ypre, Ypost, Yfull, and derived ones (section 3; specification, 1.3).
-
-1. A figure is the mean over tasks of the mean over sessions: a task counts once, regardless of its number of sessions.
-2. gain = Ypost - Ypre. gap = Ypost - Yfull, recovered = (Ypost - Ypre) / (Yfull - Ypre) and the flag compare conditions, so
-   they are of the tasks that were played in both; recovered is None if the denominator is at most 0.05.
-3. Strong collective reasoning: Yfull > 0.8, and gain > 0.4 (Yfull - Ypre).
-4. Informedness (Youden's J): J = Y_hidden + Y_manifest - 1 after the talk, of the tasks played with both kinds of deals.
-   Pooling everything gives 1, following the option that shared facts favour gives 0, always rejecting it at most 0.
-5. A task is a hidden profile for a player if Ypre <= 0.2 and Yfull >= 0.8: wrong alone, right with everything.
-
-Intervals of means over tasks with correlated sessions use a two-level bootstrap, tasks first, then the sessions of each. Votes
-inside a session depend on each other, and so do the sessions of a task, so neither may count as independent. Each of 2,000
-replicates draws as many tasks as there are, with replacement, and for each drawn task as many sessions as it has, separately
-per condition; ends are the 2.5th and 97.5th percentile. With one task only sessions are drawn. The seed is fixed.
+4. A figure is the mean over tasks of the mean over sessions; figures that compare conditions are of the tasks played in both.
+5. Intervals use a two-level bootstrap, tasks first, then the sessions of each, with a fixed seed: votes inside a session
+   depend on each other, and so do the sessions of a task.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.frames import grouped
 from harness.models import ModelEntry
 from harness.records import Result
 from harness.registry import Task
@@ -89,17 +73,13 @@ def of_task(task: Task) -> str:
 
 
 def by_task(evidence: Evidence) -> Mapping[str, str]:
-    """Return the standing of each task that is not a certified task of the suite."""
+    """Return the standing of each task that is not a certified task of the suite: by a verdict, else by the task's folder."""
     told: dict[str, str] = {}
-    for group in evidence.groups:
-        for result in group.graded:
-            word = of_result(result)
-            if word is not None:
-                told.setdefault(result.task_id, word)
+    for result in (result for group in evidence.groups for result in group.graded):
+        if (word := of_result(result)) is not None:
+            told.setdefault(result.task_id, word)
     played = {result.task_id for group in evidence.groups for result in (*group.graded, *group.ungraded)}
-    for task in played - told.keys():
-        if task in evidence.registry:
-            told[task] = of_task(evidence.registry[task])
+    told |= {task: of_task(evidence.registry[task]) for task in played - told.keys() if task in evidence.registry}
     return {task: word for task, word in told.items() if word != OWN}
 
 
@@ -131,10 +111,8 @@ class Arm:
     @property
     def how(self) -> str | None:
         """The set-up with its variant, as a cell; None for the default."""
-        return (
-            ", ".join(part for part in (self.setup, f"variant={self.variant}" if self.variant != "none" else "") if part)
-            or None
-        )
+        variant = f"variant={self.variant}" if self.variant != "none" else ""
+        return ", ".join(part for part in (self.setup, variant) if part) or None
 
     @property
     def is_public(self) -> bool:
@@ -143,12 +121,9 @@ class Arm:
 
     def tasks(self, condition: str, deal: str = HIDDEN) -> dict[str, list[Result]]:
         """Return the sessions of each task in one condition, with one kind of deals."""
-        by_task: dict[str, list[Result]] = {}
-        for group in self.groups:
-            for result in group.graded:
-                if condition_of(result) == condition and deal_of(result) == deal:
-                    by_task.setdefault(result.task_id, []).append(result)
-        return by_task
+        graded = (result for group in self.groups for result in group.graded)
+        mine = (result for result in graded if condition_of(result) == condition and deal_of(result) == deal)
+        return grouped(mine, lambda result: result.task_id)
 
     @property
     def ungraded(self) -> int:
@@ -176,9 +151,7 @@ def arms(evidence: Evidence) -> list[Arm]:
 def _by_standing(group: Group, standings: Mapping[str, str]) -> Iterator[tuple[str, Group]]:
     """Yield a group's sessions by the standing of their tasks."""
     tasks = dict.fromkeys(result.task_id for result in (*group.graded, *group.ungraded))
-    by_word: dict[str, list[str]] = {}
-    for task in tasks:
-        by_word.setdefault(standings.get(task, OWN), []).append(task)
+    by_word = grouped(tasks, lambda task: standings.get(task, OWN))
     for word, mine in by_word.items():
         yield word, group if len(by_word) == 1 else group.only(mine)
 
@@ -246,9 +219,15 @@ def interval(values: Floats) -> Interval:
     return float(low), float(high)
 
 
-def enough(cells: Sequence[Cell]) -> bool:
-    """Return True if the bootstrap can draw: from two tasks, or from two sessions of a single one in each condition."""
-    return len(cells) > 1 or all(len(sessions) > 1 for cell in cells for sessions in cell)
+def resampled(values: Callable[[Sequence[Result]], Sequence[Sequence[float]]], *conditions: Tasks) -> list[Floats] | None:
+    """Return replicates of the values of sessions, on the tasks that all conditions have; None if there is nothing to draw.
+
+    The bootstrap can draw from two tasks, or from two sessions of a single one in each condition.
+    """
+    tasks = [task for task in conditions[0] if all(task in condition for condition in conditions)]
+    cells: list[Cell] = [[values(condition[task]) for condition in conditions] for task in tasks]
+    is_enough = len(cells) > 1 or (cells and all(len(sessions) > 1 for sessions in cells[0]))
+    return replicates(cells) if is_enough else None
 
 
 STRONG_FULL, STRONG_SHARE = 0.8, 0.4
@@ -279,9 +258,8 @@ def informed(hidden: Tasks, manifest: Tasks, rule: str) -> dict[str, Value]:
     for when, column in (("after", "informedness"), ("before", "informedness_pre")):
         right, other = _mean(ours, when, rule), _mean(theirs, when, rule)
         shown[column] = None if right is None or other is None else right + other - 1
-    paired: list[Cell] = [[_sessions(ours[task], rule), _sessions(theirs[task], rule)] for task in both]
-    if paired and enough(paired):
-        mine, beside = replicates(paired)
+    if drawn := resampled(partial(_sessions, rule=rule), hidden, manifest):
+        mine, beside = drawn
         shown["informedness_interval"] = interval(mine[:, 1] + beside[:, 1] - 1)
     return shown
 
@@ -301,21 +279,18 @@ def row(hidden: Tasks, full: Tasks, floor: Tasks, rule: str) -> dict[str, Value]
         "gap": _less(paired.post, paired.full),
         "recovered": recovered(paired),
         "strong": strong(paired),
-        **_intervals(hidden, full, both, rule),
-        **(_wilson(hidden) if rule == "majority" else {}),
+        **_intervals(hidden, full, rule),
+        # by the majority rule a session is right or wrong
+        **({"post_wilson": rate_interval(_majorities(hidden))} if rule == "majority" else {}),
     }
 
 
 def recovered(measured: Figures) -> float | None:
     """Return the share of the difference between Ypre and Yfull that the talk recovers; None if the difference is too small."""
-    if (
-        measured.pre is None
-        or measured.post is None
-        or measured.full is None
-        or _beyond(_SMALLEST, measured.full - measured.pre) <= 0
-    ):
+    if measured.pre is None or measured.post is None or measured.full is None:
         return None
-    return (measured.post - measured.pre) / (measured.full - measured.pre)
+    way = measured.full - measured.pre
+    return (measured.post - measured.pre) / way if _beyond(_SMALLEST, way) > 0 else None
 
 
 def strong(measured: Figures) -> bool | None:
@@ -358,36 +333,23 @@ def _less(first: float | None, second: float | None) -> float | None:
 
 def _sessions(mine: Sequence[Result], rule: str) -> list[list[float]]:
     """Return accuracy before and after the talk for each deal; attempts at one seed share a deal and count as one session."""
-    deals: dict[int, list[Result]] = {}
-    for result in mine:
-        deals.setdefault(result.seed, []).append(result)
-    return [
-        [fmean(accuracy(result, when, rule) for result in attempts) for when in ("before", "after")]
-        for attempts in deals.values()
-    ]
+    deals = grouped(mine, lambda result: result.seed).values()
+    return [[fmean(accuracy(one, when, rule) for one in attempts) for when in ("before", "after")] for attempts in deals]
 
 
-def _intervals(hidden: Tasks, full: Tasks, both: Sequence[str], rule: str) -> Mapping[str, Value]:
+def _intervals(hidden: Tasks, full: Tasks, rule: str) -> Mapping[str, Value]:
     """Return bootstrap intervals; those of a condition over all its tasks, those between conditions over the tasks of both."""
     intervals: dict[str, Value] = {}
-    alone: list[Cell] = [[_sessions(mine, rule)] for mine in hidden.values()]
-    if alone and enough(alone):
-        (drawn,) = replicates(alone)
-        pre, post = drawn.T
+    values = partial(_sessions, rule=rule)
+    if drawn := resampled(values, hidden):
+        pre, post = drawn[0].T
         intervals |= {"pre_interval": interval(pre), "post_interval": interval(post), "gain_interval": interval(post - pre)}
-    known: list[Cell] = [[_sessions(mine, rule)] for mine in full.values()]
-    if known and enough(known):
-        (drawn,) = replicates(known)
-        intervals["full_interval"] = interval(drawn[:, 0])
-    paired: list[Cell] = [[_sessions(hidden[task], rule), _sessions(full[task], rule)] for task in both]
-    if paired and enough(paired):
-        ours, theirs = replicates(paired)
-        intervals["gap_interval"] = interval(ours[:, 1] - theirs[:, 0])
+    if drawn := resampled(values, full):
+        intervals["full_interval"] = interval(drawn[0][:, 0])
+    if drawn := resampled(values, hidden, full):
+        intervals["gap_interval"] = interval(drawn[0][:, 1] - drawn[1][:, 0])
     return intervals
 
 
-def _wilson(hidden: Tasks) -> Mapping[str, Value]:
-    """Return the Wilson interval of the majority rule, by which a session is right or wrong, clustered by task."""
-    return {
-        "post_wilson": rate_interval([[accuracy(one, "after", "majority") > 0 for one in mine] for mine in hidden.values()])
-    }
+def _majorities(hidden: Tasks) -> list[list[bool]]:
+    return [[accuracy(one, "after", "majority") > 0 for one in mine] for mine in hidden.values()]

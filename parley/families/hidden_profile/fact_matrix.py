@@ -53,17 +53,15 @@ def _versions(deck: Deck, card: Card) -> Iterator[Row]:
 def _deals(deck: Deck, certificate: Certificate) -> Table:
     versions = f"Texts of {' '.join(certificate.open)}"
     columns = titled(kind="Kind", versions=versions, key="Key", leader="Leader", necessary="Necessary")
-    rows = tuple(
-        {"kind": row.kind, "versions": row.versions, "key": row.key, "leader": row.leader, "necessary": " ".join(row.necessary)}
-        for row in certificate.deals
-    )
+    shown = {column.key for column in columns}
+    rows = tuple({**row.model_dump(include=shown), "necessary": " ".join(row.necessary)} for row in certificate.deals)
     notes = ("necessary: without this card the key is not proved",)
     return Table("deals", f"Deals of {deck.title}", columns, rows, notes)
 
 
 def _tells(deck: Deck, certificate: Certificate) -> Table:
     columns = (Column("seat", "Hand"), *titled("number", informed="(a) J", hidden="(b) hidden keys"))
-    rows = tuple({"seat": row.seat, "informed": row.informed, "hidden": row.hidden} for row in certificate.tells)
+    rows = tuple(row.model_dump(include={"seat", "informed", "hidden"}) for row in certificate.tells)
     count = max(len(certificate.keys), 1)
     notes: tuple[str, ...] = (
         f"the most that any rule by one hand makes; at most {float(INFORMED_MOST):.2f}, and 1/{count} + .10 of the hidden keys",
@@ -75,13 +73,8 @@ def _tells(deck: Deck, certificate: Certificate) -> Table:
 
 def _sizes(deck: Deck, certificate: Certificate) -> Table:
     columns = (*titled(people="People", hands="Hands"), *titled("number", informed="(a) J", hidden="(b) hidden keys"))
-    rows: tuple[Row, ...] = tuple(
-        {
-            "people": row.people,
-            "hands": " | ".join(" ".join(hand) for hand in row.hands),
-            "informed": row.informed,
-            "hidden": row.hidden,
-        }
+    rows = tuple(
+        {**row.model_dump(include={"people", "informed", "hidden"}), "hands": " | ".join(map(" ".join, row.hands))}
         for row in certificate.sizes
     )
     notes = (f"besides {deck.agents}, for which it was written; what the worst hand tells there. --set size=N",)

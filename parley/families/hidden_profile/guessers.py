@@ -84,17 +84,15 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG0
     scenarios = {name: one for name, one in read.items() if isinstance(one, Scenario)}
     made = []
     if decks:
-        rows = [row for word, some in _by_word(decks, words) for row in _one_hand(some, word)]
-        title = "Guessers by one hand, and players, hidden-profile"
-        rows += _informed(evidence.only(decks))
-        made.append(Table("guessers", title, _DECKS, tuple(rows), (_HAND, *standing_notes(words[name] for name in decks))))
+        by_hand = [row for word, some in _by_word(decks, words) for row in _one_hand(some, word)]
+        rows, notes = (*by_hand, *_informed(evidence.only(decks))), (_HAND, *standing_notes(words[name] for name in decks))
+        made.append(Table("guessers", "Guessers by one hand, and players, hidden-profile", _DECKS, rows, notes))
     if scenarios:
-        rows = [row for word, some in _by_word(scenarios, words) for row in _text_only(some, word)]
+        by_words = [row for word, some in _by_word(scenarios, words) for row in _text_only(some, word)]
+        rows = (*by_words, *_players(evidence.only(scenarios)))
+        notes = (_NOTE, *standing_notes(words[name] for name in scenarios))
         title = "Guessers by words, and players, hidden-profile, tasks with one deal"
-        rows += _players(evidence.only(scenarios))
-        made.append(
-            Table("guessers", title, _COLUMNS, tuple(rows), (_NOTE, *standing_notes(words[name] for name in scenarios)))
-        )
+        made.append(Table("guessers", title, _COLUMNS, rows, notes))
     return made
 
 

@@ -1,28 +1,22 @@
 """Process measures between the two votes: pooling, uptake, consensus, conformity, biases, and losses of accuracy.
 
-1. One row per player, set-up and condition. Each measure is the mean over tasks of the mean over sessions that have it; the
-   rates of moves pool all their opportunities. A measure that no session has is blank: proofs need a certificate, stances need
-   the structured track (specification, 1.4).
-2. On the free track losses depend on the detection by cues, so each is shown with a range that accounts for the error of the
-   cues on labelled sentences.
-3. A second table has the rounds after which all seats first agreed on one option, and the facts told by then (rulings, 3.15).
-
-The range of the losses follows from the precision and recall of the cues. On the free track cues detect which facts were told,
-and they miss paraphrases. Their error is measured on the sentences that were written last and scored once
-(`oracles.hidden_profile.detection`), with intervals that account for sentences of one task being correlated; its effect
-depends on the number of facts that a person has to hear.
+1. Each measure is the mean over tasks of the mean over sessions that have it; the rates of moves pool all their opportunities.
+   A measure that no session has is blank: proofs need a certificate, stances need the structured track (specification, 1.4).
+2. On the free track cues detect which facts were told, and they miss paraphrases, so each loss is shown with a range that
+   follows from the precision and recall of the cues on labelled sentences, which were written last and scored once.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
+from typing import Any, NamedTuple
 
+from harness.frames import grouped
 from harness.records import Result
 from harness.registry import Task
 from harness.statistics import Interval, rate_interval
@@ -30,7 +24,7 @@ from oracles.hidden_profile.detection import Detection, Sentence, compared, hear
 from parley.families.hidden_profile.arms import CONDITIONS, Arm, arms, standing_notes
 from parley.families.hidden_profile.published import MARK, numbers, source
 from parley.reports.evidence import Evidence
-from parley.reports.table import Column, Row, Table, Value, titled
+from parley.reports.table import Column, Row, Table, Value, table_of, titled
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.deck import Deck, read_task
@@ -57,31 +51,18 @@ class Hearing:
         """Its 95 % interval; from 0 to 1 if nothing was told."""
         return _between([(one.right, one.missed) for one in self.by_task])
 
-    @property
-    def least_precision(self) -> float:
-        """The lower end of the interval of precision."""
-        return self.precision[0]
 
-    @property
-    def least_recall(self) -> float:
-        """The lower end of the interval of recall."""
-        return self.recall[0]
+def hearing(counts: Iterable[tuple[str, Detection]]) -> Hearing:
+    """Return the counts of sentences, grouped by their task."""
+    by_task = grouped(counts, lambda one: one[0]).values()
+    return Hearing(tuple(sum((detected for _, detected in mine), Detection(0, 0, 0)) for mine in by_task))
 
 
-@dataclass(frozen=True, slots=True)
-class LossRange:
+class LossRange(NamedTuple):
     """Range of a loss that accounts for the errors of the cues."""
 
     low: float
     high: float
-
-
-def hearing(counts: Iterable[tuple[str, Detection]]) -> Hearing:
-    """Return the counts of sentences, grouped by their task."""
-    by_task: dict[str, Detection] = defaultdict(lambda: Detection(0, 0, 0))
-    for task, labelled_counts in counts:
-        by_task[task] += labelled_counts
-    return Hearing(tuple(by_task.values()))
 
 
 Counts = Sequence[tuple[Sentence, Detection]]
@@ -107,9 +88,8 @@ def ranges(
     needed = [count for task in tasks if (count := _needed(task.path)) is not None]
     if not needed:
         return None
-    return losses_between(
-        cues.least_precision, cues.least_recall, pooling=pooling, listening=listening, lucky=lucky, needed=fmean(needed)
-    )
+    least = cues.precision[0], cues.recall[0]
+    return losses_between(*least, pooling=pooling, listening=listening, lucky=lucky, needed=fmean(needed))
 
 
 def losses_between(
@@ -231,28 +211,26 @@ _CAN_BE = (
 )
 
 
+_AGREED = "the first round after which every seat last stood for one option; premature: a fact that the proof needs was missing"
+
+
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """Return the table of measures, and that of consensus if stances were taken; none without graded sessions."""
     played = [(arm, condition) for arm in arms(evidence) for condition in CONDITIONS if arm.tasks(condition)]
     counts = labelled_counts(evidence.registry.values())
     cues = by_cues(counts, late=True)
     rows = [{**_measured(arm, condition), **_ranges(arm, condition, evidence, cues)} for arm, condition in played]
-    agreed = [row for arm, condition in played if (row := _agreed(arm, condition))]
     marked = standing_notes(arm.standing for arm, _ in played)
-    notes = [*_NOTES, *marked]
-    if any("pooling_range" in row for row in rows):
-        notes += [_CAN_BE, said_of(counts)]
+    notes = [*_NOTES, *marked, *([_CAN_BE, said_of(counts)] if any("pooling_range" in row for row in rows) else [])]
     if published and rows:
         people = next(row for row in numbers()["study1"] if row["player"] == "people")
         rows.append({"player": "people", "messages": people["messages"], "sessions": people["hidden"], "source": MARK})
         notes.append(source(f"messages of people, section 4.3.1, {people['hidden']} ({people['unit']})"))
-    measures = [Table("process", "Between the votes, hidden-profile", _PROCESS, tuple(rows), tuple(notes))] if rows else []
-    note = (
-        "the first round after which every seat last stood for one option; premature: a fact that the proof needs was missing"
-    )
-    return measures + (
-        [Table("consensus", "First consensus, hidden-profile", _CONSENSUS, tuple(agreed), (note, *marked))] if agreed else []
-    )
+    agreed = (row for arm, condition in played if (row := _agreed(arm, condition)))
+    return [
+        *table_of("process", "Between the votes, hidden-profile", _PROCESS, rows, notes),
+        *table_of("consensus", "First consensus, hidden-profile", _CONSENSUS, agreed, (_AGREED, *marked)),
+    ]
 
 
 def value(result: Result, path: Sequence[str]) -> Any:
@@ -287,18 +265,13 @@ def _ranges(arm: Arm, condition: str, evidence: Evidence, cues: Hearing | None) 
         return {}
     tasks = [evidence.registry[name] for name in arm.tasks(condition) if name in evidence.registry]
     known = ranges(cues, tasks, **{name: loss or 0.0 for name, loss in losses.items()})
-    if known is None:
-        return {}
-    pooling, listening = known
-    return {"pooling_range": (pooling.low, pooling.high), "listening_range": (listening.low, listening.high)}
+    return dict(zip(("pooling_range", "listening_range"), known, strict=True)) if known else {}
 
 
 def _mean(arm: Arm, condition: str, path: Sequence[str]) -> float | None:
-    means = [
-        fmean(known)
-        for mine in arm.tasks(condition).values()
-        if (known := [measure for result in mine if (measure := value(result, path)) is not None])
-    ]
+    measures = ([value(result, path) for result in mine] for mine in arm.tasks(condition).values())
+    known = ([one for one in mine if one is not None] for mine in measures)
+    means = [fmean(mine) for mine in known if mine]
     return fmean(means) if means else None
 
 
@@ -312,41 +285,30 @@ def _taken(results: Sequence[Result], kind: str) -> tuple[int, float] | None:
 def _lag(results: Sequence[Result]) -> float | None:
     """Return the mean number of turns between being able to know the key and adopting it, over seats that adopted it."""
     seats = [seat for result in results for seat in value(result, ("seats",)) or ()]
-    turns = [
-        seat["adopted_turn"] - seat["decidable_turn"]
-        for seat in seats
-        if seat.get("adopted_turn") is not None and seat.get("decidable_turn") is not None
-    ]
+    both = [(seat.get("decidable_turn"), seat.get("adopted_turn")) for seat in seats]
+    turns = [adopted - able for able, adopted in both if able is not None and adopted is not None]
     return fmean(turns) if turns else None
 
 
 def _agreed(arm: Arm, condition: str) -> Row | None:
     """Return when the sessions of a structured track first agreed; None if stances were not taken."""
-    consensuses = [
-        agreed
-        for mine in arm.tasks(condition).values()
-        for result in mine
-        if (agreed := value(result, ("consensus",))) is not None
-    ]
-    if not consensuses:
+    results = [result for mine in arm.tasks(condition).values() for result in mine]
+    taken = [agreed for result in results if (agreed := value(result, ("consensus",))) is not None]
+    if not taken:
         return None
-    rounds = sorted(one["round"] for one in consensuses if one["round"] is not None)
-    counted = Counter(rounds)
+    agreed = [one for one in taken if one["round"] is not None]
+    rounds = sorted(one["round"] for one in agreed)
     return {
         **_head(arm, condition),
-        "sessions": len(consensuses),
-        "reached": (len(rounds), len(rounds) / len(consensuses)),
-        "early": (sum(number <= _EARLY for number in rounds), sum(number <= _EARLY for number in rounds) / len(consensuses)),
+        "sessions": len(taken),
+        "reached": _tally([one["round"] is not None for one in taken]),
+        "early": _tally([one["round"] is not None and one["round"] <= _EARLY for one in taken]),
         "median": float(median(rounds)) if rounds else None,
-        **dict(_shares(consensuses)),
+        **{name: _tally([one[name] for one in agreed if one[name] is not None]) for name in ("right", "premature")},
         "consensus_messages": _mean(arm, condition, MEANS["consensus_messages"]),
-        "rounds": ", ".join(f"{number}: {counted[number]}" for number in sorted(counted)) or None,
+        "rounds": ", ".join(f"{number}: {count}" for number, count in Counter(rounds).items()) or None,
     }
 
 
-def _shares(consensuses: Sequence[Any]) -> Iterator[tuple[str, tuple[int, float]]]:
-    """Yield, among the sessions that agreed, the count and share that agreed on the key, and that agreed too early."""
-    for name in ("right", "premature"):
-        known = [one[name] for one in consensuses if one["round"] is not None and one[name] is not None]
-        if known:
-            yield name, (sum(known), sum(known) / len(known))
+def _tally(true: Sequence[bool]) -> tuple[int, float] | None:
+    return (sum(true), sum(true) / len(true)) if true else None

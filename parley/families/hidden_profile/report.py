@@ -13,7 +13,7 @@ from dataclasses import replace
 from harness.agent import AgentIdentity
 from parley.families.hidden_profile import accuracy, guessers, process
 from parley.reports import components
-from parley.reports.evidence import Evidence, Group, Maker, by_name, make
+from parley.reports.evidence import Evidence, Group, Maker, make
 from parley.reports.table import Table
 from worlds.hidden_profile.options import OPTIONS
 
@@ -75,8 +75,7 @@ def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> lis
     The paper's numbers are shown beside sessions of its own protocol only.
     """
     beside = published and any_as_the_paper(evidence)
-    named = by_name(BY_NAME, wanted)
-    made = make({**TABLES, **named}, NEEDS, evidence, wanted, published=beside)
+    made = make(TABLES, NEEDS, evidence, wanted, published=beside, by_name=BY_NAME)
     return made if beside or not published else [_without(table) for table in made]
 
 

@@ -1,23 +1,14 @@
 """Scripted seats with known results (specification, 2.5), live: each plays one seat of a session by the Turn protocol.
 
-1. A seat reads the scenario for its rules and weights, which the brief gives to people too. It acts on its own hand, found in
-   its own rules, and on the messages in its own turns. The policies are those of `oracles.hidden_profile.groups`.
+1. A seat acts on its own hand, found in its own rules by the texts of the facts, and on the messages in its own turns. The
+   policies are those of `oracles.hidden_profile.groups`.
 2. Players: `pool`, `silent`, `shared`, `conform`, `contra`, `liar`; `coin:Q` pools with probability Q; `withhold:H` and
    `one_liar:H` pool, except for the seat with hand H, which is silent or lies. Without a number, `coin` means coin:0.5, and the
    others mean hand 1.
-3. Hands are numbered as in the scenario, from 1 (`person` below): the deal assigns hands to seats, and a seat identifies its
-   hand by its contents. If hands are equal (`full`, `shared_only`), or a deck is dealt to another number of people, the seat's
-   own number is used.
-4. A coin is the SHA-256 of task, seat and hand in the order shown: a seat does not know the seed, but another seed shows other
-   orders, so the coin differs. A seat that pools at some Q pools at every higher one.
-5. A seat tells the facts verbatim, then its stance; on the structured track it cites them too. An abstention is a vote for
-   nothing, and counts as invalid.
-
-A scripted seat recognizes its own hand in its rules, and facts and stances in messages.
-
-1. A fact is recognized by its text: a line of its own in the rules, anywhere in a message. The rest of a message, without
-   verbatim facts, is matched by cues like in the validator, so a scripted seat also understands a model.
-2. A stance is a fixed sentence that names the option by its id, because prose has no stances. Nothing else is parsed.
+3. Hands are numbered as in the scenario, from 1 (`person` below). If hands are equal (`full`, `shared_only`), or a deck is
+   dealt to another number of people, the seat's own number is used.
+4. A seat tells the facts verbatim, then its stance, a fixed sentence; on the structured track it cites them too. The rest of a
+   message is matched by cues like in the validator, so a scripted seat also understands a model.
 """
 
 from __future__ import annotations
