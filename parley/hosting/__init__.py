@@ -1,3 +1,3 @@
 """Games for groups of people, played in web pages that this host serves."""
 
-__all__ = ["forms", "group", "server", "watch"]
+__all__ = ["group", "server"]
