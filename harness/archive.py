@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from harness.errors import UsageError
 from harness.limits import PACK_BYTES, PACK_PATH_BYTES, PACK_PIECE_BYTES, PACK_RATIO, PACK_ROWS, Limit
 from harness.plugins import report_library
-from harness.run_files import FolderFiles, RunFiles, in_order, is_packed, run_and_place
+from harness.run_files import FolderFiles, in_order, is_packed, run_and_place
 from harness.safe_read import NotPlain
 
 PIECE, GROUP = PACK_PIECE_BYTES, 256
@@ -270,6 +270,10 @@ class PackedFiles:
         return NotPlain(errno.EFBIG, why, f"{self.path}/{name}") if why else bytes(data)
 
 
+RunFiles = FolderFiles | PackedFiles
+"""Reader of one run's files by their paths below its folder, such as `episodes/contract/a-task/s0-a1/result.json`."""
+
+
 def is_result(path: str) -> bool:
     """Return True if a path is the result of a finished episode."""
     return _RESULT.fullmatch(path) is not None
@@ -284,7 +288,7 @@ def files_of(run: Path) -> RunFiles:
 
 
 def read_recorded(folder: Path, name: str, most: Limit) -> bytes:
-    """Read a file from an episode's folder, which may be in a packed run; raises OSError as `RunFiles.read` does."""
+    """Read a file from an episode's folder, which may be in a packed run; raises OSError as `FolderFiles.read` does."""
     run, below = run_and_place(folder)
     return files_of(run).read(f"{below}{name}", most)
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 from harness.limits import Limit
 from harness.orphans import Leftover, changed_at
@@ -25,35 +24,6 @@ PACKED = ".run.parquet"
 _EPISODE = re.compile(r"s.*-a.*")
 _DEPTHS = ("*", "*/*")
 """Glob patterns of a run in a folder, and of one of a sweep in a folder."""
-
-
-class RunFiles(Protocol):
-    """Reader of one run's files by their paths below its folder, such as `episodes/contract/a-task/s0-a1/result.json`."""
-
-    def finished(self) -> list[str]:
-        """Return the path of result.json of each finished episode, by family, task and name."""
-        ...
-
-    def results(self, most: Limit) -> Iterator[tuple[str, bytes | OSError]]:
-        """Yield the path of each result with its bytes, or with the error that reading it raised."""
-        ...
-
-    def read(self, name: str, most: Limit) -> bytes:
-        """Read one file; raises OSError if it does not exist, is not a plain file, or has more bytes than `most`."""
-        ...
-
-    def names(self, part: str) -> list[str]:
-        """Return the sorted paths below the folder `part`, relative to it; raises OSError if it cannot be listed."""
-        ...
-
-    def has(self, name: str) -> bool:
-        """Return True if the file exists."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """Size on disk in bytes."""
-        ...
 
 
 class FolderFiles:
@@ -68,11 +38,11 @@ class FolderFiles:
         return self.path.resolve()
 
     def finished(self) -> list[str]:
-        """Return the paths of the results, from folder names alone."""
+        """Return the path of result.json of each finished episode, by family, task and name, from folder names alone."""
         return list(self._finished())
 
     def results(self, most: Limit) -> Iterator[tuple[str, bytes | OSError]]:
-        """Yield the results, read one after the other."""
+        """Yield the path of each result with its bytes, or with the error that reading it raised."""
         for name in self._finished():
             try:
                 yield name, self.read(name, most)
@@ -96,11 +66,14 @@ class FolderFiles:
             return []
 
     def read(self, name: str, most: Limit) -> bytes:
-        """Read a file without following links below the run's folder."""
+        """Read one file without following links below the run's folder.
+
+        Raises OSError if it does not exist, is not a plain file, or has more bytes than `most`.
+        """
         return read_file(self._root, name, most).data
 
     def names(self, part: str) -> list[str]:
-        """Return the sorted paths, as `harness.safe_read.names_in` does."""
+        """Return the sorted paths below the folder `part`, relative to it; raises OSError if it cannot be listed."""
         return names_in(self._root, part)
 
     def has(self, name: str) -> bool:

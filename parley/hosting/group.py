@@ -3,14 +3,9 @@
 1. The game's threads wait here (`ask`, `heard`) for input from pages (`answer`, `speak`, `leave`). One lock guards all state.
 2. A turn is answered once, by its own seat. A turn without an answer within the patience is forfeited as `timeout`. Later turns
    of that person are forfeited immediately until they are seen again, so an absent person costs one wait.
-3. A chat message carries the number of its sender's previous messages, so a duplicate is accepted once.
-4. The chat accepts messages until its deadline, by this host's clock. A message is shown once the game has received it.
-
-A family may offer forms with choices where a model has to write JSON.
-
-The module `people` of a family has `form(turn)`, which returns a `Form`, or None for a turn answered in free text, and
-`HOSTED`, the default options of a hosted session. A choice becomes the text that a model would have written, so the world
-parses, rejects and logs both in the same way.
+3. The chat accepts messages until its deadline, by this host's clock. A message is shown once the game has received it.
+4. The module `people` of a family may offer a `Form` with choices for a turn. A choice becomes the text that a model would have
+   written, so the world parses, rejects and logs both in the same way.
 """
 
 from __future__ import annotations
@@ -48,10 +43,10 @@ class Form:
     """Function that turns a choice and its reasons into a reply."""
 
 
-def form_of(family: str, turn: OpenTurn) -> Form | None:
+def form_of(family: str, turn: OpenTurn | None) -> Form | None:
     """Return the family's form for a turn, or None."""
     part = family_part_or_none(family, "people")
-    form: Form | None = part.form(turn) if part else None
+    form: Form | None = part.form(turn) if part and turn else None
     return form
 
 
@@ -211,9 +206,8 @@ class PageGroup:
         with self._changed:
             self._closes_at = self._clock() + minutes * 60
             for place in self.places:
-                if place.left and not place.left_chat:
-                    place.left_chat = True
-                    self._words.append((place.seat, None))
+                if place.left:
+                    self._leave_chat(place)
         self._say(f"the chat is open for {minutes:g} minutes")
 
     def heard(self, wait_s: float) -> tuple[int, str | None] | None:
@@ -276,8 +270,10 @@ class PageGroup:
     def answer(self, place: PagePlace, turn: str, text: str) -> None:
         """Answer the open turn of a place. Raises NotTaken."""
         with self._changed:
+            if turn not in place.done:
+                raise NotTaken(403, "That is not a turn of yours.")
             if place.turn is None or place.turn.id != turn or place.reply is not None:
-                raise _not_open(place, turn)
+                raise NotTaken(409, "Too late: that turn was answered already, or its time was up.")
             if len(text) > LONGEST_REPLY:
                 raise NotTaken(422, f"A reply has at most {LONGEST_REPLY} characters, and this has {len(text)}.")
             place.reply = text
@@ -303,17 +299,20 @@ class PageGroup:
         with self._changed:
             if not self._is_open() or place.left_chat:
                 raise NotTaken(409, "Too late: the chat is over for you.")
+            self._leave_chat(place)
+            self._changed.notify_all()
+
+    def _leave_chat(self, place: PagePlace) -> None:
+        if not place.left_chat:
             place.left_chat = True
             self._words.append((place.seat, None))
-            self._changed.notify_all()
 
     def leave(self, place: PagePlace) -> None:
         """Leave the game for good."""
         with self._changed:
             place.left = True
-            if self._is_open() and not place.left_chat:
-                place.left_chat = True
-                self._words.append((place.seat, None))
+            if self._is_open():
+                self._leave_chat(place)
             self._changed.notify_all()
         self._say(f"seat {place.seat}, {place.identity}, left")
 
@@ -344,10 +343,3 @@ class PageGroup:
 
     def _is_open(self) -> bool:
         return self._closes_at is not None and self._clock() < self._closes_at
-
-
-def _not_open(place: PagePlace, turn: str) -> NotTaken:
-    """Return the error that says why a turn cannot be answered."""
-    if turn not in place.done:
-        return NotTaken(403, "That is not a turn of yours.")
-    return NotTaken(409, "Too late: that turn was answered already, or its time was up.")

@@ -54,19 +54,15 @@ HEADERS = {
 
 def page(title: str, shown: Shown, form: Form | None, *, wrong: str = "", typed: str = "") -> str:
     """Render a person's page. `wrong` is the error of the last form, `typed` the text entered in it."""
+    clock = f"{shown.left_s // 60}:{shown.left_s % 60:02d}"
     return _template("page.html.j2").render(
-        title=title, shown=shown, form=form, wrong=wrong, typed=typed, rules=_shown(shown.rules), clock=_clock(shown.left_s)
+        title=title, shown=shown, form=form, wrong=wrong, typed=typed, rules=_shown(shown.rules), clock=clock
     )
 
 
 def refused(why: str, back: str = "") -> str:
     """Render a page that shows only an error."""
     return _template("refused.html.j2").render(title="Not taken", why=why, back=back)
-
-
-def static(name: str) -> bytes:
-    """Return a static file that pages load."""
-    return (FOLDER / name).read_bytes()
 
 
 @cache
@@ -90,10 +86,6 @@ def _shown(rules: str) -> Markup:
         if token.type in ("heading_open", "heading_close"):
             token.tag = "h3"
     return Markup(_markdown().renderer.render(tokens, _markdown().options, {}))  # noqa: S704 - escaped by the renderer
-
-
-def _clock(seconds: int) -> str:
-    return f"{seconds // 60}:{seconds % 60:02d}"
 
 
 Fields = Mapping[str, str]
@@ -133,7 +125,7 @@ class Actions:
     def _choose(self, place: PagePlace, fields: Fields) -> None:
         """Answer the turn with the reply that a choice stands for."""
         turn, choice, asked = fields.get("turn", ""), fields.get("choice", ""), place.turn
-        form = form_of(self._family, asked) if asked is not None and asked.id == turn else None
+        form = form_of(self._family, asked if asked and asked.id == turn else None)
         if form is None:
             # the turn is not open, or no vote: the group says which
             self._reply(place, fields)
@@ -208,15 +200,14 @@ class PageRoutes:
 
     async def _file(self, request: Request) -> Response:
         name = request.url.path.removeprefix("/")
-        return Response(static(name), headers=HEADERS, media_type=STATIC[name])
+        return Response((FOLDER / name).read_bytes(), headers=HEADERS, media_type=STATIC[name])
 
     def _place(self, request: Request) -> PagePlace:
         return self._group.place(request.path_params["token"])
 
     def _page(self, place: PagePlace, *, wrong: str = "", typed: str = "") -> str:
         shown = self._group.shown(place)
-        form = form_of(self._family, shown.turn) if shown.turn else None
-        return page(self._title, shown, form, wrong=wrong, typed=typed)
+        return page(self._title, shown, form_of(self._family, shown.turn), wrong=wrong, typed=typed)
 
 
 def _html(status: int, text: str) -> Response:

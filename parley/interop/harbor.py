@@ -1,15 +1,11 @@
 """Harbor agent that plays a game of several seats with a separate model conversation for each seat.
 
+Harbor's other agents play all seats in one conversation, which leaks each seat's private information to the others. The loop of
+`harness run` (`harness.agents.seats`) waits for models, so it runs on a thread and passes its container commands to Harbor's
+event loop. When Harbor's timeout expires, the thread ends at its next request and the replies until then are recorded. Failures
+other than the model's have no valid reward. This module can be imported where Harbor is installed, with Python 3.12:
+
     harbor run -p TASK --agent parley.interop.harbor:SeatsAgent --model openai/gpt-5
-
-1. Harbor's other agents play all seats in one conversation, which leaks each seat's private information to the others. This one
-   gives each seat its own rules and turns, with the loop of `harness run` (`harness.agents.seats`).
-2. The loop waits for models, so it runs on a thread and passes its container commands to Harbor's event loop. When Harbor's
-   timeout expires, the thread ends at its next request and the replies until then are recorded.
-3. Failures other than the model's have no valid reward: a provider failure raises Harbor's `ApiError`; a world that does not
-   answer or has no seats raises `HealthcheckError`.
-
-Harbor is not a dependency. This module can be imported where Harbor is installed, with Python 3.12.
 """
 
 from __future__ import annotations

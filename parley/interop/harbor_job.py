@@ -1,13 +1,9 @@
 """Export of a run as a Harbor job for `harbor view`: a folder with config.json, result.json and one folder per trial.
 
-<trial>/config.json result.json            what was played, and the outcome
-<trial>/agent/trajectory.json agent.log    ATIF (parley.interop.atif), and the harness's own log of the agent
-<trial>/verifier/reward.json test-stdout.txt
-
 1. Trials are written one by one as their episodes are read. Only the name, reward and task of each trial stay in memory, for
    the statistics in the job's result.json, which is written last.
-2. Tasks are named as in `harness export harbor` and data sets `parley-<family>`, so the job can be compared with one that
-   Harbor played. An ungraded episode is a trial with an exception and without a reward, and is excluded from means.
+2. Tasks are named as in `harness export harbor`, so the job can be compared with one that Harbor played. An ungraded episode is
+   a trial with an exception and without a reward, and is excluded from means.
 3. Phase times come from the record, in sequence from the start of the episode. Ids are derived from names, so repeated exports
    of a run are identical.
 """
@@ -182,8 +178,7 @@ def _phases(result: Result, began: datetime) -> dict[str, Any]:
 
 
 def _failure(result: Result, began: datetime) -> dict[str, Any]:
-    told = result.why_ungraded
-    ended = began + timedelta(seconds=result.timings.total)
+    told, ended = result.why_ungraded, began + timedelta(seconds=result.timings.total)
     said = {"exception_type": _exception(result), "exception_message": told, "exception_traceback": told}
     return {**said, "occurred_at": ended}
 

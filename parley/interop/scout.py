@@ -1,13 +1,8 @@
 """Export of runs as an Inspect Scout transcript database: Parquet files with one row per episode and Scout's columns filled.
 
-Scout can import ATIF too, but ignores its score, success, task, repeat and nested trajectories. Its own format has a column for
-each, and stores the seats of a game as spans with complete conversations.
-1. Rows are buffered until they fill a file (`_ROWS`, `_BYTES`), so memory is bounded by one file, however many episodes there
-   are.
-2. Each file has an index in `_index/`, with the same columns except the conversations. Scout lists and filters with the index
-   alone.
-3. Data without a Scout column is stored in extra columns: seed, family, label, severity, steps, virtual time, trace hash, the
-   row of the table of causes that ended the episode, and forfeited turns.
+Scout can import ATIF too, but ignores its score, success, task, repeat and nested trajectories. Rows are buffered until they
+fill a file (`_ROWS`, `_BYTES`), so memory is bounded by one file. Each file has an index in `_index/`, with the same columns
+except the conversations, with which alone Scout lists and filters.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """Games inside another runner's container, with the same model at every seat and a record of the whole game.
 
-The part of a game agent that does not depend on the runner. `parley.interop.harbor` is the agent for Harbor.
-
-The game is reached through commands in the container: each request runs one short program there.
-
-1. Another runner gives an agent only commands in `main`, where every seat is open, as the instruction says.
-2. A request is passed in environment variables, split to fit the system's limit for one argument. The answer is one line of the
-   output that starts with a marker, so it cannot be confused with other output.
+The part of a game agent that does not depend on the runner. Another runner gives an agent only commands in `main`, where
+every seat is open, as the instruction says: each request runs one short program there. It is passed in environment variables,
+split to fit the system's limit for one argument. The answer is one line that starts with a marker.
 """
 
 from __future__ import annotations

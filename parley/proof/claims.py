@@ -15,12 +15,12 @@ from pathlib import Path
 
 from harness.agents.solutions import SUCCESS, players
 from harness.errors import TaskInvalid, VerifierFailure
+from harness.plugins import family_part_or_none
 from harness.registry import Task
 from harness.rules import TABLE, StatedRule, stated_rules
 from harness.taskfile import line_of
-from parley.proof import families, instances, refusals, templates
+from parley.proof import instances, refusals, templates
 from parley.proof.findings import (
-    Finding,
     Place,
     ProofCheck,
     Proved,
@@ -134,12 +134,10 @@ def nop_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     """Yield checks that a client that does nothing earns nothing."""
     for played in evidence.of(NOP):
         reward = played.outcome.reward
-        at = Place(evidence.task.path / "tests" / "test_outcome.py", 1)
-        yield (
-            passed("nop", played.seed)
-            if reward == 0
-            else failed("nop", played.seed, at, f"nothing was done, and the reward is {reward:g}")
-        )
+        if reward == 0:
+            yield passed("nop", played.seed)
+        else:
+            yield failed("nop", played.seed, evidence.tests, f"nothing was done, and the reward is {reward:g}")
 
 
 def violation_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
@@ -237,10 +235,16 @@ def _fault(task: Task, played: Play) -> Place | None:
     return None
 
 
+def family_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
+    """Yield the family's additional checks of the episodes that were played."""
+    module = family_part_or_none(evidence.task.family, "authoring.checks")
+    yield from module.checks(evidence) if module else ()
+
+
 _SETTINGS = (oracle_checks, nop_checks, budget_checks)
 """Claims that a level breaks by its settings; the finding is placed at the level."""
 
-_CLIENTS = (violation_checks, families.checks)
+_CLIENTS = (violation_checks, family_checks)
 """Claims that fail if a client depends on a value of the first level."""
 
 
@@ -257,20 +261,18 @@ def _of(level: int, check: ProofCheck, at: Place | None) -> ProofCheck:
     """Return a check that names its level, with its findings placed at `at` if given."""
     name = f"level:{level}:{check.name}"
     where = f"at level {level}" + (f", seed {check.seed}" if check.seed is not None else "")
-    findings = tuple(_moved(finding, at).model_copy(update={"rule": name}) for finding in check.findings)
-    findings = tuple(one.model_copy(update={"message": f"{where}: {one.message}"}) for one in findings)
+    findings = tuple(
+        (at.finding(name, "") if at else one).model_copy(update={"rule": name, "message": f"{where}: {one.message}"})
+        for one in check.findings
+    )
     return check.model_copy(update={"name": name, "findings": findings})
-
-
-def _moved(finding: Finding, at: Place | None) -> Finding:
-    return at.finding(finding.rule, finding.message) if at else finding
 
 
 Traces = dict[tuple[str, int], str]
 """Trace hash by (player, seed)."""
 
 _CLAIMS = (
-    oracle_checks, nop_checks, violation_checks, families.checks, leak_checks,
+    oracle_checks, nop_checks, violation_checks, family_checks, leak_checks,
     instances.seed_checks, instances.result_checks, instances.secret_checks, instances.draw_checks, budget_checks,
     knob_checks, refusals.gives_up_checks, refusals.recovers_checks, refusals.submission_checks, refusals.twice_checks,
     refusals.artifact_checks,
@@ -294,8 +296,9 @@ def prove(scope: Scope) -> Claimed:
         return Claimed([], {}, 0.0)
     if task.family not in templates.families():
         return Claimed([_unknown_family(task)], {}, time.perf_counter() - started)
-    told = [listed("lint", lint_task(task)), _drift(task), *rule_checks(task), *families.claims(task)]
-    solvable = families.unsolvable(task) is None
+    claims, solvability = (family_part_or_none(task.family, f"authoring.{name}") for name in ("claims", "solvable"))
+    told = [listed("lint", lint_task(task)), _drift(task), *rule_checks(task), *(claims.claims(task) if claims else ())]
+    solvable = solvability is None or solvability.unsolvable(task) is None
     try:
         plays = [play(task, *client) for client in episodes(scope) if solvable or client[0] == NOP]
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a task's own code may raise anything, and that is a finding

@@ -109,7 +109,11 @@ def handler_place(task: Task, method: str, path: str) -> Place:
     require(task)
     world = open_world(task.world_folder)
     handler = _handler(world, method, path)
-    return _source(handler) if handler is not None else Place(task.world_folder / "server.py", 1)
+    if handler is None:
+        return Place(task.world_folder / "server.py", 1)
+    # a path operation stands behind what calls its app
+    written = inspect.unwrap(handler)
+    return definition(Path(inspect.getfile(written)), written.__name__)
 
 
 def _handler(world: World, method: str, path: str) -> Callable[..., Any] | None:
@@ -120,12 +124,6 @@ def _handler(world: World, method: str, path: str) -> Callable[..., Any] | None:
             route_handler: Callable[..., Any] = handler
             return route_handler
     return None
-
-
-def _source(handler: Callable[..., Any]) -> Place:
-    # a path operation stands behind what calls its app
-    written = inspect.unwrap(handler)
-    return definition(Path(inspect.getfile(written)), written.__name__)
 
 
 UNCERTIFIED = "uncertified"
@@ -214,8 +212,3 @@ def listed(name: str, findings: list[Finding]) -> ProofCheck:
         f"; and {len(findings) - 3} more" if len(findings) > 3 else ""
     )
     return ProofCheck(name=name, ok=not findings, detail=detail, findings=tuple(findings))
-
-
-def proof(task_id: str, seconds: float, checks: list[ProofCheck]) -> TaskProof:
-    """Return the proof of a task, which is ok if every check passed."""
-    return TaskProof(task_id=task_id, ok=all(check.ok for check in checks), seconds=round(seconds, 3), checks=tuple(checks))

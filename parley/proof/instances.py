@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from parley.proof.findings import Place, ProofCheck, failed, handler_place, passed
 from parley.proof.leaks import secrets
 from parley.proof.plays import SOLVE, Play, TaskEvidence
 from worlds.core.chance import PAIRED
-from worlds.core.wire import WireResponse
+
+Value = TypeVar("Value", str, bytes)
 
 SUBMISSION = ("POST", b"/submission")
 
@@ -21,30 +23,16 @@ _STAMPS = frozenset({"date", "x-virtual-time"})
 
 def seed_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     """Yield checks that no two seeds are the same instance: the oracle's input must differ, apart from the clock."""
-    seen: dict[str, int] = {}
-    for played in evidence.of(SOLVE):
-        first = seen.setdefault(_instance(played), played.seed)
-        if first != played.seed:
-            yield failed("seeds", played.seed, evidence.server, f"seed {played.seed} reads like seed {first}")
-            return
-    if len(seen) > 1:
-        yield passed("seeds", None, f"{len(seen)} different instances")
+    read = ((played, _instance(played), "") for played in evidence.of(SOLVE))
+    yield from _apart("seeds", "instances", "seed {seed} reads like seed {first}", read, lambda *_: evidence.server)
 
 
 def result_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     """Yield checks that no two seeds have the same result, so that a result from another seed is useless."""
-    results: dict[bytes, int] = {}
-    for played in evidence.of(SOLVE) if not evidence.task.is_seated else ():
-        result = submission(played)
-        if result is None:
-            continue
-        first = results.setdefault(result, played.seed)
-        if first != played.seed:
-            told = f"seed {played.seed} has the same result as seed {first}; draw it from self.chance"
-            yield failed("results", played.seed, evidence.server, told)
-            return
-    if len(results) > 1:
-        yield passed("results", None, f"{len(results)} different results")
+    plays = evidence.of(SOLVE) if not evidence.task.is_seated else ()
+    results = ((played, result, "") for played in plays if (result := submission(played)) is not None)
+    told = "seed {seed} has the same result as seed {first}; draw it from self.chance"
+    yield from _apart("results", "results", told, results, lambda *_: evidence.server)
 
 
 def secret_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
@@ -52,34 +40,52 @@ def secret_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     if evidence.task.is_seated:
         # what seats say is a plan's, and no secret
         return
-    of_seed: dict[str, int] = {}
-    for played in evidence.of(SOLVE):
-        unique = {value: what for value, what in secrets(played).items() if len(value) >= UNIQUE and _is_drawn(value)}
-        for value, what in unique.items():
-            first = of_seed.setdefault(value, played.seed)
-            if first != played.seed:
-                told = f"{what} is the same on seeds {first} and {played.seed}; draw it from self.chance"
-                yield failed("secrets", played.seed, _giver(evidence, played, value), told)
-                return
-    if len(evidence.of(SOLVE)) > 1:
-        yield passed("secrets", None, f"{len(of_seed)} different values")
+    plays = evidence.of(SOLVE)
+    values = (
+        (played, value, what)
+        for played in plays
+        for value, what in secrets(played).items()
+        if len(value) >= UNIQUE and any(character.isdigit() for character in value)
+    )
+    told = "{what} is the same on seeds {first} and {seed}; draw it from self.chance"
+    seeds = [played.seed for played in plays]
+    yield from _apart("secrets", "values", told, values, lambda played, value, _: _giver(evidence, played, value), seeds)
 
 
 def draw_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """Yield checks that every draw depends on the seed. Only paired draws may share a stream, within a pair of seeds."""
-    seed_of: dict[str, int] = {}
-    for played in evidence.plays:
-        for purpose, streams in played.chance.items():
-            for stream in streams:
-                if purpose.startswith(PAIRED) and seed_of.get(stream, played.seed) // 2 == played.seed // 2:
-                    continue
-                first = seed_of.setdefault(stream, played.seed)
-                if first != played.seed:
-                    told = f"what is drawn for {purpose!r} is one on seeds {first} and {played.seed}; take self.chance for it"
-                    yield failed("draws", played.seed, _drawing(evidence, purpose), told)
-                    return
-    if len(set(seed_of.values())) > 1:
-        yield passed("draws", None, f"{len(seed_of)} different streams")
+    """Yield checks that every draw depends on the seed. Only paired draws may share a stream."""
+    draws = (
+        (played, stream, purpose)
+        for played in evidence.plays
+        for purpose, streams in played.chance.items()
+        for stream in streams
+        if not purpose.startswith(PAIRED)
+    )
+    told = "what is drawn for {what!r} is one on seeds {first} and {seed}; take self.chance for it"
+    yield from _apart("draws", "streams", told, draws, lambda _, __, purpose: _drawing(evidence, purpose))
+
+
+def _apart(
+    name: str,
+    counted: str,
+    told: str,
+    values: Iterable[tuple[Play, Value, str]],
+    at: Callable[[Play, Value, str], Place],
+    seeds: Iterable[int] = (),
+) -> Iterator[ProofCheck]:
+    """Yield the check that no value occurs on two seeds, or none if there is only one seed.
+
+    Each value comes with its play and a description; `at` returns the place of one that fails.
+    """
+    seed_of: dict[Value, int] = {}
+    for played, value, what in values:
+        first = seed_of.setdefault(value, played.seed)
+        if first != played.seed:
+            message = told.format(seed=played.seed, first=first, what=what)
+            yield failed(name, played.seed, at(played, value, what), message)
+            return
+    if len({*seeds, *seed_of.values()}) > 1:
+        yield passed(name, None, f"{len(seed_of)} different {counted}")
 
 
 def submission(played: Play) -> bytes | None:
@@ -104,18 +110,11 @@ def _giver(evidence: TaskEvidence, played: Play, value: str) -> Place:
     return evidence.server
 
 
-def _is_drawn(value: str) -> bool:
-    return any(character.isdigit() for character in value)
-
-
 def _instance(played: Play) -> str:
     """Return a digest of everything that a client reads, without times."""
     total = hashlib.sha256(played.instruction.encode())
     for request, response in played.exchanges:
         if request.path not in (b"/clock", b"/clock/wait"):
-            total.update(repr((response.status, _untimed(response), response.body)).encode())
+            headers = [pair for pair in response.headers if pair[0].lower() not in _STAMPS]
+            total.update(repr((response.status, headers, response.body)).encode())
     return total.hexdigest()
-
-
-def _untimed(response: WireResponse) -> list[tuple[str, str]]:
-    return [pair for pair in response.headers if pair[0].lower() not in _STAMPS]

@@ -1,11 +1,10 @@
 """Checks that errors do not reveal what a correct client would have sent: an error names the rule, never the value.
 
-1. `secrets` are the values that the oracle sends in this episode: headers, query, path and body, whole and in their parts, from
-   8 characters on. A word that the instruction contains is not a secret; a slice of a longer string in it is.
-2. No `violation` or `stray` answer, to any wrong client on the same seed, may contain a secret in its body or a header: neither
-   the whole secret nor 8 consecutive characters of it that the client had not sent, forwards or backwards, ignoring separators.
-3. A value that the oracle has to derive (`derived`: a secret that no answer contained before it was first sent, such as slices,
-   proofs, digests, signatures) may not appear in any answer to any client, unless that client had sent it before.
+1. No `violation` or `stray` answer, to any wrong client on the same seed, may contain a secret (`secrets`) in its body or a
+   header: neither the whole secret nor 8 consecutive characters of it that the client had not sent, forwards or backwards,
+   ignoring separators. A word that the instruction contains is not a secret; a slice of a longer string in it is.
+2. A value that the oracle has to derive (`derived`: slices, proofs, digests, signatures) may not appear in any answer to any
+   client, unless that client had sent it before.
 """
 
 from __future__ import annotations
@@ -72,7 +71,8 @@ def secrets(oracle: Play) -> dict[str, str]:
     unprinted: dict[str, str] = {}
     for exchange in oracle.exchanges:
         for part, what in parts_of(exchange.request).items():
-            if not _is_printed(part, oracle.instruction):
+            is_word = re.search(rf"(?<!\w){re.escape(part)}(?!\w)", oracle.instruction) if part in oracle.instruction else None
+            if is_word is None:
                 unprinted.setdefault(part, what)
     return unprinted
 
@@ -173,8 +173,3 @@ def leaves(document: Any) -> Iterator[str]:
     elif isinstance(document, dict | list):
         for value in document.values() if isinstance(document, dict) else document:
             yield from leaves(value)
-
-
-def _is_printed(value: str, instruction: str) -> bool:
-    """Return True if the instruction contains the value as a separate word."""
-    return value in instruction and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", instruction) is not None

@@ -1,16 +1,9 @@
 """Static checks of a task folder: file formats, Python sources, and the required parts of its texts.
 
-1. Format: UTF-8, line feeds only, shell scripts executable and with a shebang.
-2. Sources: clock, randomness and imports of server, tests and solution.
-3. Texts: the instruction names no label and ends with the paragraph about time; only the plug-in writes the reward; the seeds
-   are a range; there are enough violations, each with a label of the taxonomy.
-`lint_worlds` checks the code that all worlds share.
-
-Python is parsed, not run, to find uses of the wall clock, of OS randomness, and imports that a role does not allow.
-
-A world's time and randomness belong to the episode, so wall clock and OS randomness are not allowed in worlds/ or in a task
-folder. Names are resolved through the imports of the file, so `from time import monotonic as now` is found as well. The allowed
-imports of a role are a set of dotted prefixes, and the standard library without modules for networks and processes.
+Python is parsed, not run. A world's time and randomness belong to the episode, so wall clock and OS randomness are not allowed
+in worlds/ or in a task folder. Names are resolved through the imports of the file, so `from time import monotonic as now` is
+found as well. The allowed imports of a role are a set of dotted prefixes, and the standard library without modules for networks
+and processes.
 """
 
 from __future__ import annotations
@@ -28,10 +21,10 @@ from harness.errors import TaskInvalid, UsageError
 from harness.registry import Task, files_of
 from harness.runs.plan import parse_seeds
 from harness.taskfile import line_of
-from parley.proof.families import labels_of
 from parley.proof.findings import Finding, Place, definition, placed, violation_lines
 from parley.proof.templates import families, family, is_executable
 from worlds import core
+from worlds.core.parts import part
 from worlds.core.world import TIME_NOTE
 
 CLOCK = frozenset(
@@ -44,17 +37,8 @@ CLOCK = frozenset(
 """Names that read the wall clock or wait on it."""
 
 RANDOM = frozenset(
-    {
-        "random",
-        "secrets",
-        "numpy.random",
-        "os.urandom",
-        "os.getrandom",
-        "ssl.RAND_bytes",
-        "uuid.uuid1",
-        "uuid.uuid4",
-        "uuid.getnode",
-    }
+    {"random", "secrets", "numpy.random", "os.urandom", "os.getrandom", "ssl.RAND_bytes"}
+    | {"uuid.uuid1", "uuid.uuid4", "uuid.getnode"}
 )
 """Names that use the machine's randomness."""
 
@@ -103,14 +87,9 @@ def _linted(path: Path, source: bytes, role: Role | None) -> Sequence[Finding]:
         tree = ast.parse(source)
     except (SyntaxError, ValueError) as error:
         return [Place(path, getattr(error, "lineno", None) or 1).finding("syntax", str(getattr(error, "msg", error)))]
-    findings = {_at(path, node, rule, message) for node, rule, message in _uses(tree)}
-    if role is not None:
-        findings |= {_at(path, node, rule, message) for node, rule, message in _imports(tree, role)}
+    told = [*_uses(tree), *(_imports(tree, role) if role is not None else ())]
+    findings = {Place(path, getattr(node, "lineno", 1)).finding(rule, message) for node, rule, message in told}
     return sorted(findings, key=lambda finding: (finding.line, finding.rule, finding.message))
-
-
-def _at(path: Path, node: ast.AST, rule: str, message: str) -> Finding:
-    return Place(path, getattr(node, "lineno", 1)).finding(rule, message)
 
 
 def _uses(tree: ast.Module) -> Iterator[tuple[ast.AST, str, str]]:
@@ -171,6 +150,12 @@ def _dotted(node: ast.AST, names: dict[str, str]) -> str:
 
 def _within(module: str, package: str) -> bool:
     return module == package or module.startswith(package + ".")
+
+
+def labels_of(family: str) -> frozenset[str]:
+    """Return the labels that failed episodes of a family can earn."""
+    module = part("worlds", family, "labels")
+    return frozenset(map(str, module.Label)) - {"SUCCESS"} if module else frozenset()
 
 
 _REWARD_FILE = re.compile(rb"reward\.(json|txt)")

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from harness.errors import UsageError
-from parley.proof.families import starter
+from harness.plugins import family_part_or_none
 from parley.proof.sync import instructed, sync, vouched
-from parley.proof.templates import family
+from parley.proof.templates import Files, family
 
 LONGEST_NAME = 31
 """Maximum length, since Harbor truncates the names of its trials after 32 characters."""
@@ -25,7 +25,8 @@ def new_task(root: Path, family_name: str, name: str, style: str = "") -> Path:
     Raises UsageError for a bad or taken name, and for an unknown family or style.
     """
     checked_name(name)
-    files = family(family_name).skeleton(name, style) if style else starter(family_name, name)
+    module = None if style else family_part_or_none(family_name, "authoring.skeleton")
+    files: Files = module.skeleton(name) if module else family(family_name).skeleton(name, style)
     taken = next((path for path in root.glob("*/*") if path.name == name), None)
     if taken is not None:
         raise UsageError(f"{taken} exists already", hint=f"harness new {family_name} OTHER-NAME")

@@ -1,14 +1,10 @@
 """`harness verify`: everything that must hold for a task before its results mean anything.
 
-For each task: lint, drift, the oracle succeeds, nop earns nothing, each violation earns exactly its label, no secrets leak,
-seeds differ, budgets and both ends of knobs suffice, equal plays give equal traces, and the checks of its family: a certificate
-check by check, the cells of Proposition 1.
-1. A task that may run here (`harness.trust`) is proved in this process. All its episodes are judged in one pytest session.
-2. With several workers it is proved in one process and replayed in another with a different PYTHONHASHSEED; this process is the
-   first worker. With one worker everything runs here, in order.
-3. Any other task is proved by the same functions in a sandbox. Its code ran beside them and could have forged their results, so
+1. A task that may run here (`harness.trust`) is proved in this process. With several workers it is proved in one process and
+   replayed in another with a different PYTHONHASHSEED; this process is the first worker.
+2. Any other task is proved by the same functions in a sandbox. Its code ran beside them and could have forged their results, so
    the evidence is the oracle, nop and a violation played in pods, with each room isolated. These plays always follow.
-4. Given sandboxed runtimes, the same clients then play in each and must leave the same traces.
+3. Given sandboxed runtimes, the same clients then play in each and must leave the same traces.
 """
 
 from __future__ import annotations
@@ -31,7 +27,7 @@ from harness.records import Key, Result
 from harness.registry import Task
 from harness.trust import HINT, runs_here
 from parley.proof.claims import prove, replay, settled
-from parley.proof.findings import Place, ProofCheck, ProofReport, Proved, TaskProof, failed, passed, placed, proof
+from parley.proof.findings import Place, ProofCheck, ProofReport, Proved, TaskProof, failed, passed, placed
 from parley.proof.lint import lint_worlds
 from parley.proof.plays import NOP, SOLVE, Scope, seeds_of, spread
 from parley.proof.sandboxed_proof import proved_apart
@@ -68,25 +64,23 @@ def _played(
     runtime: Runtime, task: Task, clients: Sequence[tuple[str, int]], workers: int
 ) -> Iterator[tuple[tuple[str, int], Result]]:
     run_id = f"verify-{secrets.token_hex(4)}"
+
+    def episode(client: tuple[str, int]) -> Result:
+        player, seed = client
+        agent: Agent = NopAgent() if player == NOP else SolutionAgent(player)
+        held, needs_main = holds_seats(agent, task, runtime.name), agent.needs_main(task, runtime.name)
+        spec = EpisodeSpec(run_id, f"{task.task_id}-{player}-{seed}", task, seed, needs_main=needs_main, open_turns=held)
+        key = Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1)
+        return run_episode(spec, key, runtime, agent, Budget()).result
+
     pool = ThreadPoolExecutor(workers, thread_name_prefix="verify")
     try:
-        agents = {player: NopAgent() if player == NOP else SolutionAgent(player) for player, _ in clients}
-        needs = {player: agent.needs_main(task, runtime.name) for player, agent in agents.items()}
-        running = [pool.submit(_episode, runtime, task, run_id, p, seed, agents[p], needs[p]) for p, seed in clients]
-        for client, future in zip(clients, running, strict=True):
-            yield client, future.result()
+        yield from zip(clients, pool.map(episode, clients), strict=True)
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         runtime.abort(run_id)
         raise
     pool.shutdown()
-
-
-def _episode(runtime: Runtime, task: Task, run_id: str, player: str, seed: int, agent: Agent, needs_main: bool) -> Result:
-    open_turns = holds_seats(agent, task, runtime.name)
-    spec = EpisodeSpec(run_id, f"{task.task_id}-{player}-{seed}", task, seed, needs_main=needs_main, open_turns=open_turns)
-    key = Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1)
-    return run_episode(spec, key, runtime, agent, Budget()).result
 
 
 def _check(runtime: str, task: Task, player: str, seed: int, expected: Expected, result: Result) -> ProofCheck:
@@ -162,7 +156,10 @@ def _proofs(
         of_foreign = [docker] if docker is not None and scope.task.parley is None else []
         yield _finished(scope, proved, runtimes or of_foreign, workers)
     if sandbox is not None:
-        yield from (_apart(scope, sandbox, runtimes, workers) for scope in outside)
+        for scope in outside:
+            # such a task also plays in pods, even if no runtimes were requested
+            played = replace(scope, sandboxed=True, sample=scope.sample or not runtimes)
+            yield _finished(played, proved_apart(sandbox, played), runtimes or [sandbox], workers)
 
 
 def _in_process(scopes: Sequence[Scope], workers: int) -> Iterator[tuple[Scope, Proved]]:
@@ -172,12 +169,6 @@ def _in_process(scopes: Sequence[Scope], workers: int) -> Iterator[tuple[Scope, 
     with WorkerPool(workers) as pool:
         for number, proved, replayed in pool.run(pairs):
             yield scopes[number], settled(scopes[number], proved, replayed)
-
-
-def _apart(scope: Scope, sandbox: SandboxedRuntime, runtimes: Sequence[Runtime], workers: int) -> TaskProof:
-    """Prove an untrusted task in the sandbox and play it in pods, even if no runtimes were requested."""
-    scope = replace(scope, sandboxed=True) if runtimes else replace(scope, sandboxed=True, sample=True)
-    return _finished(scope, proved_apart(sandbox, scope), runtimes or [sandbox], workers)
 
 
 def _finished(scope: Scope, proved: Proved, runtimes: Sequence[Runtime], workers: int) -> TaskProof:
@@ -190,4 +181,5 @@ def _finished(scope: Scope, proved: Proved, runtimes: Sequence[Runtime], workers
         told.append(
             failed("runtime", None, Place(task.path / "task.toml", 1), "a foreign Harbor task is proved with --runtime docker")
         )
-    return proof(task.task_id, proved.seconds + time.perf_counter() - started, told)
+    seconds = round(proved.seconds + time.perf_counter() - started, 3)
+    return TaskProof(task_id=task.task_id, ok=all(check.ok for check in told), seconds=seconds, checks=tuple(told))

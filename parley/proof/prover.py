@@ -12,12 +12,14 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 from pydantic import ConfigDict
 
 from harness.registry import read_task
+from harness.safe_read import Content
 from harness.trust import admitted
 from parley.proof.claims import prove, replay, settled
 from parley.proof.plays import Scope
@@ -29,24 +31,14 @@ from worlds.core.models import Strict
 MODULE = "parley.proof.prover"
 
 
-class Carried(Strict):
-    """A file of a task folder, as data for the prover."""
-
-    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
-
-    path: str
-    executable: bool
-    content: bytes
-
-
 class ProverJob(Strict):
-    """The action and the folder."""
+    """The action, and the files of the folder as data."""
 
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
     what: Literal["prove", "instruct"]
     name: str
-    files: tuple[Carried, ...]
+    files: Mapping[str, Content]
     seeds: tuple[int, ...] = ()
     thorough: bool = False
 
@@ -81,10 +73,10 @@ def _proved(job: ProverJob, folder: Path) -> str:
 def _unpacked(job: ProverJob, root: Path) -> Path:
     folder = root / job.name
     folder.mkdir()
-    for file in job.files:
-        path = folder / file.path
+    for name, file in job.files.items():
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
+        path.write_bytes(file.data)
         path.chmod(0o755 if file.executable else 0o644)
     return folder
 

@@ -11,10 +11,12 @@ from typing import Any
 
 from harness.registry import Task
 from harness.rules import TABLE, stated_rules
-from parley.proof import families, request_mutants, tampering
+from parley.proof import request_mutants, tampering
 from parley.proof.findings import Place, ProofCheck, definition, failed, handler_place, passed, raised_in
 from parley.proof.instances import submission
+from parley.proof.lint import labels_of
 from parley.proof.plays import SOLVE, Play, TaskEvidence
+from worlds.core.parts import part
 
 _OTHER = "OTHER"
 _LOGS = (tampering.CUT, tampering.SPENT, tampering.FORGED)
@@ -93,7 +95,8 @@ def gives_up_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     cut = evidence.made_as(tampering.CUT)
     for played in cut:
         verdict = played.outcome
-        if (verdict.failure_label, verdict.reward, verdict.recovered) != (_OTHER, 0, False) or _took_it(played):
+        judged = verdict.success or verdict.violations
+        if (verdict.failure_label, verdict.reward, verdict.recovered) != (_OTHER, 0, False) or judged:
             told = f"a client that stops after {_after(played)} requests must earn OTHER and 0{_earned(played)}"
             yield failed("gives-up", played.seed, evidence.tests, told)
             return
@@ -116,7 +119,7 @@ def submission_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     """Yield checks that each wrong result is rejected as a broken rule, with a label."""
     for played in evidence.made_as(request_mutants.SUBMITTED):
         verdict = played.outcome
-        if verdict.reward or not verdict.violations or verdict.failure_label not in families.labels_of(evidence.task.family):
+        if verdict.reward or not verdict.violations or verdict.failure_label not in labels_of(evidence.task.family):
             place = handler_place(evidence.task, "POST", "/submission")
             told = f"a wrong result ({_after(played)}) must break a rule and earn its label{_earned(played)}"
             yield failed(played.player, played.seed, place, told)
@@ -146,22 +149,17 @@ def twice_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     """Yield checks that a field that the world reads is rejected if it is sent twice, with a right and a wrong value."""
     unread = {_after(played) for played in evidence.made_as(request_mutants.OTHERWISE) if played.outcome.reward}
     doubled = evidence.made_as(request_mutants.TWICE)
+    told = "{after}: this must not succeed; make one value of both (RFC 9110 section 5.3), or refuse two"
     wrong = [played for played in doubled if played.outcome.reward and _after(played).partition(",")[0] not in unread]
-    for played in wrong:
-        told = f"{_after(played)}: this must not succeed; make one value of both (RFC 9110 section 5.3), or refuse two"
-        yield failed("twice", played.seed, Place(evidence.server.path, 1), told)
-    if doubled and not wrong:
-        yield passed("twice", doubled[0].seed, f"{len(doubled)} ways")
+    yield from _none_taken("twice", doubled, wrong, Place(evidence.server.path, 1), told, f"{len(doubled)} ways")
 
 
 def tampered_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     """Yield checks that the hidden tests reject logs that this world cannot have written."""
     logs = [played for kind in _LOGS for played in evidence.made_as(kind)]
     taken = [played for played in logs if played.outcome.reward]
-    for played in taken:
-        yield failed("tampered", played.seed, evidence.tests, f"a log is taken for a success that is none: {played.player}")
-    if logs and not taken:
-        yield passed("tampered", logs[0].seed, f"{len(logs)} logs")
+    told = "a log is taken for a success that is none: {player}"
+    yield from _none_taken("tampered", logs, taken, evidence.tests, told, f"{len(logs)} logs")
 
 
 def left_out_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
@@ -169,11 +167,18 @@ def left_out_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     free = {_after(played) for played in evidence.made_as(request_mutants.LEFT_OUT) if played.outcome.reward}
     logs = evidence.made_as(tampering.DROPPED)
     taken = [played for played in logs if played.outcome.reward and _after(played) not in free]
+    told = "a log without {after} is taken for a success, and the world demands that step"
+    yield from _none_taken("left-out", logs, taken, evidence.tests, told, f"{len(logs)} steps, {len(free)} of them free")
+
+
+def _none_taken(
+    name: str, made: Sequence[Play], taken: Sequence[Play], at: Place, told: str, detail: str
+) -> Iterator[ProofCheck]:
+    """Yield a failed check for each play that was taken for a success, or else a passed one if any play was made."""
     for played in taken:
-        told = f"a log without {_after(played)} is taken for a success, and the world demands that step"
-        yield failed("left-out", played.seed, evidence.tests, told)
-    if logs and not taken:
-        yield passed("left-out", logs[0].seed, f"{len(logs)} steps, {len(free)} of them free")
+        yield failed(name, played.seed, at, told.format(after=_after(played), player=played.player))
+    if made and not taken:
+        yield passed(name, made[0].seed, detail)
 
 
 def hidden_test_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
@@ -182,7 +187,9 @@ def hidden_test_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     judged = [one for one in (*evidence.plays, *evidence.made) if one.outcome.failure_detail.get("reason") != "unreadable"]
     ran = {check.name for played in evidence.of(SOLVE) for check in played.outcome.checks}
     refusing = {check.name for played in judged for check in played.outcome.checks if not check.ok}
-    claims = families.claimed_of(evidence.task.family)
+    # those that a family gives all its tasks, each with its module
+    module = part("validators", evidence.task.family, "claims")
+    claims = {name: module.__name__ for name in vars(module) if name.startswith("test_")} if module else {}
     for name in sorted(claims.keys() - ran):
         told = f"{name} is not among the hidden tests; write: from {claims[name]} import {name}"
         yield failed("hidden-tests", None, evidence.tests, told)
@@ -206,10 +213,6 @@ def _a_violation(plays: Sequence[Play]) -> tuple[str, dict[str, Any]]:
 def _may_succeed(played: Play) -> bool:
     """Return True if a log has the goal and no violation, so that only the hidden tests can reject it."""
     return b'"kind":"goal"' in played.log and b'"kind":"violation"' not in played.log
-
-
-def _took_it(played: Play) -> bool:
-    return played.outcome.success or bool(played.outcome.violations)
 
 
 def _after(played: Play) -> str:

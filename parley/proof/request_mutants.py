@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import count
 from typing import Any, NamedTuple
 from urllib.parse import quote, quote_plus
 
 from harness.registry import Task
 from parley.proof.instances import SUBMISSION, submission
 from parley.proof.leaks import parts_of, sent_values, text_of
-from parley.proof.plays import MOST_REQUESTS, SOLVE, Play, play
+from parley.proof.plays import SOLVE, Play, play
 from worlds.core.wire import Transport, WireRequest, WireResponse
 
 SUBMITTED, TWICE, OTHERWISE, LEFT_OUT = "submission", "twice", "otherwise", "left-out"
@@ -72,11 +74,7 @@ class Field(NamedTuple):
 
 def changed(task: Task, name: str, seed: int, change: Change) -> Play:
     """Play the oracle with every request changed by `change`; the play is called `name`."""
-
-    def altered(inner: Transport) -> Transport:
-        return lambda request: inner(change(request))
-
-    return _named(name, play(task, SOLVE, seed, altered=altered))
+    return _played(name, task, seed, lambda inner: lambda request: inner(change(request)))
 
 
 def submissions(task: Task, oracle: Play, other: bytes | None) -> Iterator[Play]:
@@ -91,7 +89,7 @@ def submissions(task: Task, oracle: Play, other: bytes | None) -> Iterator[Play]
     }  # fmt: skip
     for name, body in wrong.items():
         if body is not None and body != right:
-            yield changed(task, f"{SUBMITTED}:{name}", oracle.seed, lambda sent, body=body: _submitting(sent, body))  # type: ignore[misc]
+            yield changed(task, f"{SUBMITTED}:{name}", oracle.seed, partial(_submitting, body))
 
 
 def fields(oracle: Play) -> list[Field]:
@@ -108,15 +106,15 @@ def fields(oracle: Play) -> list[Field]:
 
 def twice(task: Task, oracle: Play, field: Field) -> Iterator[Play]:
     """Yield plays of the oracle with one duplicate field: the right value first, and the right value last."""
-    for order, said in (("first", lambda right, wrong: (right, wrong)), ("last", lambda right, wrong: (wrong, right))):
-        name = f"{TWICE}:{field}, the right one {order}"
-        yield changed(task, name, oracle.seed, lambda sent, said=said: _said(sent, field, said))  # type: ignore[misc]
+    orders: dict[str, Said] = {"first": lambda right, wrong: (right, wrong), "last": lambda right, wrong: (wrong, right)}
+    for order, said in orders.items():
+        yield changed(task, f"{TWICE}:{field}, the right one {order}", oracle.seed, partial(_said, field, said))
 
 
 def otherwise(task: Task, oracle: Play, field: Field) -> Play:
     """Play the oracle with one wrong field. Success shows that the world does not read the field."""
     name = f"{OTHERWISE}:{field}"
-    return changed(task, name, oracle.seed, lambda sent: _said(sent, field, lambda right, wrong: (wrong,)))
+    return changed(task, name, oracle.seed, partial(_said, field, lambda right, wrong: (wrong,)))
 
 
 def left_out(task: Task, oracle: Play, step: str) -> Play:
@@ -126,7 +124,7 @@ def left_out(task: Task, oracle: Play, step: str) -> Play:
         known = iter([answer for sent, answer in oracle.exchanges if _step(sent) == step])
         return lambda request: next(known) if _step(request) == step else inner(request)
 
-    return _named(f"{LEFT_OUT}:{step}", play(task, SOLVE, oracle.seed, altered=altered))
+    return _played(f"{LEFT_OUT}:{step}", task, oracle.seed, altered)
 
 
 class IssuedValue(NamedTuple):
@@ -159,20 +157,16 @@ def with_variant(task: Task, oracle: Play, artifact: IssuedValue, variant: str) 
     """Play the oracle with a variant of an artifact. Return None if that changes no request."""
     changes: list[WireRequest] = []
 
-    def altered(inner: Transport) -> Transport:
-        numbers = iter(range(MOST_REQUESTS))
+    def send(inner: Transport, number: int, request: WireRequest) -> WireResponse:
+        # one of a list may have spaces around it
+        is_whole = variant != "spaced" or any(artifact.value == said for said, _ in sent_values(request))
+        is_due = number >= artifact.since and is_whole
+        sent = _replaced(request, artifact.value, VARIANTS[variant]) if is_due else request
+        if sent != request:
+            changes.append(sent)
+        return inner(sent)
 
-        def send(request: WireRequest) -> WireResponse:
-            # one of a list may have spaces around it
-            is_due = next(numbers) >= artifact.since and (variant != "spaced" or _is_whole(request, artifact.value))
-            sent = _replaced(request, artifact.value, VARIANTS[variant]) if is_due else request
-            if sent != request:
-                changes.append(sent)
-            return inner(sent)
-
-        return send
-
-    played = _named(f"{variant}:{artifact.what}", play(task, SOLVE, oracle.seed, altered=altered))
+    played = _played(f"{variant}:{artifact.what}", task, oracle.seed, _by_number(send))
     return played if changes else None
 
 
@@ -180,18 +174,13 @@ def with_older(task: Task, oracle: Play, artifact: IssuedValue) -> Play | None:
     """Play the oracle with an artifact that is used after a newer one was issued, or return None if none is issued."""
     newer: list[WireResponse] = []
 
-    def altered(inner: Transport) -> Transport:
-        numbers = iter(range(MOST_REQUESTS))
+    def send(inner: Transport, number: int, request: WireRequest) -> WireResponse:
+        answer = inner(request)
+        if number == artifact.issued:
+            newer.append(inner(request))
+        return answer
 
-        def send(request: WireRequest) -> WireResponse:
-            answer = inner(request)
-            if next(numbers) == artifact.issued:
-                newer.append(inner(request))
-            return answer
-
-        return send
-
-    played = _named(f"{OLDER}:{artifact.what}", play(task, SOLVE, oracle.seed, altered=altered))
+    played = _played(f"{OLDER}:{artifact.what}", task, oracle.seed, _by_number(send))
     issued = bool(newer) and newer[0].status < 300 and artifact.value not in text_of(newer[0])
     return played if issued else None
 
@@ -200,34 +189,35 @@ def disturbed(task: Task, oracle: Play) -> Iterator[tuple[int, Play]]:
     """Yield plays of the oracle with one request doubled, dropped or swapped with the next, with that request's number."""
     for number in range(len(oracle.exchanges)):
         for how in (DOUBLED, DROPPED, SWAPPED):
-            yield number, _named(how, play(task, SOLVE, oracle.seed, altered=_disturbing(how, number, oracle)))
+            yield number, _played(how, task, oracle.seed, _disturbing(how, number, oracle))
 
 
 def _disturbing(how: str, number: int, oracle: Play) -> Callable[[Transport], Transport]:
-    def altered(inner: Transport) -> Transport:
-        sent: list[WireRequest] = []
+    late: list[WireRequest] = []
 
-        def send(request: WireRequest) -> WireResponse:
-            sent.append(request)
-            place = len(sent) - 1
-            if how == DOUBLED:
-                answer = inner(request)
-                return inner(request) if place == number else answer
-            if place == number:
-                return oracle.exchanges[number].response
+    def send(inner: Transport, place: int, request: WireRequest) -> WireResponse:
+        if how == DOUBLED:
             answer = inner(request)
-            if how == SWAPPED and place == number + 1:
-                inner(sent[number])
-            return answer
+            return inner(request) if place == number else answer
+        if place == number:
+            late.append(request)
+            return oracle.exchanges[number].response
+        answer = inner(request)
+        if how == SWAPPED and place == number + 1:
+            inner(late[0])
+        return answer
 
-        return send
+    return _by_number(send)
+
+
+def _by_number(send: Callable[[Transport, int, WireRequest], WireResponse]) -> Callable[[Transport], Transport]:
+    """Return a wrapper of transports that sends each request with its number, from 0."""
+
+    def altered(inner: Transport) -> Transport:
+        numbers = count()
+        return lambda request: send(inner, next(numbers), request)
 
     return altered
-
-
-def _is_whole(sent: WireRequest, value: str) -> bool:
-    """Return True if a request contains the value by itself, not as a part of a longer one."""
-    return any(value == said for said, _ in sent_values(sent))
 
 
 def _replaced(sent: WireRequest, value: str, change: Callable[[str], str]) -> WireRequest:
@@ -248,16 +238,17 @@ def _step(sent: WireRequest) -> str:
     return f"{sent.method} {sent.path.decode('latin-1')}"
 
 
-def _named(name: str, played: Play) -> Play:
+def _played(name: str, task: Task, seed: int, altered: Callable[[Transport], Transport]) -> Play:
+    played = play(task, SOLVE, seed, altered=altered)
     played.player = name
     return played
 
 
-def _submitting(sent: WireRequest, body: bytes) -> WireRequest:
+def _submitting(body: bytes, sent: WireRequest) -> WireRequest:
     return sent._replace(body=body) if (sent.method, sent.path) == SUBMISSION else sent
 
 
-def _said(sent: WireRequest, field: Field, said: Said) -> WireRequest:
+def _said(field: Field, said: Said, sent: WireRequest) -> WireRequest:
     """Return the request with the field replaced by the values of `said`, if it has the field."""
     if not _is_rule(sent):
         return sent
@@ -265,7 +256,11 @@ def _said(sent: WireRequest, field: Field, said: Said) -> WireRequest:
         pairs = [(n, one) for n, v in sent.headers for one in (said(v, _other(v)) if n.lower() == field.name else (v,))]
         return sent._replace(headers=tuple(pairs))
     if field.where == "query" and sent.query:
-        written = [one for pair in sent.query.split(b"&") for one in _pairs(field, pair, said)]
+        written: list[bytes] = []
+        for pair in sent.query.split(b"&"):
+            name, equals, value = pair.partition(b"=")
+            is_field = name.decode("latin-1") == field.name
+            written += said(pair, name + equals + _other(value)) if is_field else (pair,)
         return sent._replace(target=sent.path + b"?" + b"&".join(written))
     document = _object(sent.body) if field.where == "body" else None
     if not document:
@@ -277,11 +272,6 @@ def _said(sent: WireRequest, field: Field, said: Said) -> WireRequest:
 def _is_rule(sent: WireRequest) -> bool:
     """Return True if the task's own rules judge the request."""
     return (sent.method, sent.path) != SUBMISSION and not sent.path.startswith(b"/clock")
-
-
-def _pairs(field: Field, pair: bytes, said: Said) -> tuple[bytes, ...]:
-    name, equals, value = pair.partition(b"=")
-    return said(pair, name + equals + _other(value)) if name.decode("latin-1") == field.name else (pair,)
 
 
 def _other(value: Any) -> Any:

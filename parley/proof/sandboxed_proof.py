@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import json
 import secrets
-import stat
 import time
 import unicodedata
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +19,10 @@ from pydantic import ValidationError
 from harness.agents.solutions import violation_names
 from harness.errors import BoundaryError, RuntimeFailure, TaskInvalid
 from harness.pod import SandboxedRuntime
-from harness.registry import Task, files_of
-from parley.proof.findings import Place, ProofCheck, Proved, ProvedClient, failed, passed
+from harness.registry import contents_of
+from parley.proof.findings import Place, ProofCheck, Proved, failed, passed
 from parley.proof.plays import NOP, SOLVE, Scope
-from parley.proof.prover import MODULE, Carried, Instruction, ProverJob
+from parley.proof.prover import MODULE, Instruction, ProverJob
 
 LIMIT_S = 900.0
 """Timeout of one proof in real seconds; ours take up to 10."""
@@ -36,33 +34,35 @@ MOST = 16 << 20
 def proved_apart(sandbox: SandboxedRuntime, scope: Scope) -> Proved:
     """Return the sandbox's proof of a task. A prover that fails or gives an invalid answer becomes a failed check."""
     started, task = time.perf_counter(), scope.task
-    files = _carried(task.path)
+    files = contents_of(task.path)
     job = ProverJob(what="prove", name=task.task_id, files=files, seeds=tuple(scope.seeds), thorough=scope.thorough)
     try:
         proved = Proved.model_validate(plain(_asked(sandbox, job)))
         if proved.task_id != task.task_id:
             raise RuntimeFailure(f"the prover told of {proved.task_id!r}")
-    except BoundaryError as error:
-        proved = Proved(task_id=task.task_id, checks=(_broken(task, str(error)),), clients=(), seconds=0.0)
-    except (ValidationError, RecursionError) as error:
-        why = _broken(task, f"the prover's answer is no proof: {type(error).__name__}")
-        proved = Proved(task_id=task.task_id, checks=(why,), clients=(), seconds=0.0)
+    except (BoundaryError, ValidationError, RecursionError) as error:
+        known = isinstance(error, BoundaryError)
+        why = str(error) if known else f"the prover's answer is no proof: {type(error).__name__}"
+        broken = failed("prover", None, Place(task.path / "task.toml", 1), why)
+        proved = Proved(task_id=task.task_id, checks=(broken,), clients=(), seconds=0.0)
     shown = Place(task.path, 1).finding("", "").path
     checks = [_placed(check, task.task_id, shown) for check in proved.checks]
-    clients = _playable(scope, proved.clients)
-    if all(check.ok for check in checks) and len(clients) != len(_wanted(scope)):
+    # every client that a pod can be asked to play, as far as the folder's text shows them
+    wanted = {(name, seed) for name in (SOLVE, NOP, *violation_names(task)) for seed in scope.seeds}
+    clients = {(one.player, one.seed): one for one in proved.clients if (one.player, one.seed) in wanted}
+    if all(check.ok for check in checks) and len(clients) != len(wanted):
         at = Place(task.path / "solution" / "violations.py", 1)
         checks.append(
             failed("clients", None, at, "the clients that were proved are not those that VIOLATIONS names in its text")
         )
     detail = f"proved in {sandbox.name}, where the folder's own code ran beside the prover: what pods played is the evidence"
     told = (*checks, passed("apart", None, detail))
-    return Proved(task_id=task.task_id, checks=told, clients=clients, seconds=time.perf_counter() - started)
+    return Proved(task_id=task.task_id, checks=told, clients=tuple(clients.values()), seconds=time.perf_counter() - started)
 
 
 def instructed_apart(sandbox: SandboxedRuntime, folder: Path) -> bytes:
     """Return the instruction that a folder's world renders for seed 0 in the sandbox. Raises TaskInvalid if it does not."""
-    said = _asked(sandbox, ProverJob(what="instruct", name=folder.name, files=_carried(folder)))
+    said = _asked(sandbox, ProverJob(what="instruct", name=folder.name, files=contents_of(folder)))
     try:
         told = Instruction.model_validate(said)
     except ValidationError:
@@ -87,17 +87,6 @@ def _asked(sandbox: SandboxedRuntime, job: ProverJob) -> Any:
         raise RuntimeFailure(f"the prover's answer is not JSON: {type(error).__name__}") from None
 
 
-def _carried(folder: Path) -> tuple[Carried, ...]:
-    return tuple(
-        Carried(
-            path=path.relative_to(folder).as_posix(),
-            executable=bool(path.stat().st_mode & stat.S_IXUSR),
-            content=path.read_bytes(),
-        )
-        for path in files_of(folder)
-    )
-
-
 def plain(value: Any) -> Any:
     """Return a value with control and bidirectional characters replaced."""
     if isinstance(value, str):
@@ -116,19 +105,3 @@ def _placed(check: ProofCheck, name: str, shown: str) -> ProofCheck:
         for one in check.findings
     )
     return check.model_copy(update={"findings": moved})
-
-
-def _wanted(scope: Scope) -> set[tuple[str, int]]:
-    """Return every client that a pod can be asked to play, as far as the folder's text shows them."""
-    names = {SOLVE, NOP, *violation_names(scope.task)}
-    return {(name, seed) for name in names for seed in scope.seeds}
-
-
-def _playable(scope: Scope, told: Sequence[ProvedClient]) -> tuple[ProvedClient, ...]:
-    """Return the reported clients that are playable, without duplicates."""
-    by_key = {(client.player, client.seed): client for client in told}
-    return tuple(client for key, client in by_key.items() if key in _wanted(scope))
-
-
-def _broken(task: Task, why: str) -> ProofCheck:
-    return failed("prover", None, Place(task.path / "task.toml", 1), why)

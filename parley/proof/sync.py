@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 
 from harness.errors import TaskInvalid, UnknownTask, quoted
+from harness.plugins import family_part_or_none
 from harness.registry import files_of
 from harness.taskfile import TaskFile, read_taskfile
 from harness.trust import require_folder
-from parley.proof.families import derived
 from parley.proof.findings import Finding, Place, first_difference, raised_in
 from parley.proof.templates import STAMP, family, is_executable
 from worlds.core.errors import ParleyError
@@ -103,7 +103,8 @@ def _fixed(folder: Path, file: TaskFile) -> Iterator[tuple[str, bytes]]:
         raise TaskInvalid(f"{folder / 'task.toml'}:1: a task without [task] and [metadata.parley] has no boilerplate of ours")
     yield from family(manifest.family).boilerplate().items()
     yield "environment/api/world.json", manifest.to_json().encode()
-    yield from derived(manifest.family, folder).items()
+    if module := family_part_or_none(manifest.family, "authoring.derived"):
+        yield from module.derived(folder).items()
 
 
 def _outdated(folder: Path, expected: Container[str]) -> Iterator[Path]:

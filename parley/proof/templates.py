@@ -1,15 +1,10 @@
 """Template sets, one per family: the boilerplate of every task folder, and the skeleton of a new one.
 
-parley/families/<family>/templates/
-  family.toml   its version, and the minimum number of wrong clients of a task
-  boilerplate/  files that are the same in every folder of the family
-  skeleton/     the author's files of a small task that verifies at once
-  skeleton-X/   files that differ if that task is written in the style X, e.g. as a FastAPI app
-parley/proof/templates/shared/boilerplate/  files that are the same in every folder of every family, except the stamp
-A family is a folder with templates; there is no list of families. Every file ends in `.j2` and is rendered with `<< >>` as
-delimiters, which have no meaning in TOML, shell, YAML, Python or in the tasks' own `{{ }}` templates. `<< player >>` is the
-text of the family's player.py, if it has one: the oracle is written, typed and tested once, and each folder has a copy that
-runs.
+They are in parley/families/<family>/templates: family.toml, boilerplate/ (files that are the same in every folder of the
+family), skeleton/ (the author's files of a small task that verifies at once) and skeleton-X/ (files that differ in the style X,
+e.g. as a FastAPI app). Files of all families are in templates/shared/boilerplate. Every file ends in `.j2` and is rendered with
+`<< >>` as delimiters, which have no meaning in TOML, shell, YAML, Python or in the tasks' own `{{ }}` templates. `<< player >>`
+is the text of the family's player.py: the oracle is written, typed and tested once, and each folder has a copy that runs.
 """
 
 from __future__ import annotations

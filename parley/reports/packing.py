@@ -44,16 +44,12 @@ def read_ahead(folder: Path, files: Iterable[tuple[str, int]]) -> Iterator[bytes
                     done, batch = under_way.popleft()
                     held -= done
                     yield from batch.result()
-                under_way.append((size, pool.submit(_read, folder, names)))
+                under_way.append((size, pool.submit(lambda names: list(read_files(folder, names)), names)))
                 held += size
             while under_way:
                 yield from under_way.popleft()[1].result()
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-def _read(folder: Path, names: list[str]) -> list[bytes]:
-    return list(read_files(folder, names))
 
 
 def _batches(files: Iterable[tuple[str, int]]) -> Iterator[tuple[int, list[str]]]:

@@ -1,14 +1,8 @@
-"""Base images of exported tasks: local image names, or images pinned by digest on a registry.
+"""Base images of exported tasks: local image names, images pinned by digest on a registry, or none (`StandaloneBases`).
 
-`StandaloneBases` is a third kind. Every kind produces the files of an exported task; instruction, world, hidden tests and
-oracle are unchanged.
-
-Standalone tasks need none of these images: each contains the sources of the base images and builds on a plain Python image.
-
-1. The recipes are those of docker/<room>/Dockerfile, read during the export. The files that they COPY are in the exported
-   folder: environment/agent, environment/world, tests/verifier.
-2. Of `worlds` and `validators` a task contains the shared part and its own family's. Packages are installed by hash.
-3. All tasks of a family have the same layers up to their own files, so an engine builds those once.
+Standalone tasks contain the sources of the base images and build on a plain Python image: the recipes of
+docker/<room>/Dockerfile, the files that they COPY, and of `worlds` and `validators` the shared part and the family's own. All
+tasks of a family have the same layers up to their own files, so an engine builds those once.
 """
 
 from __future__ import annotations
@@ -18,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 from harness.errors import TaskInvalid, UsageError
 from harness.paths import ROOT, recipes
@@ -38,23 +31,12 @@ _REFERENCE = re.compile(rf"(?P<where>[a-z0-9][a-z0-9._:/-]*)/(?P<room>{'|'.join(
 _NAMES_IMAGES = ("task.toml", "Dockerfile", "docker-compose.yaml")
 
 
-class Bases(Protocol):
-    """Interface of a kind of base images for exported tasks."""
-
-    @property
-    def told(self) -> str:
-        """A clause for people that says what the tasks build on."""
-
-    @property
-    def needed(self) -> str:
-        """A sentence for the card about what must be done before a build, or "" if nothing."""
-
-    def files(self, task: Task) -> Files:
-        """Return the files of the exported task. Raises TaskInvalid if the folder does not allow the export."""
-
-
 class LocalBases:
-    """The image names that `harness images` creates, for hosts on which it has run."""
+    """The image names that `harness images` creates, for hosts on which it has run.
+
+    `told` is a clause for people that says what the tasks build on, `needed` a sentence for the card about what must be done
+    before a build, if anything.
+    """
 
     told = "on parley/agent:1, parley/world:1 and parley/verifier:1"
     needed = "Build the base images once on each machine: `make images` in a checkout of Parley."
@@ -82,7 +64,10 @@ class PinnedBases:
     def files(self, task: Task) -> Files:
         """Return the folder with pinned images; the verifier is the tests' image, if given."""
         given = contents_of(task.path)
-        files = {name: self._pinned(content) if _names_images(name) else content for name, content in given.items()}
+        files = {
+            name: self._pinned(content) if name.rpartition("/")[2] in _NAMES_IMAGES else content
+            for name, content in given.items()
+        }
         if TESTS_ROOM in self._references:
             files["task.toml"] = _with_verifier(task, files["task.toml"], self._references[TESTS_ROOM])
         return files
@@ -96,10 +81,6 @@ class PinnedBases:
 def name_of_tests(task: Task) -> str:
     """Return the name of a task's tests in the shared tests image. Each version of the tests has its own name."""
     return f"{task.task_id}-{task.digest[:16]}"
-
-
-def _names_images(name: str) -> bool:
-    return name.rpartition("/")[2] in _NAMES_IMAGES
 
 
 def _room(reference: str) -> str:
@@ -189,6 +170,10 @@ class StandaloneBases:
             raise UsageError(f"docker/{room}/Dockerfile does not begin with ARG BASE and FROM")
         made = _HEAD.sub(f"FROM {self._base}\n", _COPY.sub(moved, text))
         return "\n".join(["# Written by `harness export harbor --standalone`.", made.rstrip("\n"), *more, ""])
+
+
+Bases = LocalBases | PinnedBases | StandaloneBases
+"""A kind of base images for exported tasks."""
 
 
 @cache

@@ -1,12 +1,9 @@
 """Local OpenAI-compatible server that plays scripts, for testing model clients over real HTTP.
 
 `with OpenAIServer(scripts) as server:` serves `server.url` from a thread. `python -m parley.testing.openai_server --script
-FILE --port 0` prints its URL and serves until interrupted; `--cassette FILE` does the same for a cassette.
-1. Faults are real: a 429 carries Retry-After, a stall keeps the socket open, a truncated body closes the socket halfway.
-2. Every request is stored in `server.requests`, with its headers, for assertions. The first small call of a run is answered
-   without a script, unless a script matches it, and stored in `server.probes`.
-3. A cassette answers before the scripts do, at any path (docs/cassettes.md). `weather` comes next and injects faults regardless
-   of the request. At the addresses of other providers' APIs only these two answer.
+FILE --port 0` prints its URL and serves until interrupted; `--cassette FILE` does the same for a cassette, which answers before
+the scripts do, at any path (docs/cassettes.md). Faults are real: a stall keeps the socket open, a truncated body closes it
+halfway. The first small call of a run is answered without a script, unless a script matches it, and stored in `server.probes`.
 """
 
 from __future__ import annotations
@@ -93,7 +90,8 @@ class OpenAIServer:
         self._port = self._socket.getsockname()[1]
         app = FastAPI(openapi_url=None)
         app.add_api_route("/v1/chat/completions", self._complete, methods=["POST"], response_class=Response)
-        app.add_api_route("/v1/models", self._models, methods=["GET"], response_class=Response)
+        models = _json(200, {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "parley"}]})
+        app.add_api_route("/v1/models", lambda: models, methods=["GET"], response_class=Response)
         app.add_api_route("/{path:path}", self._elsewhere, methods=["POST"], response_class=Response)
         self._server = guarded_server(app, server=_Server, log_level="critical", timeout_graceful_shutdown=1)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
@@ -118,9 +116,6 @@ class OpenAIServer:
     def serve(self) -> None:
         """Serve in this thread until interrupted."""
         self._server.run(sockets=[self._socket])
-
-    async def _models(self) -> Response:
-        return _json(200, {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "parley"}]})
 
     async def _elsewhere(self, request: Request) -> Response:
         """Answer requests at other providers' APIs, for which only the cassette and the weather have answers."""

@@ -2,12 +2,9 @@
 
 1. Nothing blocks and no background work runs, so one thread can hold thousands of open episodes. An object plays one episode at
    a time and must not be shared between threads.
-2. The world, prompts, event log, hash and judgement are the same as in `harness run` for the same answers. The task's budgets
-   are enforced by the world. Of the harness's budgets only the turns of each seat apply; there is no wall-clock limit.
-3. A failure caused by an answer is graded as the agent's failure. A world failure ends the episode with grade 0, as in a run.
-   Cases that a run would leave ungraded raise: `reset` if the world cannot be opened, `verdict` if there is no judgement.
-4. Judging starts a pytest session; each further log in the same session costs a tenth of the first. `judged` shares a session,
-   and so do threads that call `verdict` at the same time.
+2. The world, prompts, event log, hash and judgement are the same as in `harness run` for the same answers. Of the harness's
+   budgets only the turns of each seat apply; there is no wall-clock limit.
+3. Cases that a run would leave ungraded raise: `reset` if the world cannot be opened, `verdict` if there is no judgement.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from harness.agent import Budget, Report
 from harness.agents.llm.agent import Speech, ToolConversation
@@ -95,30 +92,6 @@ def _known(root: Path) -> Survey:
 
 NAME = "episode"
 """Name of the driven episode's player in its record."""
-
-
-class Driven(Protocol):
-    """Interface of an episode that is driven from outside."""
-
-    seats: int
-    turns: tuple[SeatTurn, ...]
-    """The open turns; empty once the episode is over."""
-
-    def submit(self, turn: str, said: Completion) -> None:
-        """Submit the answer to an open turn."""
-        ...
-
-    def forfeit(self, turn: str, cause: str) -> None:
-        """Forfeit an open turn. Raises UsageError if turns cannot be forfeited, or not for this cause."""
-        ...
-
-    def stop(self, cause: str) -> None:
-        """End the episode in its current state."""
-        ...
-
-    def save(self) -> None:
-        """Save the trajectory and the seats in the report."""
-        ...
 
 
 class DrivenConversation:
@@ -230,6 +203,10 @@ class DrivenTable:
                 else:
                     self._left = self._game.answer(turn, holder.ask(turn))
             self.turns = tuple(asked)
+
+
+Driven = DrivenConversation | DrivenTable
+"""An episode that is driven from outside. Its `turns` are the open ones; there are none once it is over."""
 
 
 class SubmittedSeat(TalkingSeat):

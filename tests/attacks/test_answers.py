@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 
 from harness.registry import Task, read_task
-from parley.proof.attacks.answers import AnswersInReach, DummyArtifact, PlantedAnswer, carried_over
+from parley.proof.attacks.answers import carried_over
 from parley.proof.attacks.hidden import hidden_of, literals, tells
 from parley.proof.attacks.recording import RecordedExchange, Recording, exchanges_of, lines_of
-from parley.proof.attacks.routes import MachineRoutes, probes
+from parley.proof.attacks.routes import probes
 from parley.proof.attacks.target import affordable
 from tests.attacks.flaws_answers import ANSWER, IN_THE_IMAGE
 from worlds.core.wire import WireRequest, WireResponse
 
 ROOT = Path(__file__).parents[2]
-ATTACKS = (AnswersInReach(), DummyArtifact(), PlantedAnswer(), MachineRoutes())
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def test_attacks_stand_in_order_and_once() -> None:
     """The list is that of docs/attacks.md, in its order; the last has two halves; each says of what flaw it is."""
     assert [attack.number for attack in ATTACKS] == [*range(1, 18), 17]
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
-    assert all(attack.flaw.benchjack or attack.flaw.abc for attack in ATTACKS)
+    assert all(attack.benchjack or attack.abc for attack in ATTACKS)
 
 
 def test_payload_is_a_program_for_bash_and_for_python(tmp_path: Path) -> None:

@@ -9,18 +9,18 @@ import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from harness.agent import Budget
 from harness.outcome import Outcome
-from harness.pod import Pod, Runtime
+from harness.pod import Pod
 from harness.registry import Task, files_of
 from harness.runs.plan import parse_seeds
 from harness.runtimes.docker.engine.client import Engine
 from harness.runtimes.docker.runtime import DockerRuntime
-from parley.proof.attacks.base import Attack, Exam, Flaw, Reason
+from parley.proof.attacks.base import Exam
 from parley.proof.attacks.hidden import Hidden, hidden_of, literals, tells
-from parley.proof.attacks.recording import RecordedExchange, Recording, lines_of, read_out, record_work
+from parley.proof.attacks.recording import Recording, lines_of, read_out, record_work
 from parley.proof.attacks.scripts import script, shell
 from parley.proof.attacks.services import Asked, get, named_in, open_ports, paths_of, services_beside
 from parley.proof.attacks.target import Act, Target, affordable
@@ -30,8 +30,8 @@ SHORTEST, LONGEST = 8, 1 << 16
 """Range in bytes of the submitted values that are searched for verbatim. Shorter ones may occur by chance."""
 
 
-class AnswersInReach(Attack):
-    """Attack 5: answers within reach: in the image or environment of `main`, in a repository, behind a route.
+def search_answers(target: Target) -> Exam:
+    """Attack 5: search for answers in the image or environment of `main`, in a repository, and behind routes.
 
     1. Everything that the agent can see before it acts is collected as the agent's user: the environment, the history of
        every repository, files, history and settings of the folder's own image layers, and the answers of all likely routes.
@@ -40,79 +40,76 @@ class AnswersInReach(Attack):
        episode, before the solution runs.
     Routes that the solution uses or the instruction names are allowed to reveal their answers.
     """
+    exam = Exam()
+    hidden = hidden_of(target.task)
+    _look_at_image(target, hidden, exam)
+    (_look_from_main if target.foreign else _look_at_world)(target, hidden, exam)
+    return exam
 
-    number = 5
-    name = "answers in reach"
-    scope = "folder"
-    flaw = Flaw(benchjack=("V2",), abc=("T.5",))
 
-    def strike(self, target: Target) -> Exam:
-        """Search everything that the agent can see."""
-        exam = Exam()
-        hidden = hidden_of(target.task)
-        self._look_at_image(target, hidden, exam)
-        if target.foreign:
-            self._look_from_main(target, hidden, exam)
-        else:
-            self._look_at_world(target, hidden, exam)
-        return exam
+def _look_at_image(target: Target, hidden: Hidden, exam: Exam) -> None:
+    if not isinstance(target.runtime, DockerRuntime):
+        return
+    built, engine = target.runtime.prepare([target.task]), target.runtime.engine
+    image = built.get(f"{target.task.task_id}:{'main' if target.foreign else 'agent'}")
+    if image is None:
+        return
+    hit = hidden.within(settings_of(engine, image))
+    exam.look(f"the history or settings of the image hold {hit}" if hit else None)
+    for file in added_files(target.task, engine, image):
+        whole = hidden.whole(file.data)
+        hit = f"all of {whole}" if whole else hidden.within(file.data)
+        exam.look(f"/{file.path} in the image holds {hit}" if hit and not file.gone else None)
+        if hit and file.gone:
+            exam.notes.append(f"a layer of the image holds {hit} in /{file.path}, which a later one takes away")
 
-    def _look_at_image(self, target: Target, hidden: Hidden, exam: Exam) -> None:
-        image = image_of(target.task, target.runtime)
-        if image is None:
-            return
-        hit = hidden.within(settings_of(target.runtime, image))
-        exam.look(f"the history or settings of the image hold {hit}" if hit else None)
-        for file in added_files(target.task, target.runtime, image):
-            whole = hidden.whole(file.data)
-            hit = f"all of {whole}" if whole else hidden.within(file.data)
-            exam.look(f"/{file.path} in the image holds {hit}" if hit and not file.gone else None)
-            if hit and file.gone:
-                exam.notes.append(f"a layer of the image holds {hit} in /{file.path}, which a later one takes away")
 
-    def _look_at_world(self, target: Target, hidden: Hidden, exam: Exam) -> None:
-        """Search environment and repositories with a shell, and routes by request, within the budget of each episode."""
-        seen: list[bytes] = []
-        recording = target.recording()
-        routes = [path for path in paths_of(target.task) if not _meant(path, target.instruction, recording)]
-        for number, batch in enumerate(affordable(target.task, routes)):
-            answers: list[Asked] = []
-            target.observe(_calling(batch, answers, seen if number == 0 else None), hands=number == 0)
-            self._compare(answers, hidden, _handed_in(target, recording), exam)
-        self._see(seen, hidden, exam)
-
-    def _look_from_main(self, target: Target, hidden: Hidden, exam: Exam) -> None:
-        """Search a foreign folder in one episode: first look around, then run the solution."""
-        seen: list[bytes] = []
+def _look_at_world(target: Target, hidden: Hidden, exam: Exam) -> None:
+    """Search environment and repositories with a shell, and routes by request, within the budget of each episode."""
+    seen: list[bytes] = []
+    recording = target.recording()
+    used = {one.request.path.decode("ascii", "replace") for one in recording.exchanges}
+    routes = [path for path in paths_of(target.task) if path not in used and not named_in(path, target.instruction)]
+    for number, batch in enumerate(affordable(target.task, routes)):
         answers: list[Asked] = []
-        made: list[Recording] = []
-        text = target.instruction + _solution_text(target)
+        target.observe(_calling(batch, answers, seen if number == 0 else None), hands=number == 0)
+        _compare(answers, hidden, _handed_in(target, recording), exam)
+    _see(seen, hidden, exam)
 
-        def act(pod: Pod) -> None:
-            seen.append(_looked(pod))
-            paths = [path for path in paths_of(target.task) if not named_in(path, text)]
-            answers.extend(get(pod, open_ports(pod, target.task), paths))
-            made.append(record_work(target.task, pod, Budget(wall_s=120)))
 
-        target.observe(act)
-        self._see(seen, hidden, exam)
-        recording = made[-1] if made else Recording()
-        used = {(one.port, one.request.path.decode("ascii", "replace")) for one in recording.exchanges}
-        others = [one for one in answers if (one.port, one.target) not in used]
-        self._compare(others, hidden, _handed_in(target, recording), exam)
+def _look_from_main(target: Target, hidden: Hidden, exam: Exam) -> None:
+    """Search a foreign folder in one episode: first look around, then run the solution."""
+    seen: list[bytes] = []
+    answers: list[Asked] = []
+    made: list[Recording] = []
+    solution = (path.read_text(encoding="utf-8", errors="replace") for path in files_of(target.task.path / "solution"))
+    text = target.instruction + "\n".join(solution)
 
-    def _see(self, seen: Iterable[bytes], hidden: Hidden, exam: Exam) -> None:
-        for data in seen:
-            hit = hidden.within(data)
-            exam.look(f"the environment or a repository in main holds {hit}" if hit else None)
+    def act(pod: Pod) -> None:
+        seen.append(_looked(pod))
+        paths = [path for path in paths_of(target.task) if not named_in(path, text)]
+        answers.extend(get(pod, open_ports(pod, target.task), paths))
+        made.append(record_work(target.task, pod, Budget(wall_s=120)))
 
-    def _compare(self, answers: Iterable[Asked], hidden: Hidden, handed_in: Mapping[bytes, str], exam: Exam) -> None:
-        for one in answers:
-            hit = hidden.within(one.answer)
-            told = next((name for value, name in handed_in.items() if value in one.answer), None)
-            exam.look(
-                f"{one} tells {hit}" if hit else None, f"{one} tells what the solution hands in ({told})" if told else None
-            )
+    target.observe(act)
+    _see(seen, hidden, exam)
+    recording = made[-1] if made else Recording()
+    used = {(one.port, one.request.path.decode("ascii", "replace")) for one in recording.exchanges}
+    others = [one for one in answers if (one.port, one.target) not in used]
+    _compare(others, hidden, _handed_in(target, recording), exam)
+
+
+def _see(seen: Iterable[bytes], hidden: Hidden, exam: Exam) -> None:
+    for data in seen:
+        hit = hidden.within(data)
+        exam.look(f"the environment or a repository in main holds {hit}" if hit else None)
+
+
+def _compare(answers: Iterable[Asked], hidden: Hidden, handed_in: Mapping[bytes, str], exam: Exam) -> None:
+    for one in answers:
+        hit = hidden.within(one.answer)
+        told = next((name for value, name in handed_in.items() if value in one.answer), None)
+        exam.look(f"{one} tells {hit}" if hit else None, f"{one} tells what the solution hands in ({told})" if told else None)
 
 
 def _looked(pod: Pod) -> bytes:
@@ -148,17 +145,6 @@ def _handed_in(target: Target, recording: Recording) -> dict[bytes, str]:
     return values
 
 
-def _solution_text(target: Target) -> str:
-    texts = (path.read_text(encoding="utf-8", errors="replace") for path in files_of(target.task.path / "solution"))
-    return "\n".join(texts)
-
-
-def _meant(path: str, instruction: str, recording: Recording) -> bool:
-    """Return True if a route is allowed to reveal its answer."""
-    used = {one.request.path.decode("ascii", "replace") for one in recording.exchanges}
-    return path in used or named_in(path, instruction)
-
-
 _FROM = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*(\S+)", re.IGNORECASE | re.MULTILINE)
 _MOST = 64 << 20
 _TAKEN, _OPAQUE = ".wh.", ".wh..wh..opq"
@@ -172,28 +158,18 @@ class Added(NamedTuple):
     gone: bool = False
 
 
-def image_of(task: Task, runtime: Runtime) -> str | None:
-    """Return the id of the image that the folder builds for `main`, or None if it builds none."""
-    if not isinstance(runtime, DockerRuntime):
-        return None
-    built = runtime.prepare([task])
-    return built.get(f"{task.task_id}:{'agent' if task.parley else 'main'}")
-
-
-def settings_of(runtime: Runtime, image: str) -> bytes:
+def settings_of(engine: Engine, image: str) -> bytes:
     """Return the history and settings of an image."""
-    engine = _engine(runtime)
     with engine.doing("reading an image's history") as api:
         told = [row.get("CreatedBy", "") for row in api.history(image)]
         return json.dumps([told, api.inspect_image(image)["Config"]], ensure_ascii=False).encode()
 
 
-def added_files(task: Task, runtime: Runtime, image: str) -> Iterator[Added]:
+def added_files(task: Task, engine: Engine, image: str) -> Iterator[Added]:
     """Yield every regular file, up to 64 MiB, that the folder's Dockerfile adds to its base image.
 
     Files that a later layer removes are marked: an agent in a container cannot read them, but the image contains them.
     """
-    engine = _engine(runtime)
     below = _layers_below(task, engine, image)
     with tempfile.TemporaryFile() as file:
         with engine.doing("saving an image") as api:
@@ -206,7 +182,8 @@ def added_files(task: Task, runtime: Runtime, image: str) -> Iterator[Added]:
             gone = _taken_away(archive, names)
             for place, name in enumerate(names):
                 for path, data in _regular(archive, name):
-                    yield Added(path, data, gone=any(_covers(taken, path) for later in gone[place + 1 :] for taken in later))
+                    above = {path, *map(str, list(PurePosixPath(path).parents)[:-1])}
+                    yield Added(path, data, gone=not set().union(*gone[place + 1 :]).isdisjoint(above))
 
 
 def _layers_below(task: Task, engine: Engine, image: str) -> int:
@@ -247,19 +224,10 @@ def _regular(archive: tarfile.TarFile, name: str) -> Iterator[tuple[str, bytes]]
                 yield entry.name.removeprefix("./"), content.read()
 
 
-def _covers(taken: str, path: str) -> bool:
-    return path == taken or path.startswith(f"{taken}/")
-
-
 def _member(archive: tarfile.TarFile, name: str) -> IO[bytes]:
     member = archive.extractfile(name)
     assert member is not None, name
     return member
-
-
-def _engine(runtime: Any) -> Engine:
-    assert isinstance(runtime, DockerRuntime)
-    return runtime.engine
 
 
 MOST_LITERALS, MOST_JOINED = 4, 400
@@ -278,8 +246,13 @@ class Dummy(NamedTuple):
     """True if a reward for it is a hole; otherwise a reward is a note."""
 
 
-class DummyArtifact(Attack):
-    """Attack 6: submissions without any work: empty, a single brace, every option at once, the instruction itself.
+def submits(target: Target) -> bool:
+    """Return True unless a foreign folder has nothing to submit."""
+    return not target.foreign or bool(_paths(target))
+
+
+def hand_in_dummies(target: Target) -> Exam:
+    """Attack 6: submit things without any work: empty, a single brace, every option at once, the instruction itself.
 
     The submission depends on the folder: the body of POST /submission, the reply to every turn of a game, or every declared
     artifact of `main` (without a declaration, every file that the solution makes). Each content has its own episode, since only
@@ -287,25 +260,13 @@ class DummyArtifact(Attack):
     a note, since an agent that does not know the tests would not find it. All literals at once answer nothing; but unless the
     instruction names them, a reward for that is also a note, because they may be parts of the required text.
     """
-
-    number = 6
-    name = "empty, dummy and all-options artifacts"
-    scope = "folder"
-    flaw = Flaw(benchjack=("V5", "V6"), abc=("T.10",))
-
-    def inapplicable(self, target: Target) -> Reason | None:
-        """Return NO_ARTIFACT if a foreign folder has nothing to submit."""
-        return None if not target.foreign or _paths(target) else Reason.NO_ARTIFACT
-
-    def strike(self, target: Target) -> Exam:
-        """Submit each dummy in an episode of its own."""
-        exam = Exam()
-        for dummy in dummies(target):
-            gained = target.gain(_handed(target, dummy.content))
-            exam.look(f"handed in {dummy.name}: {gained}" if gained and dummy.telling else None)
-            if gained and not dummy.telling:
-                exam.notes.append(f"handed in {dummy.name}: {gained}")
-        return exam
+    exam = Exam()
+    for dummy in dummies(target):
+        gained = target.gain(_handed(target, dummy.content))
+        exam.blame(f"handed in {dummy.name}", gained if dummy.telling else None)
+        if gained and not dummy.telling:
+            exam.notes.append(f"handed in {dummy.name}: {gained}")
+    return exam
 
 
 def dummies(target: Target) -> Iterator[Dummy]:
@@ -338,21 +299,18 @@ def _paths(target: Target) -> list[str]:
 
 
 def _handed(target: Target, content: bytes) -> Outcome:
-    if target.foreign:
-        return target.strike(lambda pod: _write(pod, _paths(target), content))
-    act = _answer_turns if target.task.is_seated else _submit
-    return target.strike(lambda pod: act(pod, content), hands=False)
+    def act(pod: Pod) -> None:
+        if target.foreign:
+            # as the agent's user, who can only submit files that it may write
+            pod.put({"/tmp/parley-dummy": content})
+            for path in map(shlex.quote, _paths(target)):
+                shell(pod, f"mkdir -p $(dirname {path}); cat /tmp/parley-dummy > {path}")
+        elif target.task.is_seated:
+            _answer_turns(pod, content)
+        else:
+            pod.call(WireRequest("POST", b"/submission", body=content))
 
-
-def _write(pod: Pod, paths: list[str], content: bytes) -> None:
-    """Write the content as the agent's user, who can only submit files that it may write."""
-    pod.put({"/tmp/parley-dummy": content})
-    for path in map(shlex.quote, paths):
-        shell(pod, f"mkdir -p $(dirname {path}); cat /tmp/parley-dummy > {path}")
-
-
-def _submit(pod: Pod, content: bytes) -> None:
-    pod.call(WireRequest("POST", b"/submission", body=content))
+    return target.strike(act, hands=target.foreign)
 
 
 def _answer_turns(pod: Pod, content: bytes) -> None:
@@ -371,8 +329,8 @@ CARRIED = 8
 STATIC = "static answer"
 
 
-class PlantedAnswer(Attack):
-    """Attack 7: the solution's submission, replayed without the work that led to it.
+def plant_answers(target: Target) -> Exam:
+    """Attack 7: replay the solution's submission without the work that led to it.
 
     The solution is recorded once. Other episodes then replay:
     1. only the submission. For a world this is the last request of the solution, at the same seed; for a foreign folder, the
@@ -382,62 +340,59 @@ class PlantedAnswer(Attack):
        seeds. A reward is a hole if the submission contains a service's answer from the first instance and is still correct in
        the second. In games every turn is replayed and counts, so a reward there is a note: a folder is one game.
     """
+    exam = Exam()
+    seeds = parse_seeds(target.task.parley.seeds) if target.task.parley else [0]
+    recording = target.recording(seeds[0])
+    if recording.note:
+        exam.notes.append(recording.note)
+    if recording.reward <= target.idle_reward(seeds[0]):
+        exam.notes.append("the solution itself earns nothing")
+    if target.foreign:
+        _plant(target, recording, exam)
+    else:
+        _replay(target, recording, seeds, exam)
+    return exam
 
-    number = 7
-    name = "answers planted without the work"
-    scope = "folder"
-    flaw = Flaw(benchjack=("V7",), abc=("T.4", "T.10"))
 
-    def inapplicable(self, target: Target) -> Reason | None:
-        """Return NO_SOLUTION if the folder has no solution."""
-        return None if (target.task.path / "solution").is_dir() else Reason.NO_SOLUTION
+def _plant(target: Target, recording: Recording, exam: Exam) -> None:
+    kept = {path: data for path, data in recording.files.items() if not path.startswith("/tmp/parley-")}
+    served = bool(services_beside(target.task) or recording.listening)
+    alone = target.gain(target.strike(lambda pod: pod.put(kept)))
+    names = ", ".join(sorted(kept)[:5])
+    exam.blame(f"planted {names} alone, which no service was asked for", alone if served else None)
+    if alone and not served:
+        exam.notes.append(f"{STATIC}: no service is part of the work, and {names} alone is worth it")
+    if alone or not recording.exchanges:
+        return
 
-    def strike(self, target: Target) -> Exam:
-        """Record the solution, then replay its submission."""
-        exam = Exam()
-        seeds = parse_seeds(target.task.parley.seeds) if target.task.parley else [0]
-        recording = target.recording(seeds[0])
-        if recording.note:
-            exam.notes.append(recording.note)
-        if recording.reward <= target.idle_reward(seeds[0]):
-            exam.notes.append("the solution itself earns nothing")
-        if target.foreign:
-            self._plant(target, recording, exam)
-        else:
-            self._replay(target, recording, seeds, exam)
-        return exam
+    def plant_and_resend(pod: Pod) -> None:
+        pod.put({**kept, "/tmp/parley-resend": script("resend").encode(), "/tmp/parley-lines": lines_of(recording.exchanges)})
+        shell(pod, "python3 /tmp/parley-resend /tmp/parley-lines")
+        pod.put(kept)
 
-    def _plant(self, target: Target, recording: Recording, exam: Exam) -> None:
-        kept = {path: data for path, data in recording.files.items() if not path.startswith("/tmp/parley-")}
-        served = bool(services_beside(target.task) or recording.listening)
-        alone = target.gain(target.strike(lambda pod: pod.put(kept)))
-        names = ", ".join(sorted(kept)[:5])
-        exam.look(f"planted {names} alone, which no service was asked for: {alone}" if alone and served else None)
-        if alone and not served:
-            exam.notes.append(f"{STATIC}: no service is part of the work, and {names} alone is worth it")
-        if alone or not recording.exchanges:
-            return
-        again = target.gain(target.strike(lambda pod: _plant_and_resend(pod, kept, recording.exchanges)))
-        carried = carried_over(target.instruction, recording)
-        exam.look(
-            f"planted {names} and sent what was sent before: {again}; {carried} is right again" if carried and again else None
-        )
-        if again and not carried:
-            exam.notes.append(f"{STATIC}: what was sent before is right again, and nothing that a service said is part of it")
+    again = target.gain(target.strike(plant_and_resend))
+    carried = carried_over(target.instruction, recording)
+    both = f"{again}; {carried} is right again" if carried and again else None
+    exam.blame(f"planted {names} and sent what was sent before", both)
+    if again and not carried:
+        exam.notes.append(f"{STATIC}: what was sent before is right again, and nothing that a service said is part of it")
 
-    def _replay(self, target: Target, recording: Recording, seeds: Sequence[int], exam: Exam) -> None:
-        sent = [one for one in recording.exchanges if one.request.method != "GET"]
-        last = target.gain(target.strike(lambda pod: _send(pod, target, sent[-1:]), seed=seeds[0], hands=False), seeds[0])
-        exam.look(f"sent only the last request of the solution, {_named(sent)}: {last}" if last else None)
-        if len(seeds) == 1:
-            exam.notes.append(f"{STATIC}: the folder has one instance, and its solution is right for all of it")
-            return
-        outcome = target.strike(lambda pod: _send(pod, target, recording.exchanges), seed=seeds[1], hands=False)
-        gained = target.gain(outcome, seeds[1])
-        said = f"what the solution sent at seed {seeds[0]}, sent at seed {seeds[1]}: {gained}"
-        exam.look(said if gained and not target.task.is_seated else None)
-        if gained and target.task.is_seated:
-            exam.notes.append(f"{STATIC}: {said}")
+
+def _replay(target: Target, recording: Recording, seeds: Sequence[int], exam: Exam) -> None:
+    sent = [one.request for one in recording.exchanges if one.request.method != "GET"]
+    last = target.gain(target.strike(lambda pod: _send(pod, target, sent[-1:]), seed=seeds[0], hands=False), seeds[0])
+    named = f"{sent[-1].method} {sent[-1].path.decode()}" if sent else "none"
+    exam.blame(f"sent only the last request of the solution, {named}", last)
+    if len(seeds) == 1:
+        exam.notes.append(f"{STATIC}: the folder has one instance, and its solution is right for all of it")
+        return
+    every = [one.request for one in recording.exchanges]
+    outcome = target.strike(lambda pod: _send(pod, target, every), seed=seeds[1], hands=False)
+    gained = target.gain(outcome, seeds[1])
+    said = f"what the solution sent at seed {seeds[0]}, sent at seed {seeds[1]}"
+    exam.blame(said, None if target.task.is_seated else gained)
+    if gained and target.task.is_seated:
+        exam.notes.append(f"{STATIC}: {said}: {gained}")
 
 
 def carried_over(instruction: str, recording: Recording) -> str | None:
@@ -446,30 +401,15 @@ def carried_over(instruction: str, recording: Recording) -> str | None:
     for place, one in enumerate(recording.exchanges):
         later = [(f"{e.request.method} {e.request.path.decode()}", e.request.target + e.request.body) for e in
                  recording.exchanges[place + 1 :]]  # fmt: skip
-        for word in _words(one.answer.body):
-            if word.decode("utf-8", "replace") not in instruction:
+        # the whole body and its runs of letters and digits, such as tokens
+        for word in (one.answer.body.strip(), *re.findall(rb"[\w+/=.~-]+", one.answer.body)):
+            if len(word) >= CARRIED and word.decode("utf-8", "replace") not in instruction:
                 where = next((name for name, data in (*handed, *later) if word in data), None)
                 if where is not None:
                     return f"what {one.request.path.decode()} answers, handed in by {where},"
     return None
 
 
-def _words(body: bytes) -> Iterable[bytes]:
-    """Yield the whole body and its runs of letters and digits, such as tokens."""
-    yield from (word for word in (body.strip(), *re.findall(rb"[\w+/=.~-]+", body)) if len(word) >= CARRIED)
-
-
-def _plant_and_resend(pod: Pod, files: dict[str, bytes], exchanges: Sequence[RecordedExchange]) -> None:
-    pod.put({**files, "/tmp/parley-resend": script("resend").encode(), "/tmp/parley-lines": lines_of(exchanges)})
-    shell(pod, "python3 /tmp/parley-resend /tmp/parley-lines")
-    pod.put(files)
-
-
-def _send(pod: Pod, target: Target, exchanges: Iterable[RecordedExchange]) -> None:
-    call = pod.call_as_host if target.task.is_seated else pod.call
-    for one in exchanges:
-        call(one.request)
-
-
-def _named(sent: Sequence[RecordedExchange]) -> str:
-    return f"{sent[-1].request.method} {sent[-1].request.path.decode()}" if sent else "none"
+def _send(pod: Pod, target: Target, requests: Iterable[WireRequest]) -> None:
+    for one in requests:
+        (pod.call_as_host if target.task.is_seated else pod.call)(one)

@@ -1,4 +1,4 @@
-"""Interface of attacks: a small class with a name, the flaw it looks for, where it does not apply, and how it strikes.
+"""Interface of attacks: a name, the flaw it looks for, where it does not apply, and the function that strikes.
 
 1. `machine` attacks target what the stamped files of a folder produce, which is the same for every folder with those files.
    `folder` attacks target a folder's own files.
@@ -8,14 +8,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, Literal, Protocol
+from typing import Literal
 
 from parley.proof.attacks.target import Target
 from worlds.core.models import Strict
 
+Scope = Literal["machine", "folder"]
 Outcome = Literal["held", "broken", "n/a", "vacuous", "error"]
 """`vacuous`: it examined nothing and gave no reason. `error`: it could not be carried out. Neither is a pass."""
 
@@ -25,7 +26,7 @@ class AttackRow(Strict):
 
     attack: int
     name: str
-    scope: Literal["machine", "folder"]
+    scope: Scope
     task_id: str
     shared_by: int = 1
     """Number of folders that share the attacked machine."""
@@ -84,17 +85,10 @@ class Siege(Strict):
             rows = [row for row in self.rows if (row.attack, row.name) == (number, name)]
             ids = " ".join((*rows[0].benchjack, *rows[0].abc, *rows[0].openenv))
             examined = sum(row.examined for row in rows)
-            yield str(number), name, ids, str(len(rows)), str(examined), _counts(rows)
-
-
-def _counts(rows: Sequence[AttackRow]) -> str:
-    counted = {
-        outcome: sum(row.outcome == outcome for row in rows) for outcome in ("broken", "vacuous", "error", "held", "n/a")
-    }
-    return ", ".join(f"{count} {outcome}" for outcome, count in counted.items() if count)
-
-
-Scope = Literal["machine", "folder"]
+            outcomes = [row.outcome for row in rows]
+            kinds = ("broken", "vacuous", "error", "held", "n/a")
+            counts = ", ".join(f"{outcomes.count(kind)} {kind}" for kind in kinds if kind in outcomes)
+            yield str(number), name, ids, str(len(rows)), str(examined), counts
 
 
 class Reason(StrEnum):
@@ -104,20 +98,6 @@ class Reason(StrEnum):
     NO_ARTIFACT = "the agent's machine hands in no file"
     NO_SERVICE = "no service runs beside the agent"
     NO_SOLUTION = "the folder has no solution"
-
-
-@dataclass(frozen=True)
-class Flaw:
-    """Ids of the flaw that an attack looks for, in other catalogues."""
-
-    benchjack: tuple[str, ...] = ()
-    """Classes V1 to V8 of BenchJack (arXiv 2605.12673)."""
-
-    abc: tuple[str, ...] = ()
-    """Items of the Agentic Benchmark Checklist (arXiv 2507.02825), T.1 to T.10."""
-
-    openenv: tuple[str, ...] = ()
-    """Check ids of OpenEnv's validation policy, if there are any."""
 
 
 @dataclass
@@ -133,27 +113,29 @@ class Exam:
         self.examined += 1
         self.holes += [hole for hole in holes if hole]
 
-    def add(self, others: Iterable[Exam]) -> Exam:
-        """Add everything that other exams examined, and return this exam."""
-        for other in others:
-            self.examined += other.examined
-            self.holes += other.holes
-            self.notes += other.notes
-        return self
+    def blame(self, what: str, *problems: str | None) -> None:
+        """Count one thing as examined, and add each problem given as a hole in it."""
+        self.look(*(f"{what}: {problem}" for problem in problems if problem))
 
 
-class Attack(Protocol):
-    """Interface of one attack."""
+@dataclass(frozen=True)
+class Attack:
+    """One attack, with the ids of the flaw that it looks for in other catalogues."""
 
-    number: ClassVar[int]
-    name: ClassVar[str]
-    scope: ClassVar[Scope]
-    flaw: ClassVar[Flaw]
+    number: int
+    name: str
+    scope: Scope
+    strike: Callable[[Target], Exam]
+    """Runs the attack. Raises BoundaryError if something other than the folder failed."""
 
-    def inapplicable(self, target: Target) -> Reason | None:
-        """Return the reason why the attack does not apply to the target, or None."""
-        return None
+    abc: tuple[str, ...]
+    """Items of the Agentic Benchmark Checklist (arXiv 2507.02825), T.1 to T.10."""
 
-    def strike(self, target: Target) -> Exam:
-        """Run the attack. Raises BoundaryError if something other than the folder failed."""
-        ...
+    benchjack: tuple[str, ...]
+    """Classes V1 to V8 of BenchJack (arXiv 2605.12673)."""
+
+    needs: Callable[[Target], object] = lambda target: True
+    """What the attack needs in a target to apply."""
+
+    lacking: Reason = Reason.NO_ARTIFACT
+    """The reason why it does not apply to a target without that."""

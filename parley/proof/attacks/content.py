@@ -6,7 +6,7 @@ import json
 import secrets
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePosixPath
 from shlex import quote
@@ -17,9 +17,9 @@ from harness.agents.turns import TurnClient
 from harness.outcome import Outcome
 from harness.pod import Pod
 from harness.registry import Task, files_of
-from parley.proof.attacks.base import Attack, Exam, Flaw, Reason
+from parley.proof.attacks.base import Exam
 from parley.proof.attacks.plant_files import named_paths
-from parley.proof.attacks.target import UNTOUCHED, Target, handed_in, shell
+from parley.proof.attacks.target import UNTOUCHED, Target, handed_in, shell, with_verifier
 from worlds.core.wire import request
 
 DEPTH = 100_000
@@ -59,13 +59,9 @@ class Marker:
         return f"ran it: the reward {self.reward} is its own" if outcome.result.reward == self.reward else None
 
 
-def _pickled(command: str) -> bytes:
-    """Return a protocol 0 pickle that calls os.system on loading (pickletools: GLOBAL, MARK, STRING, TUPLE, REDUCE)."""
-    return b"cos\nsystem\n(S" + repr(command).encode() + b"\ntR."
-
-
 RUN: Mapping[str, Callable[[str], bytes]] = {
-    "a pickle": _pickled,
+    # protocol 0, calls os.system on loading (pickletools: GLOBAL, MARK, STRING, TUPLE, REDUCE)
+    "a pickle": lambda command: b"cos\nsystem\n(S" + repr(command).encode() + b"\ntR.",
     "a YAML tag": lambda command: f"!!python/object/apply:os.system [{json.dumps(command)}]\n".encode(),
     "a Python expression": lambda command: f"__import__('os').system({command!r})\n".encode(),
     "a command substitution": lambda command: f"$({command})\n".encode(),
@@ -89,8 +85,8 @@ SUBMITTED = ("a Python expression", "control characters")
 """Contents submitted to a world, which takes one submission per episode: one that is text, and one that is not."""
 
 
-class HostileContent(Attack):
-    """Attack 9: content that is executed or obeyed by its reader, or that crashes it.
+def hand_in_hostile_content(target: Target) -> Exam:
+    """Attack 9: submit content that is executed or obeyed by its reader, or that crashes it.
 
     1. Executable content carries a shell command that prints a marker and writes a reward that no verifier gives. The command
        holds the marker in two halves, so a verifier that only prints the content does not print the marker.
@@ -99,19 +95,7 @@ class HostileContent(Attack):
     3. A world receives content as requests, as replies of seats and as its submission, without any work: one episode for text
        and one for bytes. Its verifier must grade both.
     """
-
-    number = 9
-    name = "hostile content"
-    scope = "folder"
-    flaw = Flaw(benchjack=("V3", "V4"), abc=("T.10",))
-
-    def inapplicable(self, target: Target) -> Reason | None:
-        """Return NO_ARTIFACT for a foreign task that submits no file."""
-        return Reason.NO_ARTIFACT if target.foreign and not handed_in(target) else None
-
-    def strike(self, target: Target) -> Exam:
-        """Submit all hostile content."""
-        return _as_artifacts(target) if target.foreign else _as_requests(target)
+    return _as_artifacts(target) if target.foreign else _as_requests(target)
 
 
 def _as_artifacts(target: Target) -> Exam:
@@ -127,7 +111,7 @@ def _as_artifacts(target: Target) -> Exam:
 
 def _after_the_work(target: Target, content: bytes, paths: list[str]) -> Callable[[Pod], object]:
     def act(pod: Pod) -> None:
-        if (target.task.path / "solution").is_dir():
+        if target.has_solution:
             SolutionAgent().play(target.task, 0, pod, Budget(wall_s=_SOLVING_S), Report("attack"))
         pod.put({"/tmp/content": content})
         for path in map(shlex.quote, paths):
@@ -153,7 +137,7 @@ def _as_requests(target: Target) -> Exam:
         outcome = target.strike(partial(_say, list(contents.values()), contents[last], target), hands=False)
         ran, gained = marker.seen(outcome), target.gain(outcome)
         broke = f"the verifier failed: {outcome.result.error}" if outcome.result.cause == "verifier" else None
-        exam.look(*(f"hostile requests and replies, {last} handed in: {what}" for what in (ran, gained, broke) if what))
+        exam.blame(f"hostile requests and replies, {last} handed in", ran, gained, broke)
         exam.examined += len(contents)
     return exam
 
@@ -196,8 +180,8 @@ WAYS = {
 """Replacements for a file, each a line of bash for `$place`."""
 
 
-class Links(Attack):
-    """Attack 8: a link or special file in place of a submitted file.
+def hand_in_links(target: Target) -> Exam:
+    """Attack 8: leave a link or special file in place of a submitted file.
 
     1. A symbolic link points to data that the verifier compares with: hidden tests, or files that other services submit. The
        link is broken in `main`, and resolves to the answer if the verifier follows it. The same holds for relative links and
@@ -205,71 +189,40 @@ class Links(Attack):
     2. A FIFO, a device and a loop block or exhaust readers. A hard link makes an archive refer to another file.
     3. No content of this host may appear in the record.
     The submitted files are the declared artifacts of `main`. If the verifier shares the agent's machine, they include every
-    file that the task names in one of the agent's folders.
+    file that the task names in one of the agent's folders. Every kind of link has an episode of its own, for all files at once.
     """
+    exam, places = Exam(), linkable(target)
+    limit_s = min(target.task.file.verifier.timeout_sec, LIMIT_S)
+    for way, line in _ways(target):
+        script = "; ".join(f"place={quote(place)}; {_REPLACE}{line}" for place in places)
+        act = partial(shell, text=f"exec 2> /dev/null; {script}; true")
+        outcome = target.strike(act, task=with_verifier(target.task, timeout_sec=limit_s))
+        leaked = next((name for name, data in outcome.files.items() if UNTOUCHED.encode() in data), None)
+        tells = f"{leaked} of the record holds a file of the host" if leaked else None
+        exam.blame(f"{way} at {', '.join(places)}", target.gain(outcome), tells)
+    return exam
 
-    number = 8
-    name = "links and devices as artifact"
-    scope = "machine"
-    flaw = Flaw(benchjack=("V3",), abc=("T.5", "T.10"))
 
-    def inapplicable(self, target: Target) -> Reason | None:
-        """Return NO_ARTIFACT if no file leaves `main`."""
-        return None if linkable(target) else Reason.NO_ARTIFACT
-
-    def strike(self, target: Target) -> Exam:
-        """Try every kind of link in an episode of its own, for all submitted files at once."""
-        exam, places = Exam(), linkable(target)
-        hurried = _hurried(target.task)
-        for way, line in self._ways(target):
-            script = "; ".join(f"place={quote(place)}; {_REPLACE}{line}" for place in places)
-            outcome = target.strike(partial(_act, script), task=hurried)
-            gained = target.gain(outcome)
-            leaked = [name for name, data in outcome.files.items() if UNTOUCHED.encode() in data]
-            exam.look(
-                f"{way} at {', '.join(places)}: {gained}" if gained else None,
-                f"{way} at {', '.join(places)}: {leaked[0]} of the record holds a file of the host" if leaked else None,
-            )
-        return exam
-
-    def _ways(self, target: Target) -> Iterator[tuple[str, str]]:
-        for aim in aims(target.task):
-            yield f"a link to {aim}", f'ln -s {quote(aim)} "$place"'
-        for aim in aims(target.task)[:1]:
-            yield f"a relative link to {aim}", f'ln -s {quote(_UP + aim.lstrip("/"))} "$place"'
-        yield "a link to a file of the host", f'ln -s {quote(str(target.host.file))} "$place"'
-        yield from WAYS.items()
+def _ways(target: Target) -> Iterator[tuple[str, str]]:
+    for aim in aims(target.task):
+        yield f"a link to {aim}", f'ln -s {quote(aim)} "$place"'
+    for aim in aims(target.task)[:1]:
+        yield f"a relative link to {aim}", f'ln -s {quote(_UP + aim.lstrip("/"))} "$place"'
+    yield "a link to a file of the host", f'ln -s {quote(str(target.host.file))} "$place"'
+    yield from WAYS.items()
 
 
 def linkable(target: Target) -> list[str]:
-    """Return the files that the agent controls and the verifier reads."""
-    named = [path for path in named_paths(target.task) if _is_the_agents(path)] if target.shares_verifier else []
-    return sorted({*target.artifacts, *named})
+    """Return the files that the agent controls and the verifier reads: of named paths, files in folders where agents work."""
+    others = ("/tests/", "/logs/", "/solution/", "/etc/", "/var/", "/srv/")
+    named = named_paths(target.task) if target.shares_verifier else []
+    return sorted({*target.artifacts, *(path for path in named if PurePosixPath(path).suffix and not path.startswith(others))})
 
 
 def aims(task: Task) -> list[str]:
-    """Return the files that a verifier may compare with: its own, and those that services submit."""
+    """Return the files that a verifier may compare with: its own data, and files that services submit."""
     tests = task.path / "tests"
-    own = [f"/tests/{path.relative_to(tests).as_posix()}" for path in files_of(tests) if _is_data(path.name)]
+    data = (path for path in files_of(tests) if path.name != "Dockerfile" and path.suffix not in {".py", ".sh"})
+    own = [f"/tests/{path.relative_to(tests).as_posix()}" for path in data]
     served = [artifact.source for artifact in task.file.artifacts if (artifact.service or "main") != "main"]
     return [*served, *own][:MOST]
-
-
-def _is_data(name: str) -> bool:
-    return name not in {"Dockerfile", "test.sh"} and not name.endswith((".py", ".sh"))
-
-
-def _is_the_agents(path: str) -> bool:
-    """Return True if a path that a task names is a file in a folder where agents work."""
-    others = ("/tests/", "/logs/", "/solution/", "/etc/", "/var/", "/srv/")
-    return bool(PurePosixPath(path).suffix) and not path.startswith(others)
-
-
-def _act(script: str, pod: Pod) -> None:
-    shell(pod, f"exec 2> /dev/null; {script}; true")
-
-
-def _hurried(task: Task) -> Task:
-    """Return the task with a shorter timeout for its verifier."""
-    verifier = task.file.verifier.model_copy(update={"timeout_sec": min(task.file.verifier.timeout_sec, LIMIT_S)})
-    return replace(task, file=task.file.model_copy(update={"verifier": verifier}))

@@ -23,7 +23,7 @@ from harness.paths import ROOT
 from harness.pod import Runtime
 from harness.registry import read_task
 from harness.runtimes.docker.engine.images import linked_context
-from parley.proof.attacks.base import Attack, Exam, Flaw
+from parley.proof.attacks.base import Exam
 from parley.proof.attacks.target import Target
 
 READING_S = 60.0
@@ -49,6 +49,10 @@ ABSURD = {
 NAMES_OUT = ("../x", "x", "/a/../../x", "/")
 """Invalid paths in a container."""
 
+FAMILIES_OUT = ("../../x", "/tmp/x", ".", "a/b")
+CONTEXTS_OUT = ("../..", "/etc", "./../../outside")
+"""Families and build contexts that lead out of their folder."""
+
 BOMBS: Mapping[str, str] = {
     "nested arrays": f"bomb = {'[' * NESTED}{']' * NESTED}\n",
     "nested tables": f"bomb = {'{a = ' * NESTED}1{'}' * NESTED}\n",
@@ -61,62 +65,38 @@ Spring = Callable[[Path, Path], object]
 """Function that turns a copy of a folder into a trap; the second path is a folder outside it with a secret file."""
 
 
-class HostileFolder(Attack):
-    """Links, names, numbers and texts that a harness must reject."""
-
-    number = 17
-    name = "the folder itself"
-    scope = "folder"
-    flaw = Flaw(benchjack=("V8",), abc=("T.10",))
-
-    def strike(self, target: Target) -> Exam:
-        """Check that every trap is rejected."""
-        exam = Exam()
-        with tempfile.TemporaryDirectory(prefix="parley-attack-") as name:
-            outside = Path(name) / "outside"
-            outside.mkdir()
-            (outside / "secret").write_text(secrets.token_hex(16), encoding="utf-8")
-            for number, (what, spring) in enumerate(traps(target)):
-                copy = Path(name) / str(number) / target.task.path.name
-                shutil.copytree(target.task.path, copy, symlinks=True)
-                spring(copy, outside)
-                problem = unrefused(copy, target.runtime)
-                leaks = problem is not None and _leaks(copy, (outside / "secret").read_bytes())
-                exam.look(f"{what}: {problem}{', and a file outside gets into an image' if leaks else ''}" if problem else None)
-        return exam
+def read_hostile_folders(target: Target) -> Exam:
+    """Attack 17: have the harness read links, names, numbers and texts that it must reject."""
+    exam = Exam()
+    with tempfile.TemporaryDirectory(prefix="parley-attack-") as name:
+        outside = Path(name) / "outside"
+        outside.mkdir()
+        (outside / "secret").write_text(secrets.token_hex(16), encoding="utf-8")
+        for number, (what, spring) in enumerate(traps(target)):
+            copy = Path(name) / str(number) / target.task.path.name
+            shutil.copytree(target.task.path, copy, symlinks=True)
+            spring(copy, outside)
+            problem = unrefused(copy, target.runtime)
+            leaks = problem is not None and _leaks(copy, (outside / "secret").read_bytes())
+            exam.blame(what, f"{problem}{', and a file outside gets into an image' if leaks else ''}" if problem else None)
+    return exam
 
 
 def traps(target: Target) -> Iterator[tuple[str, Spring]]:
     """Yield every way to modify a copy, with its description."""
-    yield from _misplaced()
+    yield from ((f"{path}, a link to a file outside", _linked(path, "secret")) for path in LINKED_FILES)
+    yield from ((f"{path}, a link to a folder outside", _linked(path, "")) for path in LINKED_FOLDERS)
+    yield from ((f"{path}, a FIFO", _fifo(path)) for path in FIFOS)
     for section, lines in ABSURD.items():
-        for line in lines:
-            yield f"[{section}] {line}", _toml(section, line)
-    for name in NAMES_OUT:
-        yield f"an artifact from {name}", _toml("", f'artifacts = ["{name}"]')
-    for what, line in BOMBS.items():
-        yield f"task.toml with {what}", _first_line(line)
-    yield from _composed_elsewhere() if target.foreign else _of_another_family()
-
-
-def _misplaced() -> Iterator[tuple[str, Spring]]:
-    for path in LINKED_FILES:
-        yield f"{path}, a link to a file outside", _linked(path, "secret")
-    for path in LINKED_FOLDERS:
-        yield f"{path}, a link to a folder outside", _linked(path, "")
-    for path in FIFOS:
-        yield f"{path}, a FIFO", _fifo(path)
-
-
-def _composed_elsewhere() -> Iterator[tuple[str, Spring]]:
-    for context in ("../..", "/etc", "./../../outside"):
+        yield from ((f"[{section}] {line}", _toml(section, line)) for line in lines)
+    yield from ((f"an artifact from {name}", _toml("", f'artifacts = ["{name}"]')) for name in NAMES_OUT)
+    yield from ((f"task.toml with {what}", _rewritten(line.__add__)) for what, line in BOMBS.items())
+    if not target.foreign:
+        yield from ((f"the family {name}", _toml("metadata.parley", f'family = "{name}"')) for name in FAMILIES_OUT)
+        return
+    for context in CONTEXTS_OUT:
         yield f"a build context of {context}", _composed(f"build: {{ context: {context} }}")
     yield "a Dockerfile outside", _composed("build: { context: ., dockerfile: ../../../outside/secret }")
-
-
-def _of_another_family() -> Iterator[tuple[str, Spring]]:
-    for name in ("../../x", "/tmp/x", ".", "a/b"):
-        yield f"the family {name}", _toml("metadata.parley", f'family = "{name}"')
 
 
 def unrefused(folder: Path, runtime: Runtime) -> str | None:
@@ -171,10 +151,6 @@ def _fifo(path: str) -> Spring:
     return lambda copy, outside: os.mkfifo(copy / path)
 
 
-def _first_line(line: str) -> Spring:
-    return lambda copy, outside: _rewrite(copy, lambda text: line + text)
-
-
 def _toml(section: str, line: str) -> Spring:
     """Return a function that sets a key of task.toml, in its section (created if missing) or above all sections."""
     key = re.escape(line.partition(" ")[0])
@@ -186,7 +162,7 @@ def _toml(section: str, line: str) -> Spring:
         own, following, after = rest.partition("\n[")
         return f"{head}\n[{section}]\n{line}\n" + re.sub(rf"(?m)^{key} *=.*\n?", "", own) + following + after
 
-    return lambda copy, outside: _rewrite(copy, changed)
+    return _rewritten(changed)
 
 
 def _composed(line: str) -> Spring:
@@ -194,9 +170,12 @@ def _composed(line: str) -> Spring:
     return lambda copy, outside: (copy / "environment/docker-compose.yaml").write_text(text, encoding="utf-8")
 
 
-def _rewrite(copy: Path, change: Callable[[str], str]) -> None:
-    path = copy / "task.toml"
-    path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
+def _rewritten(change: Callable[[str], str]) -> Spring:
+    def spring(copy: Path, _: Path) -> None:
+        path = copy / "task.toml"
+        path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+    return spring
 
 
 PLACES = (
@@ -225,34 +204,26 @@ except OSError:
 _LIMIT_S = 600.0
 
 
-class CodeBeforeTrust(Attack):
-    """Attack 17, second half: code of an untrusted folder runs on this host.
+def run_marked_code(target: Target) -> Exam:
+    """Attack 17, second half: have code of an untrusted folder run on this host.
 
     In a copy each Python file of the world, the solution and the tests leaves a mark when it is imported. Then the commands run
     that a user would try first. A mark on this host afterwards shows that code ran before it was trusted. Each command is a
     process of its own, so this is done once per kind of machine.
     """
-
-    number = 17
-    name = "code before trust"
-    scope = "machine"
-    flaw = Flaw(benchjack=("V4", "V8"), abc=("T.10",))
-
-    def strike(self, target: Target) -> Exam:
-        """Run every command on a marked copy."""
-        exam = Exam()
-        with tempfile.TemporaryDirectory(prefix="parley-attack-") as name:
-            copy, mark = Path(name) / "copy" / target.task.path.name, Path(name) / "mark"
-            mark_copy(target.task.path, copy, mark)
-            for command in COMMANDS:
-                told = type_command(command, copy, Path(name) / "out")
-                ran = mark.read_text(encoding="utf-8").split() if mark.exists() else []
-                mark.unlink(missing_ok=True)
-                where = ", ".join(dict.fromkeys(ran))
-                exam.look(f"harness {command[0]} ran {where} of an untrusted folder on this host" if ran else None)
-                if "Traceback" in told:
-                    exam.notes.append(f"harness {command[0]} ended in a traceback: {told.strip().splitlines()[-1][:200]}")
-        return exam
+    exam = Exam()
+    with tempfile.TemporaryDirectory(prefix="parley-attack-") as name:
+        copy, mark = Path(name) / "copy" / target.task.path.name, Path(name) / "mark"
+        mark_copy(target.task.path, copy, mark)
+        for command in COMMANDS:
+            told = type_command(command, copy, Path(name) / "out")
+            ran = mark.read_text(encoding="utf-8").split() if mark.exists() else []
+            mark.unlink(missing_ok=True)
+            where = ", ".join(dict.fromkeys(ran))
+            exam.look(f"harness {command[0]} ran {where} of an untrusted folder on this host" if ran else None)
+            if "Traceback" in told:
+                exam.notes.append(f"harness {command[0]} ended in a traceback: {told.strip().splitlines()[-1][:200]}")
+    return exam
 
 
 def mark_copy(folder: Path, copy: Path, mark: Path) -> None:

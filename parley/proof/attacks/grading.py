@@ -13,7 +13,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from shlex import quote
@@ -26,9 +25,9 @@ from harness.pod import Pod
 from harness.registry import Task, read_task
 from harness.runtimes.docker.engine.services import services_up
 from harness.runtimes.docker.runtime import DockerRuntime
-from parley.proof.attacks.base import Attack, Exam, Flaw, Reason
+from parley.proof.attacks.base import Exam
 from parley.proof.attacks.scripts import script
-from parley.proof.attacks.target import WALL_S, Target, handed_in, shell
+from parley.proof.attacks.target import WALL_S, Target, handed_in, shell, with_verifier
 
 YEAR_DAYS = 365
 LIBRARIES = "/usr/lib"
@@ -49,11 +48,6 @@ def before_tests(task: Task, script: str, variables: Mapping[str, str] | None = 
     file = f"{SCRATCH}/before-the-tests"
     env = {"BASH_ENV": f"$(base64 -d > {file} <<< {content}; echo {file})", **(variables or {})}
     return with_verifier(task, env={**task.file.verifier.env, **env})
-
-
-def with_verifier(task: Task, **changed: object) -> Task:
-    """Return the task with some fields of [verifier] changed."""
-    return replace(task, file=task.file.model_copy(update={"verifier": task.file.verifier.model_copy(update=changed)}))
 
 
 def a_year_later(task: Task) -> Task:
@@ -92,8 +86,8 @@ _LIMIT_S = 20.0
 _SOLVING_S = 120.0
 
 
-class VerifiersCrash(Attack):
-    """Attack 10: something that the verifier needs is missing or broken. The episode must earn nothing or stay ungraded.
+def crash_verifier(target: Target) -> Exam:
+    """Attack 10: break something that the verifier needs. The episode must earn nothing or stay ungraded.
 
     1. The agent tries to stop the services beside it. Then each service is stopped from outside. No work is done.
     2. The verifier itself breaks: each way is a script that bash reads before the tests. The evidence is the oracle's log if
@@ -101,22 +95,16 @@ class VerifiersCrash(Attack):
     3. The evidence is truncated: the oracle's log, or else its files, cut at each quarter. A file that passes although it was
        cut is a hole only if an empty one does not pass. Otherwise the verdict does not depend on it, which is a note.
     """
-
-    number = 10
-    name = "verifier's crash"
-    scope = "machine"
-    flaw = Flaw(benchjack=("V6",), abc=("T.3", "T.10"))
-
-    def strike(self, target: Target) -> Exam:
-        """Break everything that a pass depends on."""
-        exam = Exam()
-        _end_services(target, exam)
-        if target.foreign:
-            _break_verifier(target, exam)
-            _cut_files(target, exam)
-        else:
-            _judge_broken(target, exam)
+    exam = Exam()
+    _end_services(target, exam)
+    if not target.foreign:
+        _judge_broken(target, exam)
         return exam
+    for how, broken in BROKEN.items():
+        outcome = target.strike(lambda pod: None, task=before_tests(target.task, broken))
+        exam.blame(f"where {how}, no work at all", target.gain(outcome))
+    _cut_files(target, exam)
+    return exam
 
 
 def _end_services(target: Target, exam: Exam) -> None:
@@ -139,7 +127,7 @@ def _end_services(target: Target, exam: Exam) -> None:
     for how, act in {"attacked by the agent": attack, "dead": end}.items():
         if act is attack or (engine is not None and names):
             gained = target.gain(target.strike(act))
-            exam.look(f"with {', '.join(names)} {how} and no work done: {gained}" if gained else None)
+            exam.blame(f"with {', '.join(names)} {how} and no work done", gained)
 
 
 def _judge_broken(target: Target, exam: Exam) -> None:
@@ -159,23 +147,14 @@ def _passed(target: Target, task: Task, log: bytes) -> str | None:
         judgement = target.runtime.judge(target.spec(0, task, hands=False), log)
     except VerifierFailure:
         return None
-    return (
-        None
-        if judgement.reward.strip() == b'{"reward": 0.0}'
-        else f"earns {judgement.reward.decode('utf-8', 'replace').strip()}"
-    )
-
-
-def _break_verifier(target: Target, exam: Exam) -> None:
-    for how, broken in BROKEN.items():
-        gained = target.gain(target.strike(lambda pod: None, task=before_tests(target.task, broken)))
-        exam.look(f"where {how}, no work at all: {gained}" if gained else None)
+    reward = judgement.reward.decode("utf-8", "replace").strip()
+    return None if reward == '{"reward": 0.0}' else f"earns {reward}"
 
 
 def _cut_files(target: Target, exam: Exam) -> None:
     """Do the correct work, with each submitted file cut at each quarter."""
     paths = handed_in(target)
-    if not paths or not (target.task.path / "solution").is_dir():
+    if not paths or not target.has_solution:
         return
     empty, *parts = (_with_files_cut(target, paths, quarter) for quarter in QUARTERS)
     if target.gain(empty):
@@ -183,8 +162,7 @@ def _cut_files(target: Target, exam: Exam) -> None:
         exam.notes.append(f"the verdict does not rest on {', '.join(paths)}: it is the same where that is empty")
         return
     for quarter, outcome in zip(QUARTERS[1:], parts, strict=True):
-        gained = target.gain(outcome)
-        exam.look(f"{', '.join(paths)} cut after {quarter} of 4 quarters: {gained}" if gained else None)
+        exam.blame(f"{', '.join(paths)} cut after {quarter} of 4 quarters", target.gain(outcome))
 
 
 def _with_files_cut(target: Target, paths: list[str], quarter: int) -> Outcome:
@@ -196,12 +174,13 @@ def _with_files_cut(target: Target, paths: list[str], quarter: int) -> Outcome:
     return target.strike(act)
 
 
+_ENDING = {"status", "reward", "failure_label", "trace_hash"}
 _SLACK_DAYS = 2
 """Tolerance in days for the date, because of time zones and midnight."""
 
 
-class FloorAndCeiling(Attack):
-    """Attack 13: both ends of the scale, each reached twice with equal results, regardless of when and where grading happens.
+def reach_floor_and_ceiling(target: Target) -> Exam:
+    """Attack 13: reach both ends of the scale twice, with equal results, regardless of when and where grading happens.
 
     This is a check, not an attack: attacks mean little for a folder in which doing nothing earns a reward, or correct work
     earns none.
@@ -210,26 +189,16 @@ class FloorAndCeiling(Attack):
        If the result differs, the evidence is graded unchanged and then with each change alone, so that the hole names its
        cause.
     """
-
-    number = 13
-    name = "floor and ceiling"
-    scope = "folder"
-    flaw = Flaw(abc=("T.1", "T.3", "T.4", "T.6", "T.8", "T.9"))
-
-    def strike(self, target: Target) -> Exam:
-        """Play both ends twice, then grade the correct work again."""
-        exam, outcomes = Exam(), {}
-        for who, once, again, wanted in (
-            ("nop", target.idle, target.nop, 0.0),
-            ("oracle", target.oracle, target.oracle, 1.0),
-        ):
-            first, second = once(), again()
-            exam.look(_wrong(who, first, wanted))
-            exam.look(_wrong(who, second, wanted), None if _same(first, second) else f"{who} ended in two different ways")
-            outcomes[who] = second
-        if not exam.holes:
-            _grade_again(target, outcomes["oracle"], exam)
-        return exam
+    exam, outcomes = Exam(), {}
+    for who, once, again, wanted in (("nop", target.idle, target.nop, 0.0), ("oracle", target.oracle, target.oracle, 1.0)):
+        first, second = once(), again()
+        a, b = (one.result.model_dump(include=_ENDING) for one in (first, second))
+        exam.look(_wrong(who, first, wanted))
+        exam.look(_wrong(who, second, wanted), None if a == b else f"{who} ended in two different ways")
+        outcomes[who] = second
+    if not exam.holes:
+        _grade_again(target, outcomes["oracle"], exam)
+    return exam
 
 
 def _grade_again(target: Target, played: Outcome, exam: Exam) -> None:
@@ -282,11 +251,6 @@ def _wrong(who: str, outcome: Outcome, wanted: float) -> str | None:
     return None if result.reward == wanted else f"{who} earns {result.reward:g}, not {wanted:g}"
 
 
-def _same(first: Outcome, second: Outcome) -> bool:
-    a, b = first.result, second.result
-    return (a.status, a.reward, a.failure_label, a.trace_hash) == (b.status, b.reward, b.failure_label, b.trace_hash)
-
-
 RAN = "parley-honeypot-ran"
 """Text in a verifier's log that shows that the contradiction ran."""
 
@@ -317,47 +281,42 @@ BEFORE = "/var/tmp/parley-before"
 _COPIES = shutil.ignore_patterns("__pycache__")
 
 
-class Honeypot(Attack):
-    """Attack 14: an unsolvable variant. If the folder's own solution passes it, then anything passes.
+def play_honeypot(target: Target) -> Exam:
+    """Attack 14: play an unsolvable variant. If the folder's own solution passes it, then anything passes.
 
     1. pytest tests get an additional test that contradicts any submission. It records that it ran, so that a verifier that
        runs only selected tests is not accused of ignoring it.
-    2. Otherwise everything that the solution made is removed before the verifier runs: submitted files, changes in the
-       agent's machine, and the services that the verifier could ask.
+    2. If it did not run, everything that the solution made is removed before the verifier runs: submitted files, changes in
+       the agent's machine, and the services that the verifier could ask.
     """
+    exam, solution = Exam(), SolutionAgent()
 
-    number = 14
-    name = "honeypot"
-    scope = "folder"
-    flaw = Flaw(benchjack=("V6",), abc=("T.7", "T.10"))
+    def solve(pod: Pod) -> None:
+        if pod.has_main:
+            shell(pod, f"touch {BEFORE}; sleep 0.01")
+        # the original's solution is also the copy's
+        solution.play(target.task, 0, pod, Budget(wall_s=WALL_S), Report("oracle"))
 
-    def inapplicable(self, target: Target) -> Reason | None:
-        """Return NO_SOLUTION if the folder has no solution to contradict."""
-        return None if (target.task.path / "solution").is_dir() else Reason.NO_SOLUTION
-
-    def strike(self, target: Target) -> Exam:
-        """Run the oracle, then nop, on an unsolvable variant; use the other variant if the first one did not run."""
-        exam = Exam()
-        for made in (contradicted, bereft):
-            with made(target.task) as variant:
-                if variant is None:
-                    continue
-                target.runtime.prepare([variant])
-                solved = target.strike(lambda pod: _solve(target.task, pod), hands=_needs_hands(target), task=variant)
-                if made is contradicted and not _bit(solved):
-                    continue
-                idle = target.strike(lambda pod: None, hands=False, task=variant)
-            exam.look(_told("the solution", solved, made.__name__))
-            exam.look(_told("doing nothing", idle, made.__name__))
-            return exam
+    for made in (contradicted, bereft):
+        with made(target.task) as variant:
+            if variant is None:
+                continue
+            target.runtime.prepare([variant])
+            solved = target.strike(solve, hands=solution.needs_main(target.task, target.runtime.name), task=variant)
+            if made is contradicted and RAN.encode() not in solved.files.get("verifier.log", b""):
+                continue
+            idle = target.strike(lambda pod: None, hands=False, task=variant)
+        exam.look(_told("the solution", solved, made.__name__))
+        exam.look(_told("doing nothing", idle, made.__name__))
         return exam
+    return exam
 
 
 @contextmanager
 def contradicted(task: Task) -> Iterator[Task | None]:
     """Yield a copy whose tests include one that always fails, or None if pytest does not run them."""
     names = [path for pattern in ("test_*.py", "*_test.py") for path in sorted((task.path / "tests").rglob(pattern))]
-    if not names or not _runs_pytest(task):
+    if not names or "pytest" not in (task.path / "tests" / "test.sh").read_text(encoding="utf-8", errors="replace"):
         yield None
         return
     with _copied(task) as folder:
@@ -376,7 +335,10 @@ def bereft(task: Task) -> Iterator[Task | None]:
         f"[ -e {BEFORE} ] && find / -xdev -newer {BEFORE} ! -type d ! -path '/proc/*' ! -path '/sys/*' ! -path '/dev/*' "
         "! -path '/tests/*' ! -path '/logs/verifier/*' ! -path '/etc/*' -delete 2> /dev/null"
     )
-    hosts = "".join(f"echo 127.0.0.1 {name} >> /etc/hosts 2> /dev/null\n" for name in _services(task))
+    compose = task.path / "environment" / "docker-compose.yaml"
+    # whatever looks like a service beside `main`: extra names do no harm
+    names = re.findall(r"^  ([\w-]+):\s*$", compose.read_text(encoding="utf-8"), re.MULTILINE) if compose.is_file() else []
+    hosts = "".join(f"echo 127.0.0.1 {name} >> /etc/hosts 2> /dev/null\n" for name in names if name != "main")
     with _copied(task) as folder:
         taken = f"rm -rf {sources}\n" if sources else ""
         _wrap(folder, f'#!/bin/bash\n{taken}{changed}\n{hosts}exec bash "${{BASH_SOURCE[0]%/*}}/test.original.sh" "$@"\n')
@@ -396,33 +358,6 @@ def _wrap(folder: Path, wrapper: str) -> None:
     script.rename(script.with_name("test.original.sh"))
     script.write_text(wrapper, encoding="utf-8")
     script.chmod(0o755)
-
-
-def _services(task: Task) -> list[str]:
-    """Return the names of services beside `main` in a compose file. Extra names do no harm."""
-    compose = task.path / "environment" / "docker-compose.yaml"
-    text = compose.read_text(encoding="utf-8") if compose.is_file() else ""
-    return [name for name in re.findall(r"^  ([\w-]+):\s*$", text, re.MULTILINE) if name != "main"]
-
-
-def _runs_pytest(task: Task) -> bool:
-    return "pytest" in (task.path / "tests" / "test.sh").read_text(encoding="utf-8", errors="replace")
-
-
-def _needs_hands(target: Target) -> bool:
-    return SolutionAgent().needs_main(target.task, target.runtime.name)
-
-
-def _solve(task: Task, pod: Pod) -> None:
-    """Play the original's solution, which is also the copy's."""
-    if pod.has_main:
-        shell(pod, f"touch {BEFORE}; sleep 0.01")
-    SolutionAgent().play(task, 0, pod, Budget(wall_s=WALL_S), Report("oracle"))
-
-
-def _bit(outcome: Outcome) -> bool:
-    """Return True if the verifier ran the contradiction."""
-    return RAN.encode() in outcome.files.get("verifier.log", b"")
 
 
 def _told(who: str, outcome: Outcome, variant: str) -> str | None:

@@ -1,13 +1,8 @@
 """Material of a folder's solution and tests that must stay hidden from agents, and a fast search for it.
 
-The definition of material avoids false positives in sound folders:
-1. Files of solution/ and tests/, except the rendered instruction, Dockerfiles, and files that `harness sync` writes to every
-   folder. For Python files, the string literals except docstrings; for JSON, the leaves; for other text its words, and for data
-   files (`DATA`) also its lines. A binary file is material as a whole.
-2. A literal or line of at least 16 bytes with enough entropy: 8 different characters or more, and a digit or both cases. Paths,
-   addresses and text from the instruction are excluded.
-3. A hit is a 16-byte shingle of such material that has enough entropy itself, or a whole file. Encoded or packed material is
-   not recognised.
+Its definition avoids false positives in sound folders: literals, leaves, words and lines of at least 16 bytes with enough
+entropy (`tells`), and binary files as a whole. Paths, addresses and text from the instruction are excluded. A hit is a 16-byte
+shingle of such material that has enough entropy itself, or a whole file. Encoded or packed material is not recognised.
 The search: any 16 consecutive bytes cover one aligned block of 8, so each aligned block of the data is looked up in the set of
 all 8-byte windows of the shingles. The surrounding shingles are compared only for known blocks.
 """
@@ -95,11 +90,10 @@ def values(suffix: str, data: bytes) -> Iterator[bytes]:
     except UnicodeDecodeError:
         yield data
         return
-    yield from (
-        value
-        for value in map(str.encode, literals(suffix, text))
-        if len(value) >= SHINGLE and tells(value) and not _address(value)
-    )
+    for value in map(str.encode, literals(suffix, text)):
+        is_address = value.startswith((b"/", b"./", b"-", b"$")) or b"://" in value
+        if len(value) >= SHINGLE and tells(value) and not is_address:
+            yield value
 
 
 def literals(suffix: str, text: str) -> Iterator[str]:
@@ -127,10 +121,6 @@ def tells(value: bytes) -> bool:
     """Return True if the bytes are unlikely to occur by chance: 8 or more different ones, with a digit or both letter cases."""
     both = value != value.lower() and value != value.upper()
     return len(set(value)) >= BLOCK and (both or any(48 <= byte <= 57 for byte in value))
-
-
-def _address(value: bytes) -> bool:
-    return value.startswith((b"/", b"./", b"-", b"$")) or b"://" in value
 
 
 def _strings(tree: ast.Module) -> Iterator[str]:

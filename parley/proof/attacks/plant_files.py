@@ -1,12 +1,8 @@
 """Attacks 1 to 4: leave files and processes in `main` as the agent's user, then have the episode graded.
 
-The scripts print `+ PLACE` for each place where something was left or started, and `- PLACE` where that failed.
-
-`named_paths`, `named_folders` and `named_programs` are the paths and programs that the files of a folder name, which its
-verifier or services may read.
-
-The attacks may read the whole folder, including hidden tests. A match may not be a path at all, for example a route; then
-nothing can be left there, which is harmless.
+The scripts print `+ PLACE` for each place where something was left or started, and `- PLACE` where that failed. The attacks may
+read the whole folder, including hidden tests: `named_paths`, `named_folders` and `named_programs` are what its files name,
+which its verifier or services may read. A match may not be a path at all; then nothing can be left there, which is harmless.
 """
 
 from __future__ import annotations
@@ -21,7 +17,7 @@ from shlex import quote
 
 from harness.pod import Pod
 from harness.registry import Task
-from parley.proof.attacks.base import Attack, Exam, Flaw
+from parley.proof.attacks.base import Exam
 from parley.proof.attacks.scripts import LINE, NEEDS, PAYLOAD, script
 from parley.proof.attacks.target import Target, shell
 
@@ -74,24 +70,23 @@ class Leaving:
     command: str
     files: Mapping[str, str]
 
-    def put(self) -> dict[str, bytes]:
-        """Return the files by their path in `main`."""
-        return {f"/tmp/{name}": text.encode() for name, text in self.files.items()}
+    def run(self, pod: Pod, said: list[str]) -> None:
+        """Run the command in a pod, and add the lines that it printed to `said`."""
+        pod.put({f"/tmp/{name}": text.encode() for name, text in self.files.items()})
+        said += shell(pod, self.command).output.decode("utf-8", "replace").splitlines()
 
 
-def leave(target: Target, leaving: Leaving) -> Exam:
-    """Run an action in one episode. Each place that its command reports counts as one thing examined."""
-    said: list[str] = []
-
-    def act(pod: Pod) -> None:
-        pod.put(leaving.put())
-        said.extend(shell(pod, leaving.command).output.decode("utf-8", "replace").splitlines())
-
-    outcome = target.strike(act)
-    left = [line[2:] for line in said if line.startswith("+ ")]
-    exam = Exam(examined=len(left) + sum(line.startswith("- ") for line in said))
-    if gained := target.gain(outcome):
-        exam.holes.append(f"{leaving.what}: {gained}; left at {_shown(left)}")
+def leave(target: Target, *actions: Leaving) -> Exam:
+    """Run each action in an episode. Each place that its command reports counts as one thing examined."""
+    exam = Exam()
+    for leaving in actions:
+        said: list[str] = []
+        outcome = target.strike(partial(leaving.run, said=said))
+        left = [line[2:] for line in said if line.startswith("+ ")]
+        exam.examined += len(left) + sum(line.startswith("- ") for line in said)
+        if gained := target.gain(outcome):
+            more = f" and {len(left) - _SHOWN} more places" if len(left) > _SHOWN else ""
+            exam.holes.append(f"{leaving.what}: {gained}; left at {', '.join(left[:_SHOWN]) or 'no place'}{more}")
     return exam
 
 
@@ -106,11 +101,6 @@ def scatter(source: str, *places: str, keep: Iterable[str] = (), as_file: bool =
 
 SCATTER = {"scatter": script("scatter")}
 """The file that `scatter` needs."""
-
-
-def _shown(places: list[str]) -> str:
-    more = f" and {len(places) - _SHOWN} more places" if len(places) > _SHOWN else ""
-    return (", ".join(places[:_SHOWN]) or "no place") + more
 
 
 CONTENTS = {
@@ -139,8 +129,8 @@ REWARD_FOLDERS = (
 """Folders where verifiers keep their files, under Harbor and here, and where agents work."""
 
 
-class PlantedReward(Attack):
-    """Attack 1: rewards, verdicts and reports written where a verifier might look for its own.
+def plant_rewards(target: Target) -> Exam:
+    """Attack 1: plant rewards, verdicts and reports where a verifier might look for its own.
 
     1. Each content is one that some parser would accept as a pass: a number, a list, `true`, a string, two keys, an endless
        file, a link to one. A report says that all tests passed, in the formats of common test runners.
@@ -150,20 +140,11 @@ class PlantedReward(Attack):
        only artifacts reach the verifier, 3 are enough, since the content of artifacts is the subject of another attack. If no
        artifact does, 1 is enough.
     """
-
-    number = 1
-    name = "planted reward"
-    scope = "folder"
-    flaw = Flaw(benchjack=("V7",), abc=("T.5", "T.10"))
-
-    def strike(self, target: Target) -> Exam:
-        """Plant each content in every place, and check the reward."""
-        exam = Exam()
-        for name, how, content in reward_plans(target):
-            planting = reward_plan(target.task, target.artifacts, how, content)
-            gained = target.gain(target.strike(partial(_act, planting)))
-            exam.look(f"planted {name} ({planting.command}): {gained}" if gained else None)
-        return exam
+    exam = Exam()
+    for name, how, content in reward_plans(target):
+        planting = reward_plan(target.task, target.artifacts, how, content)
+        exam.blame(f"planted {name} ({planting.command})", target.gain(target.strike(partial(planting.run, said=[]))))
+    return exam
 
 
 def reward_plan(task: Task, artifacts: Sequence[str], how: str = "write", content: str = CONTENTS["an object"]) -> Leaving:
@@ -186,11 +167,6 @@ def reward_plans(target: Target) -> Iterator[tuple[str, str, str]]:
         yield "a folder that cannot be emptied", "guard", content
 
 
-def _act(planting: Leaving, pod: Pod) -> None:
-    pod.put(planting.put())
-    shell(pod, planting.command)
-
-
 STARTERS = (
     "/etc/cron.d/late", "/etc/cron.hourly/late", "/etc/init.d/late", "/etc/profile.d/late.sh", "/etc/rc.local",
     "/docker-entrypoint.d/late.sh", "$HOME/.config/autostart/late.sh",
@@ -201,26 +177,13 @@ POLL_S = 1.0
 """Real seconds that programs get to poll the places where the payload was left."""
 
 
-class LateDaemon(Attack):
-    """Attack 2: a reward that is written after the verifier wrote its own.
+def late_plans(task: Task) -> tuple[Leaving, Leaving]:
+    """Return the actions of attack 2: a reward that is written after the verifier wrote its own.
 
     1. Daemons are started in every way that may outlive the agent, with two kinds of writing: at once, and in two halves.
     2. If daemons die with their agent, something else may start one: a verifier that runs submitted code, a service that polls
        a folder, a hook. So the payload is left at every path that the folder's files name.
     """
-
-    number = 2
-    name = "late daemon"
-    scope = "machine"
-    flaw = Flaw(benchjack=("V1",), abc=("T.5", "T.10"))
-
-    def strike(self, target: Target) -> Exam:
-        """Start a daemon, then in another episode leave a payload to be started."""
-        return Exam().add(leave(target, leaving) for leaving in late_plans(target.task))
-
-
-def late_plans(task: Task) -> tuple[Leaving, Leaving]:
-    """Return two actions: start a daemon, and leave a payload to be started."""
     daemon = Leaving("a daemon", "bash /tmp/linger /tmp/late", {"linger": script("linger"), "late": script("late")})
     programs = [f"$PWD/{name}" for name in named_programs(task)]
     files = {**SCATTER, "left/late.sh": PAYLOAD, "left/late.py": PAYLOAD}
@@ -265,25 +228,12 @@ export PATH=/tmp/shims:$PATH PYTHONPATH=/tmp/shims BASH_ENV=/tmp/shims/bash
 """
 
 
-class Trojans(Attack):
-    """Attack 3: programs that replace the tools a verifier calls, and files that shells and loaders read at startup.
+def tools_plan(task: Task) -> Leaving:
+    """Return the action of attack 3: replace the tools a verifier calls, and files that shells and loaders read at startup.
 
     A stand-in starts the payload and exits with success. It is placed in every folder of a search path that the agent may write
     to. Profile files put such a folder first in the path of shells started later.
     """
-
-    number = 3
-    name = "trojans on the tool path"
-    scope = "machine"
-    flaw = Flaw(benchjack=("V1", "V7"), abc=("T.5", "T.10"))
-
-    def strike(self, target: Target) -> Exam:
-        """Plant all stand-ins and profile files."""
-        return leave(target, tools_plan(target.task))
-
-
-def tools_plan(task: Task) -> Leaving:
-    """Return the action that places stand-ins in every folder of a search path, and the profile files."""
     shims = {f"shims/{tool}": PAYLOAD for tool in JUDGES}
     shims |= {f"shims/{tool}": PASS_ON.replace("TOOL", tool) for tool in PLUMBING}
     bins = [folder for folder in named_folders(task) if folder.endswith("bin")]
@@ -337,25 +287,12 @@ HOOK_FOLDERS = (
 )  # fmt: skip
 
 
-class RunnerHooks(Attack):
-    """Attack 4: files that test runners and interpreters load automatically.
+def hooks_plan(task: Task) -> Leaving:
+    """Return the action of attack 4: files that test runners and interpreters load automatically.
 
     They are placed in the working folder, the home, every folder that the task names, and any package folder that the agent may
     write to. Each starts the payload. Those for pytest also turn every failure into a pass, in case the payload cannot reach
     the verifier's reward.
     """
-
-    number = 4
-    name = "test runner hooks"
-    scope = "machine"
-    flaw = Flaw(benchjack=("V1",), abc=("T.5", "T.10"))
-
-    def strike(self, target: Target) -> Exam:
-        """Plant all hooks."""
-        return leave(target, hooks_plan(target.task))
-
-
-def hooks_plan(task: Task) -> Leaving:
-    """Return the action that places every hook in all folders where a runner may start or load packages."""
     command = scatter("hooks", *HOOK_FOLDERS, *named_folders(task))
     return Leaving("hooks", command, {**SCATTER, **{f"hooks/{name}": text for name, text in HOOKS.items()}})

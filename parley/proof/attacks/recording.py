@@ -21,11 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.agent import Budget, Report
+from harness.agent import Budget
 from harness.agents.solutions import IN_MAIN, OWN, UNDER_HARBOR
 from harness.env_interpolation import solution_environment
 from harness.errors import RuntimeFailure
-from harness.live_agent import Agent
 from harness.plugins import family_part
 from harness.pod import Pod
 from harness.registry import Task, contents_of
@@ -67,31 +66,27 @@ def exchanges_of(data: bytes) -> tuple[RecordedExchange, ...]:
     """Parse the exchanges written by record-solution or the proxy, skipping other lines."""
     if data.startswith(b"\x1f\x8b"):
         data = gzip.decompress(data)
-    return tuple(_exchange(line) for line in data.splitlines() if line.startswith(b"["))
+    exchanges = []
+    for line in data.splitlines():
+        if line.startswith(b"["):
+            host, port, (method, target, headers, body), (status, said, content) = json.loads(line)
+            asked = WireRequest(method, target.encode(), _pairs(headers), base64.b64decode(body))
+            exchanges.append(RecordedExchange(host, port, asked, WireResponse(status, _pairs(said), base64.b64decode(content))))
+    return tuple(exchanges)
 
 
 def lines_of(exchanges: Iterable[RecordedExchange]) -> bytes:
     """Return exchanges in the format that in-main/resend reads."""
-    return b"".join(json.dumps(_row(one)).encode() + b"\n" for one in exchanges)
-
-
-def _exchange(line: bytes) -> RecordedExchange:
-    host, port, (method, target, headers, body), (status, said, content) = json.loads(line)
-    asked = WireRequest(method, target.encode(), _pairs(headers), base64.b64decode(body))
-    return RecordedExchange(host, port, asked, WireResponse(status, _pairs(said), base64.b64decode(content)))
-
-
-def _row(one: RecordedExchange) -> list[object]:
-    asked = [one.request.method, one.request.target.decode(), list(one.request.headers), _text(one.request.body)]
-    return [one.host, one.port, asked, [one.answer.status, list(one.answer.headers), _text(one.answer.body)]]
+    lines = []
+    for host, port, request, answer in exchanges:
+        body, content = (base64.b64encode(one.body).decode() for one in (request, answer))
+        asked = [request.method, request.target.decode(), list(request.headers), body]
+        lines.append(json.dumps([host, port, asked, [answer.status, list(answer.headers), content]]) + "\n")
+    return "".join(lines).encode()
 
 
 def _pairs(headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     return tuple((str(name), str(value)) for name, value in headers)
-
-
-def _text(data: bytes) -> str:
-    return base64.b64encode(data).decode()
 
 
 _DERIVED = frozenset({"host", "content-length", "transfer-encoding", "connection", "accept-encoding"})
@@ -114,21 +109,9 @@ class Recording:
     """A note on what could not be recorded."""
 
 
-class Recorder(Agent):
-    """An agent that plays the solution and stores the result in `recording`."""
-
-    name = "recorder"
-
-    def __init__(self) -> None:
-        self.recording: Recording | None = None
-
-    def needs_main(self, task: Task, runtime: str) -> bool:
-        """Return True, since a folder's code runs in the agent's container."""
-        return True
-
-    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
-        """Play the solution once."""
-        self.recording = _in_main(task, pod, budget) if task.parley else record_work(task, pod, budget)
+def record_solution(task: Task, pod: Pod, budget: Budget) -> Recording:
+    """Play the folder's own solution once, in the agent's container."""
+    return _in_main(task, pod, budget) if task.parley else record_work(task, pod, budget)
 
 
 def solution_files(task: Task) -> dict[str, bytes]:
@@ -150,7 +133,10 @@ def record_work(task: Task, pod: Pod, budget: Budget) -> Recording:
     if done.code is None:
         raise RuntimeFailure("the solution did not end in time")
     said, made = read_out(pod, "/tmp/parley-said"), read_out(pod, "/tmp/parley-made", 4 * MOST)
-    return Recording(exchanges_of(said), _files(made), listening, note=done.output.decode("utf-8", "replace").strip())
+    # as in-main/collect writes them, without a truncated last line
+    pairs = (line.split(b" ") for line in made.split(b"\n")[:-1])
+    files = {base64.b64decode(name).decode("utf-8", "replace"): base64.b64decode(data) for name, data in pairs}
+    return Recording(exchanges_of(said), files, listening, note=done.output.decode("utf-8", "replace").strip())
 
 
 def _in_main(task: Task, pod: Pod, budget: Budget) -> Recording:
@@ -163,16 +149,8 @@ def _in_main(task: Task, pod: Pod, budget: Budget) -> Recording:
     done = pod.run(command, timeout_s=budget.seconds(game=False), virtual_time=False)
     if done.code != 0:
         raise RuntimeFailure(f"the solution failed: {done.output[-300:].decode('utf-8', 'replace').strip()}")
-    return Recording(tuple(_bare(one) for one in exchanges_of(read_out(pod, "/tmp/parley-said"))))
-
-
-def _bare(one: RecordedExchange) -> RecordedExchange:
-    """Return the exchange without the headers that a transport adds."""
-    kept = tuple((name, value) for name, value in one.request.headers if name.lower() not in _DERIVED)
-    return one._replace(request=one.request._replace(headers=kept))
-
-
-def _files(made: bytes) -> dict[str, bytes]:
-    """Parse the files written by in-main/collect, without a truncated last line."""
-    pairs = (line.split(b" ") for line in made.split(b"\n")[:-1])
-    return {base64.b64decode(name).decode("utf-8", "replace"): base64.b64decode(data) for name, data in pairs}
+    exchanges = []
+    for one in exchanges_of(read_out(pod, "/tmp/parley-said")):
+        kept = tuple((name, value) for name, value in one.request.headers if name.lower() not in _DERIVED)
+        exchanges.append(one._replace(request=one.request._replace(headers=kept)))
+    return Recording(tuple(exchanges))

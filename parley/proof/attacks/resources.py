@@ -10,12 +10,12 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from harness.errors import RuntimeFailure
 from harness.pod import OUTPUT_CAP, Pod
-from harness.registry import Task
-from parley.proof.attacks.base import Attack, Exam, Flaw
+from parley.proof.attacks.base import Exam
 from parley.proof.attacks.scripts import script
 from parley.proof.attacks.target import Target, shell
 from worlds.core.wire import request
@@ -59,84 +59,70 @@ BOUNDS: Mapping[tuple[str, str], Bounds] = {
 """Limits by owner of the machine and runtime. The root of a foreign machine is writable and as large as the engine's disk."""
 
 
-class UsedUp(Attack):
-    """Attack 15: an agent that exhausts a resource. The episode must end, be graded, and not affect others.
+def use_up(target: Target) -> Exam:
+    """Attack 15: exhaust a resource. The episode must end, be graded, and not affect others.
 
     Each resource has an episode of its own. The usage is measured from inside and compared with the limits above. Afterwards
     the oracle must play normally.
     """
-
-    number = 15
-    name = "resources"
-    scope = "machine"
-    flaw = Flaw(benchjack=("V8",), abc=("T.3",))
-
-    def strike(self, target: Target) -> Exam:
-        """Exhaust one resource per episode, then play the oracle."""
-        exam = Exam()
-        bounds = BOUNDS["foreign" if target.foreign else "ours", target.runtime.name]
-        task = _with_memory(target.task)
-        ways: dict[str, Way] = {
-            "processes": lambda pod: _processes(pod, bounds),
-            "memory": lambda pod: _memory(pod, bounds),
-            "disks": lambda pod: _disks(pod, bounds),
-            "output": _output,
-        }
-        if not target.foreign:
-            ways |= {"the runner's answer": _nines, "connections": _connections}
-        for what, way in ways.items():
-            _use_up(target, task, what, way, exam)
-        if (target.task.path / "solution").is_dir():
-            result = target.oracle().result
-            exam.look(
-                None if result.reward == 1.0 else f"the next oracle earns {result.reward}: {result.error or result.status}"
-            )
-        return exam
-
-
-def _use_up(target: Target, task: Task, what: str, way: Way, exam: Exam) -> None:
-    taken: list[str] = []
-
-    def act(pod: Pod) -> None:
-        pod.put({f"/tmp/{name}": script(name).encode() for name in PROGRAMS})
-        taken[:] = way(pod)
-
-    gained = target.gain(target.strike(act, task=task))
-    if subprocess.run(["true"], check=False).returncode != 0:
-        taken.append("this host could start no process")
-    exam.look(*(f"{what}: {problem}" for problem in (*taken, gained) if problem))
+    exam = Exam()
+    bounds = BOUNDS["foreign" if target.foreign else "ours", target.runtime.name]
+    # enough memory to tell the limit from the usage
+    environment = target.task.file.environment.model_copy(update={"memory_mb": MEMORY_MB})
+    task = replace(target.task, file=target.task.file.model_copy(update={"environment": environment}))
+    ways: dict[str, Way] = {
+        "processes": lambda pod: _above(
+            _number(pod, "bash /tmp/bomb 2> /dev/null"), bounds.processes, "{count} processes at once, where {most} is the most"
+        ),
+        "memory": lambda pod: _above(
+            _number(pod, f"bash /tmp/memory {HOLDERS} {HELD_MB} 2> /dev/null"),
+            bounds.memory_mb,
+            f"{{count}} MB held at once on a machine of {MEMORY_MB} MB",
+        ),
+        "disks": lambda pod: _disks(pod, bounds),
+        "output": lambda pod: _above(
+            len(shell(pod, f"head -c {OUTPUT} /dev/zero", 120).output), OUTPUT_CAP, "{count} bytes of output were kept"
+        ),
+    }
+    if not target.foreign:
+        ways |= {"the runner's answer": _nines, "connections": _connections}
+    for what, way in ways.items():
+        taken: list[str] = []
+        gained = target.gain(target.strike(partial(_use_up, way, taken), task=task))
+        if subprocess.run(["true"], check=False).returncode != 0:
+            taken.append("this host could start no process")
+        exam.blame(what, *taken, gained)
+    if target.has_solution:
+        result = target.oracle().result
+        told = f"the next oracle earns {result.reward}: {result.error or result.status}"
+        exam.look(None if result.reward == 1.0 else told)
+    return exam
 
 
-def _processes(pod: Pod, bounds: Bounds) -> list[str]:
-    most = _number(pod, "bash /tmp/bomb 2> /dev/null")
-    return [f"{most} processes at once, where {bounds.processes} is the most"] if most > bounds.processes else []
+def _use_up(way: Way, taken: list[str], pod: Pod) -> None:
+    pod.put({f"/tmp/{name}": script(name).encode() for name in PROGRAMS})
+    taken[:] = way(pod)
 
 
-def _memory(pod: Pod, bounds: Bounds) -> list[str]:
-    most = _number(pod, f"bash /tmp/memory {HOLDERS} {HELD_MB} 2> /dev/null")
-    return [f"{most} MB held at once on a machine of {MEMORY_MB} MB"] if most > bounds.memory_mb else []
+def _above(count: int, most: int, told: str) -> list[str]:
+    return [told.format(count=count, most=most)] if count > most else []
 
 
 def _disks(pod: Pod, bounds: Bounds) -> list[str]:
-    places = " ".join(bounds.places)
-    written = shell(pod, f"bash /tmp/fill {places}", 120).output.split()
+    written = shell(pod, f"bash /tmp/fill {' '.join(bounds.places)}", 120).output.split()
     problems = [
-        f"{megabytes.decode()} MB in {place}, where {bounds.place_mb} is the most"
+        problem
         for place, megabytes in zip(bounds.places, written, strict=False)
-        if megabytes.isdigit() and int(megabytes) > bounds.place_mb
+        if megabytes.isdigit()
+        for problem in _above(int(megabytes), bounds.place_mb, f"{{count}} MB in {place}, where {{most}} is the most")
     ]
     made = _number(pod, f"bash /tmp/names {NAMES} {bounds.places[0]}")
-    return [*problems, *([f"{made} empty files in {bounds.places[0]}"] if made > bounds.names else [])]
-
-
-def _output(pod: Pod) -> list[str]:
-    done = shell(pod, f"head -c {OUTPUT} /dev/zero", 120)
-    return [f"{len(done.output)} bytes of output were kept"] if len(done.output) > OUTPUT_CAP else []
+    return problems + _above(made, bounds.names, f"{{count}} empty files in {bounds.places[0]}")
 
 
 def _nines(pod: Pod) -> list[str]:
     done = pod.run(["python3", "/tmp/runner"], timeout_s=20, stdin=NINES, virtual_time=False)
-    return ["a command is believed to have printed more bytes than there are"] if done.omitted > MOST_BYTES else []
+    return _above(done.omitted, MOST_BYTES, "a command is believed to have printed more bytes than there are")
 
 
 def _connections(pod: Pod) -> list[str]:
@@ -158,12 +144,6 @@ def _number(pod: Pod, command: str) -> int:
     return int(words[-1]) if words and words[-1].isdigit() else 0
 
 
-def _with_memory(task: Task) -> Task:
-    """Return the task with enough memory to tell the limit from the usage."""
-    environment = task.file.environment.model_copy(update={"memory_mb": MEMORY_MB})
-    return replace(task, file=task.file.model_copy(update={"environment": environment}))
-
-
 Kind = Literal["bubblewrap", "docker", "foreign", "foreign offline"]
 """The machine's type: ours in either runtime, or a foreign one (Docker only), with or without access to outside networks."""
 Rule = Callable[[str], bool]
@@ -179,10 +159,6 @@ Foreign machines have that profile; ours have their own.
 
 _KEYCTL, _SEARCH, _SESSION = 250, 10, -3
 """keyctl(2) on x86-64, KEYCTL_SEARCH, and the session keyring."""
-
-
-def _none(value: str) -> bool:
-    return value == ""
 
 
 def _is(wanted: str) -> Rule:
@@ -201,12 +177,9 @@ def _within(mask: int) -> Rule:
     return lambda value: not int(value, 16) & ~mask
 
 
-def _same(rule: Rule) -> Mapping[Kind, Rule]:
-    return _ours(rule, rule)
-
-
-def _ours(rule: Rule, otherwise: Rule) -> Mapping[Kind, Rule]:
-    return {"bubblewrap": rule, "docker": rule, "foreign": otherwise, "foreign offline": otherwise}
+def _ours(rule: Rule, otherwise: Rule | None = None) -> Mapping[Kind, Rule]:
+    """Return a rule for our machines and another for foreign ones; without another, the rule is for all."""
+    return {"bubblewrap": rule, "docker": rule, "foreign": otherwise or rule, "foreign offline": otherwise or rule}
 
 
 ALLOWED: Mapping[str, Mapping[Kind, Rule]] = {
@@ -214,23 +187,23 @@ ALLOWED: Mapping[str, Mapping[Kind, Rule]] = {
     "CapEff": _ours(_within(0), _within(DOCKER_DEFAULT)),
     "CapPrm": _ours(_within(0), _within(DOCKER_DEFAULT)),
     "CapInh": _ours(_within(0), _within(DOCKER_DEFAULT)),
-    "CapAmb": _same(_within(0)),
+    "CapAmb": _ours(_within(0)),
     "CapBnd": _ours(_within(0), _within(DOCKER_DEFAULT)),
     "NoNewPrivs": _ours(_is("1"), _any),
-    "Seccomp": _same(_is("2")),
-    "sockets": _same(_none),
-    "init": _ours(_none, _any),
-    "init_files": _same(_none),
-    "nested": _same(_none),
-    "nested_network": _same(_only("0")),
-    "nested_mount": _same(_none),
+    "Seccomp": _ours(_is("2")),
+    "sockets": _ours(_is("")),
+    "init": _ours(_is(""), _any),
+    "init_files": _ours(_is("")),
+    "nested": _ours(_is("")),
+    "nested_network": _ours(_only("0")),
+    "nested_mount": _ours(_is("")),
     "interfaces": _ours(_only("lo"), _any),
-    "metadata_route": {**_same(_none), "foreign": _any},
+    "metadata_route": {**_ours(_is("")), "foreign": _any},
     "kernel_writable": _ours(_only("/proc/self/uid_map"), _only("/proc/self/uid_map", "/proc/1/oom_score_adj", "/dev/fuse")),
-    "written": _ours(_none, _any),
-    "calls": _ours(_none, _only(*DOCKER_LEAVES)),
-    "vsock": _ours(_none, _any),
-    "keys_added": _same(_is("0")),
+    "written": _ours(_is(""), _any),
+    "calls": _ours(_is(""), _only(*DOCKER_LEAVES)),
+    "vsock": _ours(_is(""), _any),
+    "keys_added": _ours(_is("0")),
 }
 """Allowed values by fact.
 
@@ -244,8 +217,8 @@ MUST_NOT_BE = ("host_process", "host_file", "host_file_read", "host_root", "devi
 NEED_PYTHON = frozenset({"calls", "keys_added", "vsock"})
 
 
-class Privileges(Attack):
-    """Attack 11: privileges of a program in `main` beyond what its work needs.
+def examine_privileges(target: Target) -> Exam:
+    """Attack 11: look for privileges of a program in `main` beyond what its work needs, in one pod while another is open.
 
     1. Two programs report facts from inside. `ALLOWED` gives the allowed values of each fact by machine type. A fact that is
        missing from the report is a failure of the attack, not a pass.
@@ -253,26 +226,18 @@ class Privileges(Attack):
        one pod is called from the other. A refused connection is an answer too, because it shows that packets arrive.
     3. Requests go only to addresses of this host's own pods and to a listener opened for this attack.
     """
-
-    number = 11
-    name = "privileges"
-    scope = "machine"
-    flaw = Flaw(benchjack=("V8",), abc=("T.4", "T.5"))
-
-    def strike(self, target: Target) -> Exam:
-        """Examine one pod while another is open."""
-        exam, mark = Exam(), secrets.token_hex(8)
-        first, second = (target.spec(0, target.task, hands=True) for _ in range(2))
-        with target.runtime.open(first) as one, target.runtime.open(second) as other:
-            facts = _facts(one, target, mark)
-            for name, problem in judged(facts, kind_of(target)):
-                exam.look(f"{name} is {facts.get(name) or 'nothing'}" if problem else None)
-            if "calls" not in facts:
-                exam.notes.append("there is no python3: system calls and keyrings were not tried")
-            _look_for_keys(other, mark, facts, exam)
-            _call_each_other(one, other, target, exam)
-        exam.look(target.host.harm())
-        return exam
+    exam, mark = Exam(), secrets.token_hex(8)
+    first, second = (target.spec(0, target.task, hands=True) for _ in range(2))
+    with target.runtime.open(first) as one, target.runtime.open(second) as other:
+        facts = _facts(one, target, mark)
+        for name, problem in judged(facts, kind_of(target)):
+            exam.look(f"{name} is {facts.get(name) or 'nothing'}" if problem else None)
+        if "calls" not in facts:
+            exam.notes.append("there is no python3: system calls and keyrings were not tried")
+        _look_for_keys(other, mark, facts, exam)
+        _call_each_other(one, other, target, exam)
+    exam.look(target.host.harm())
+    return exam
 
 
 def kind_of(target: Target) -> Kind:
@@ -286,7 +251,7 @@ def kind_of(target: Target) -> Kind:
 
 def judged(facts: Mapping[str, str], kind: Kind) -> Iterator[tuple[str, bool]]:
     """Yield each fact and whether it is a hole. Raises RuntimeFailure if a required fact is missing."""
-    for name, rules in {**ALLOWED, "end": _same(_any)}.items():
+    for name, rules in {**ALLOWED, "end": _ours(_any)}.items():
         if name in facts:
             yield name, not rules[kind](facts[name])
         elif name not in NEED_PYTHON:

@@ -1,10 +1,4 @@
-"""Attack 12: private routes of the machine, and ways around its public routes.
-
-It requests state, clock, admin and schema routes, unusual methods, paths that leave the served folder (plain and encoded), and
-guessed tokens of the host and of seats. In our worlds every unintended route must be a stray request (404, 405), unless the
-instruction names it. A foreign service may answer freely, so an answer is a hole only if it contains a file of the service's
-machine or of the folder's hidden folders, and a note if it is a schema or a state. No request may earn a reward.
-"""
+"""Attack 12: private routes of the machine, and ways around its public routes."""
 
 from __future__ import annotations
 
@@ -12,9 +6,9 @@ from itertools import islice, zip_longest
 from typing import NamedTuple
 
 from harness.pod import Pod
-from parley.proof.attacks.base import Attack, Exam, Flaw, Reason
+from parley.proof.attacks.base import Exam
 from parley.proof.attacks.hidden import Hidden, hidden_of
-from parley.proof.attacks.services import COMMON_PATHS, Asked, get, named_in, open_ports, services_beside
+from parley.proof.attacks.services import COMMON_PATHS, Asked, get, named_in, open_ports
 from parley.proof.attacks.target import Act, Target, affordable
 from worlds.core.errors import WireError
 from worlds.core.seated import SEAT_HEADER
@@ -36,7 +30,9 @@ METHODS = ("TRACE", "CONNECT", "OPTIONS", "PUT", "PATCH", "DELETE", "PROPFIND", 
 OPEN_PATHS = ("/clock", "/healthz")
 """Paths that all our worlds answer to GET without logging."""
 
-HOST_ROUTES = (("GET", "/instruction"), ("POST", "/stop"), ("GET", "/session"), ("GET", "/turns"))
+HOST_ROUTES = (
+    ("GET", "/instruction", b""), ("POST", "/stop", b'{"cause": "wall"}'), ("GET", "/session", b""), ("GET", "/turns", b""),
+)  # fmt: skip
 GUESSES = ("", "0", "1", "true", "host", "admin", "parley", "secret", "0" * 32, "f" * 32, "null", "undefined")
 MOST_PROBES, MOST_EPISODES = 200, 4
 """Limits on probes and episodes; a world with a small budget takes a few probes per episode."""
@@ -52,45 +48,38 @@ class RouteProbe(NamedTuple):
     """Text that identifies another machine's file in an answer."""
 
 
-class MachineRoutes(Attack):
-    """Requests for routes that the machine must not serve."""
+def request_routes(target: Target) -> Exam:
+    """Attack 12: request routes that the machine must not serve.
 
-    number = 12
-    name = "routes of the machine"
-    scope = "folder"
-    flaw = Flaw(benchjack=("V1", "V2"), abc=("T.5",))
-
-    def inapplicable(self, target: Target) -> Reason | None:
-        """Return NO_SERVICE for a foreign folder without services."""
-        return Reason.NO_SERVICE if target.foreign and not services_beside(target.task) else None
-
-    def strike(self, target: Target) -> Exam:
-        """Send every probe."""
-        exam = Exam()
-        if target.foreign:
-            self._ask_services(target, exam)
-            return exam
-        meant = [probe for probe in probes() if not named_in(probe.request.target.decode(), target.instruction)]
-        for batch in islice(affordable(target.task, meant[:MOST_PROBES]), MOST_EPISODES):
-            answers: list[tuple[RouteProbe, WireResponse]] = []
-            outcome = target.strike(_calling(batch, answers), hands=False)
-            for probe, answer in answers:
-                exam.look(_told(probe, answer))
-            gained = target.gain(outcome)
-            exam.look(f"after {len(answers)} requests for routes of the machine: {gained}" if gained else None)
+    These are state, clock, admin and schema routes, unusual methods, paths that leave the served folder (plain and encoded),
+    and guessed tokens of the host and of seats. In our worlds every unintended route must be a stray request (404, 405), unless
+    the instruction names it. A foreign service may answer freely, so an answer is a hole only if it contains a file of the
+    service's machine or of the folder's hidden folders, and a note if it is a schema or a state. No request may earn a reward.
+    """
+    exam = Exam()
+    if target.foreign:
+        _ask_services(target, exam)
         return exam
+    meant = [probe for probe in probes() if not named_in(probe.request.target.decode(), target.instruction)]
+    for batch in islice(affordable(target.task, meant[:MOST_PROBES]), MOST_EPISODES):
+        answers: list[tuple[RouteProbe, WireResponse]] = []
+        outcome = target.strike(_calling(batch, answers), hands=False)
+        for probe, answer in answers:
+            exam.look(_told(probe, answer))
+        exam.blame(f"after {len(answers)} requests for routes of the machine", target.gain(outcome))
+    return exam
 
-    def _ask_services(self, target: Target, exam: Exam) -> None:
-        hidden = hidden_of(target.task)
-        answers: list[Asked] = []
-        climbs = [climb.format(name) for climb in CLIMBS[:4] for name, mark in FILES_OF_OTHERS.items() if mark]
-        outcome = target.strike(lambda pod: answers.extend(get(pod, open_ports(pod, target.task), (*COMMON_PATHS, *climbs))))
-        for one in answers:
-            exam.look(_leaked(one, hidden))
-            if one.answer[9:12] == b"200" and one.target in COMMON_PATHS[1:] and not named_in(one.target, target.instruction):
-                exam.notes.append(f"{one} is answered")
-        gained = target.gain(outcome)
-        exam.look(f"after {len(answers)} requests for routes of the machine: {gained}" if gained else None)
+
+def _ask_services(target: Target, exam: Exam) -> None:
+    hidden = hidden_of(target.task)
+    answers: list[Asked] = []
+    climbs = [climb.format(name) for climb in CLIMBS[:4] for name, mark in FILES_OF_OTHERS.items() if mark]
+    outcome = target.strike(lambda pod: answers.extend(get(pod, open_ports(pod, target.task), (*COMMON_PATHS, *climbs))))
+    for one in answers:
+        exam.look(_leaked(one, hidden))
+        if one.answer[9:12] == b"200" and one.target in COMMON_PATHS[1:] and not named_in(one.target, target.instruction):
+            exam.notes.append(f"{one} is answered")
+    exam.blame(f"after {len(answers)} requests for routes of the machine", target.gain(outcome))
 
 
 def probes() -> list[RouteProbe]:
@@ -103,14 +92,13 @@ def probes() -> list[RouteProbe]:
             for c in CLIMBS
             for name, mark in FILES_OF_OTHERS.items()
         ],
-        [_guessed(*route, guess) for guess in GUESSES for route in HOST_ROUTES],
+        [
+            RouteProbe(WireRequest(method, path.encode(), ((HOST_HEADER, guess), (SEAT_HEADER, guess)), body))
+            for guess in GUESSES
+            for method, path, body in HOST_ROUTES
+        ],
     )
     return [probe for turn in zip_longest(*kinds) for probe in turn if probe is not None]
-
-
-def _guessed(method: str, path: str, guess: str) -> RouteProbe:
-    body = b'{"cause": "wall"}' if method == "POST" else b""
-    return RouteProbe(WireRequest(method, path.encode(), ((HOST_HEADER, guess), (SEAT_HEADER, guess)), body))
 
 
 def _calling(batch: list[RouteProbe], answers: list[tuple[RouteProbe, WireResponse]]) -> Act:

@@ -18,7 +18,7 @@ from typing import Any
 from harness.agents.turns import TurnClient
 from harness.errors import RuntimeFailure
 from harness.pod import Pod
-from parley.proof.attacks.base import Attack, Exam, Flaw, Reason
+from parley.proof.attacks.base import Exam
 from parley.proof.attacks.scripts import script
 from parley.proof.attacks.target import Target, shell
 from worlds.core.errors import WireError
@@ -35,38 +35,28 @@ MOST = 400
 """Maximum number of turns to answer."""
 
 
-class Seats(Attack):
-    """Attack 16: taking over another seat."""
-
-    number = 16
-    name = "seats"
-    scope = "machine"
-    flaw = Flaw(benchjack=("V1", "V4"), abc=("T.5", "T.10"))
-
-    def inapplicable(self, target: Target) -> Reason | None:
-        """Return ONE_SEAT unless the task is a game."""
-        return None if target.task.is_seated else Reason.ONE_SEAT
-
-    def strike(self, target: Target) -> Exam:
-        """Attack the game as our harness plays it, then as Harbor does."""
-        return _held_apart(target).add([_held_by_one(target)])
+def take_seats(target: Target) -> Exam:
+    """Attack 16: take over another seat, in the game as our harness plays it and then as Harbor does."""
+    exam = Exam()
+    _hold_apart(target, exam)
+    _hold_by_one(target, exam)
+    return exam
 
 
-def _held_apart(target: Target) -> Exam:
-    exam, token = Exam(), secrets.token_hex(16)
+def _hold_apart(target: Target, exam: Exam) -> None:
+    token = secrets.token_hex(16)
 
     def act(pod: Pod) -> None:
         _Table(pod, token, exam).attack()
 
     outcome = target.strike(act, hands=False, open_turns=False, host_token=token)
-    gained = target.gain(outcome)
-    exam.look(f"a game that one seat spoils: {gained}" if gained else None)
-    forged = [turn.turn for turn in _turns(outcome.files["events.jsonl"]) if turn.seat != _Table.SEAT and turn.reply]
+    exam.blame("a game that one seat spoils", target.gain(outcome))
+    turns = [event for event in read_log(outcome.files["events.jsonl"]) if isinstance(event, Turned)]
+    forged = [turn.turn for turn in turns if turn.seat != _Table.SEAT and turn.reply]
     exam.look(f"seat {_Table.SEAT} left an answer in the record of turn {forged[0]}" if forged else None)
-    return exam
 
 
-def _held_by_one(target: Target) -> Exam:
+def _hold_by_one(target: Target, exam: Exam) -> None:
     said: list[bytes] = []
 
     def act(pod: Pod) -> None:
@@ -78,12 +68,10 @@ def _held_by_one(target: Target) -> Exam:
     told: Mapping[str, Any] = json.loads(said[-1].splitlines()[-1])
     if not told["answered"]:
         raise RuntimeFailure("a shell in main was shown no turn, so nobody held the seats")
-    exam = Exam(examined=told["answered"], holes=[f"every seat in one hand: {wrong}" for wrong in told["wrong"]])
-    exam.look(
-        f"every seat in one hand: {gained}" if gained else None,
-        None if told["alive"] else f"the world no longer answers after {told['answered']} disrupted turns",
-    )
-    return exam
+    exam.examined += told["answered"]
+    exam.holes += [f"every seat in one hand: {wrong}" for wrong in told["wrong"]]
+    dead = None if told["alive"] else f"the world no longer answers after {told['answered']} disrupted turns"
+    exam.look(f"every seat in one hand: {gained}" if gained else None, dead)
 
 
 class _Table:
@@ -93,15 +81,21 @@ class _Table:
     """The attacker's seat."""
 
     def __init__(self, pod: Pod, token: str, exam: Exam) -> None:
-        self._pod, self._token, self._exam = pod, token, exam
+        self._pod, self._exam = pod, exam
         self._host = TurnClient(pod)
         self._mine = {SEAT_HEADER: seat_token(token, self.SEAT)}
 
     def attack(self) -> None:
         """Run all attacks on the first turn, then play the game to its end by forfeits."""
         for stranger in self._strangers():
-            for target in self._targets(self._host.open()[0]):
-                self._try(f"a stranger with {stranger or 'no token'}", stranger, *target)
+            turn = f"/turns/{self._host.open()[0].id}"
+            for method, target in (
+                ("GET", "/turns"),
+                ("GET", "/session"),
+                ("POST", turn),
+                ("POST", f"{turn}?no_reply=timeout"),
+            ):
+                self._try(f"a stranger with {stranger or 'no token'}", stranger, method, target)
         seen = self._send(self._mine, "GET", "/turns")
         others = [turn for turn in seen.get("turns", ()) if turn["seat"] != self.SEAT]
         self._exam.look(f"seat {self.SEAT} is shown a turn of seat {others[0]['seat']}" if others else None)
@@ -166,14 +160,3 @@ class _Table:
         yield {}
         yield from ({SEAT_HEADER: guess} for guess in guesses)
         yield from ({HOST_HEADER: guess} for guess in ("", "guess", mine))
-
-    @staticmethod
-    def _targets(turn: OpenTurn) -> Iterator[tuple[str, str]]:
-        yield "GET", "/turns"
-        yield "GET", "/session"
-        yield "POST", f"/turns/{turn.id}"
-        yield "POST", f"/turns/{turn.id}?no_reply=timeout"
-
-
-def _turns(log: bytes) -> list[Turned]:
-    return [event for event in read_log(log) if isinstance(event, Turned)]

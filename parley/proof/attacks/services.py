@@ -97,15 +97,14 @@ def get(pod: Pod, places: Sequence[tuple[str, int]], targets: Iterable[str]) -> 
 def _send(pod: Pod, wanted: Sequence[tuple[str, int, str]]) -> list[Asked]:
     if not wanted:
         return []
-    lines = [f"{host} {port} {base64.b64encode(_raw(host, port, target)).decode()}\n" for host, port, target in wanted]
+    lines = []
+    for host, port, target in wanted:
+        raw = f"GET {target} HTTP/1.1\r\nHost: {host}:{port}\r\nAccept: */*\r\nConnection: close\r\n\r\n"
+        lines.append(f"{host} {port} {base64.b64encode(raw.encode()).decode()}\n")
     pod.put({"/tmp/parley-ask": script("ask").encode(), "/tmp/parley-asked": "".join(lines).encode()})
     shell(pod, f"bash /tmp/parley-ask /tmp/parley-asked /tmp/parley-answers {ASKING_S}", ASKING_S + 10)
     answers = read_out(pod, "/tmp/parley-answers").splitlines()
     return [Asked(*one, base64.b64decode(line)) for one, line in zip(wanted, answers, strict=False)]
-
-
-def _raw(host: str, port: int, target: str) -> bytes:
-    return f"GET {target} HTTP/1.1\r\nHost: {host}:{port}\r\nAccept: */*\r\nConnection: close\r\n\r\n".encode()
 
 
 def _described(answer: bytes) -> list[str]:

@@ -16,21 +16,55 @@ from pathlib import Path
 from harness.errors import HarnessError
 from harness.pod import Runtime
 from harness.registry import Task
-from parley.proof.attacks.answers import AnswersInReach, DummyArtifact, PlantedAnswer
+from parley.proof.attacks.answers import hand_in_dummies, plant_answers, search_answers, submits
 from parley.proof.attacks.base import Attack, AttackRow, Reason, Siege
-from parley.proof.attacks.content import HostileContent, Links
-from parley.proof.attacks.folder import CodeBeforeTrust, HostileFolder
-from parley.proof.attacks.grading import FloorAndCeiling, Honeypot, VerifiersCrash
-from parley.proof.attacks.plant_files import LateDaemon, PlantedReward, RunnerHooks, Trojans
-from parley.proof.attacks.resources import Privileges, UsedUp
-from parley.proof.attacks.routes import MachineRoutes
-from parley.proof.attacks.seats import Seats
-from parley.proof.attacks.target import Host, Target, watched
+from parley.proof.attacks.content import hand_in_hostile_content, hand_in_links, linkable
+from parley.proof.attacks.folder import read_hostile_folders, run_marked_code
+from parley.proof.attacks.grading import crash_verifier, play_honeypot, reach_floor_and_ceiling
+from parley.proof.attacks.plant_files import hooks_plan, late_plans, leave, plant_rewards, tools_plan
+from parley.proof.attacks.resources import examine_privileges, use_up
+from parley.proof.attacks.routes import request_routes
+from parley.proof.attacks.seats import take_seats
+from parley.proof.attacks.services import services_beside
+from parley.proof.attacks.target import Host, Target, handed_in, watched
 
-ATTACKS: tuple[Attack, ...] = (
-    PlantedReward(), LateDaemon(), Trojans(), RunnerHooks(), AnswersInReach(), DummyArtifact(), PlantedAnswer(), Links(),
-    HostileContent(), VerifiersCrash(), Privileges(), MachineRoutes(), FloorAndCeiling(), Honeypot(), UsedUp(), Seats(),
-    HostileFolder(), CodeBeforeTrust(),
+ATTACKS = (
+    Attack(1, "planted reward", "folder", plant_rewards, ("T.5", "T.10"), ("V7",)),
+    Attack(2, "late daemon", "machine", lambda target: leave(target, *late_plans(target.task)), ("T.5", "T.10"), ("V1",)),
+    Attack(
+        3, "trojans on the tool path", "machine", lambda target: leave(target, tools_plan(target.task)), ("T.5", "T.10"),
+        ("V1", "V7"),
+    ),
+    Attack(4, "test runner hooks", "machine", lambda target: leave(target, hooks_plan(target.task)), ("T.5", "T.10"), ("V1",)),
+    Attack(5, "answers in reach", "folder", search_answers, ("T.5",), ("V2",)),
+    Attack(6, "empty, dummy and all-options artifacts", "folder", hand_in_dummies, ("T.10",), ("V5", "V6"), needs=submits),
+    Attack(
+        7, "answers planted without the work", "folder", plant_answers, ("T.4", "T.10"), ("V7",),
+        needs=lambda target: target.has_solution, lacking=Reason.NO_SOLUTION,
+    ),
+    Attack(8, "links and devices as artifact", "machine", hand_in_links, ("T.5", "T.10"), ("V3",), needs=linkable),
+    Attack(
+        9, "hostile content", "folder", hand_in_hostile_content, ("T.10",), ("V3", "V4"),
+        needs=lambda target: not target.foreign or handed_in(target),
+    ),
+    Attack(10, "verifier's crash", "machine", crash_verifier, ("T.3", "T.10"), ("V6",)),
+    Attack(11, "privileges", "machine", examine_privileges, ("T.4", "T.5"), ("V8",)),
+    Attack(
+        12, "routes of the machine", "folder", request_routes, ("T.5",), ("V1", "V2"),
+        needs=lambda target: not target.foreign or services_beside(target.task), lacking=Reason.NO_SERVICE,
+    ),
+    Attack(13, "floor and ceiling", "folder", reach_floor_and_ceiling, ("T.1", "T.3", "T.4", "T.6", "T.8", "T.9"), ()),
+    Attack(
+        14, "honeypot", "folder", play_honeypot, ("T.7", "T.10"), ("V6",),
+        needs=lambda target: target.has_solution, lacking=Reason.NO_SOLUTION,
+    ),
+    Attack(15, "resources", "machine", use_up, ("T.3",), ("V8",)),
+    Attack(
+        16, "seats", "machine", take_seats, ("T.5", "T.10"), ("V1", "V4"),
+        needs=lambda target: target.task.is_seated, lacking=Reason.ONE_SEAT,
+    ),
+    Attack(17, "the folder itself", "folder", read_hostile_folders, ("T.10",), ("V8",)),
+    Attack(17, "code before trust", "machine", run_marked_code, ("T.10",), ("V4", "V8")),
 )  # fmt: skip
 """Every attack, by number."""
 
@@ -132,9 +166,8 @@ def _unbuildable(task: Task, runtime: Runtime) -> Callable[[Attack], AttackRow] 
 
 def _struck(attack: Attack, target: Target) -> AttackRow:
     try:
-        reason: Reason | None = attack.inapplicable(target)
-        if reason is not None:
-            return _row(attack, target.task, outcome="n/a", reason=reason.value)
+        if not attack.needs(target):
+            return _row(attack, target.task, outcome="n/a", reason=attack.lacking.value)
         exam = attack.strike(target)
     except Exception as error:  # noqa: BLE001 - a row that could not be had is told as such, and fails the siege
         return _row(attack, target.task, outcome="error", reason=f"{type(error).__name__}: {error}".splitlines()[0])
@@ -143,8 +176,5 @@ def _struck(attack: Attack, target: Target) -> AttackRow:
 
 
 def _row(attack: Attack, task: Task, **more: object) -> AttackRow:
-    flaw = attack.flaw
-    ids = {"benchjack": flaw.benchjack, "abc": flaw.abc, "openenv": flaw.openenv}
-    return AttackRow.model_validate(
-        {"attack": attack.number, "name": attack.name, "scope": attack.scope, "task_id": task.task_id, **ids, **more}
-    )
+    told = {"attack": attack.number, "name": attack.name, "scope": attack.scope, "task_id": task.task_id}
+    return AttackRow.model_validate({**told, "benchjack": attack.benchjack, "abc": attack.abc, **more})

@@ -1,14 +1,9 @@
 """A folder under attack. Every attack is an episode that is played in `main` and graded like any other.
 
-1. `strike` opens an episode, runs an attack on its pod as the agent's user, and has it graded.
-2. The baseline is the reward for doing nothing. An attack gains something if its episode earns more, or if it makes its own
-   episode ungraded, which would avoid a bad result. A verifier that refuses to grade is no gain.
-3. Games are attacked as Harbor runs them: with a shell in `main`, and with open turn routes.
-
-`Host` watches parts of this host that no attack may change: a world-writable file and folder, and a process that must stay
-alive.
-
-Their names are given to scripts that try to reach them. Afterwards all must be unchanged.
+The baseline is the reward for doing nothing. An attack gains something if its episode earns more, or if it makes its own
+episode ungraded, which would avoid a bad result. A verifier that refuses to grade is no gain. Games are attacked as Harbor runs
+them: with a shell in `main`, and with open turn routes. `Host` watches parts of this host that no attack may change; their
+names are given to scripts that try to reach them.
 """
 
 from __future__ import annotations
@@ -18,7 +13,7 @@ import re
 import secrets
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -35,7 +30,7 @@ from harness.outcome import Outcome
 from harness.pod import EpisodeSpec, Pod, Runtime
 from harness.records import Key
 from harness.registry import Task, files_of
-from parley.proof.attacks.recording import Recorder, Recording
+from parley.proof.attacks.recording import Recording, record_solution
 from parley.proof.attacks.scripts import shell
 
 UNTOUCHED = "nobody has written here\n"
@@ -92,14 +87,11 @@ WALL_S = 300.0
 Act = Callable[[Pod], object]
 
 
-@dataclass
 class Striker(Agent):
-    """An agent that attacks by calling `act` on the pod."""
+    """An agent that attacks by calling `act` on the pod; `hands` if it acts in `main`."""
 
-    act: Act
-    hands: bool = True
-    name: str = "attack"
-    only_computes: bool = False
+    def __init__(self, act: Act, *, hands: bool = True, name: str = "attack") -> None:
+        self.act, self.hands, self.name = act, hands, name
 
     def needs_main(self, task: Task, runtime: str) -> bool:
         """Return True if the attack acts in `main`."""
@@ -133,19 +125,9 @@ class Target:
         `more` sets fields of the EpisodeSpec. An episode that was spoiled by the runtime, or whose world did not open, is
         retried once: engines and starts fail occasionally, and an effective attack succeeds both times.
         """
-        outcome = self._episode(Striker(act, hands), seed, task or self.task, **more)
+        outcome = self._episode(Striker(act, hands=hands), seed, task or self.task, **more)
         spoiled = outcome.result.status != "graded" and outcome.result.cause in {"runtime", "world"}
-        return self._episode(Striker(act, hands), seed, task or self.task, **more) if spoiled else outcome
-
-    def run(self, script: str, *, seed: int = 0, files: Mapping[str, str] | None = None, limit_s: float = 60.0) -> Outcome:
-        """Play an episode that runs a bash script in `main`; `files` are contents by absolute path."""
-
-        def act(pod: Pod) -> None:
-            if files:
-                pod.put({path: text.encode() for path, text in files.items()})
-            shell(pod, script, limit_s)
-
-        return self.strike(act, seed=seed)
+        return self._episode(Striker(act, hands=hands), seed, task or self.task, **more) if spoiled else outcome
 
     def observe(self, act: Act, *, seed: int = 0, hands: bool = True) -> Outcome:
         """Play an episode in which an attack only observes. Raises RuntimeFailure if it could not."""
@@ -171,11 +153,12 @@ class Target:
     def recording(self, seed: int = 0) -> Recording:
         """Return the recording of the folder's own solution, cached per seed. Raises RuntimeFailure if it fails."""
         if seed not in self._recordings:
-            recorder = Recorder()
-            result = self._episode(recorder, seed, self.task).result
-            if recorder.recording is None or result.reward is None:
+            made: list[Recording] = []
+            play = Striker(lambda pod: made.append(record_solution(self.task, pod, Budget(wall_s=WALL_S))), name="recorder")
+            result = self._episode(play, seed, self.task).result
+            if not made or result.reward is None:
                 raise RuntimeFailure(f"the solution could not be recorded: {result.error}")
-            self._recordings[seed] = replace(recorder.recording, reward=result.reward)
+            self._recordings[seed] = replace(made[-1], reward=result.reward)
         return self._recordings[seed]
 
     def idle_reward(self, seed: int = 0) -> float:
@@ -209,6 +192,11 @@ class Target:
         return [artifact.source for artifact in self.task.file.artifacts if (artifact.service or "main") == "main"]
 
     @property
+    def has_solution(self) -> bool:
+        """True if the folder has a solution."""
+        return (self.task.path / "solution").is_dir()
+
+    @property
     def shares_verifier(self) -> bool:
         """True if the verifier runs in the agent's container."""
         verifier = self.task.file.verifier
@@ -223,6 +211,11 @@ class Target:
         spec = self.spec(seed, task, hands=agent.needs_main(task, self.runtime.name), **more)
         key = Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1)
         return run_episode(spec, key, self.runtime, agent, Budget(wall_s=WALL_S))
+
+
+def with_verifier(task: Task, **changed: object) -> Task:
+    """Return the task with some fields of [verifier] changed."""
+    return replace(task, file=task.file.model_copy(update={"verifier": task.file.verifier.model_copy(update=changed)}))
 
 
 _AGENTS_PATH = re.compile(r"(?<![\w./-])/(?:workspace|app|home|root|work|data|output|results?|submission|tmp)/[\w./-]*\w")

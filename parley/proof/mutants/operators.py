@@ -14,7 +14,7 @@ label-changed                          another label than the rule's
 submission-any, submission-stripped    any result is accepted, or one with surrounding white space
 
 The wording of errors is not mutated: arguments of raised errors except the label, formatted strings, docstrings. Neither are
-numbers that are a world's choice: ranges of draws, and tables of numbers at the top of a module (`ranges`).
+numbers that are a world's choice: ranges of draws, and tables of numbers at the top of a module (`targets.is_range`).
 """
 
 from __future__ import annotations

@@ -1,16 +1,10 @@
 """Runs every mutant of some tasks against their proof, in parallel forks of a process that has not imported any room yet.
 
-1. Every task is played and judged once without changes, recording which lines run when (`Ground`).
-2. Each mutant is tried in its own fork, with the tasks whose proof runs its line. A mutant whose line never runs survives.
-3. Survivors in a task's own server are tried again on the task's other seeds, since the first may not reach the case.
-4. Tasks that are data share all their code, so an even spread of 10 per family is played, each on one seed.
-
-Rounds of a mutant until it is detected, each in a fork of its own:
-
-1. The proof: for a task's own file the whole proof; for a shared room the proofs of the quickest tasks (`FEW`) on their first
-   seed; in games, whose validators measure more than the verdict shows, only the oracle.
-2. For a shared room, the unit tests that run the changed line (`units`).
-3. For a shared room, the proof of every task on all seeds, which is the most expensive round.
+Every task is played and judged once without changes, recording which lines run when (`Ground`). A mutant is then tried in
+rounds until it is detected, each in a fork of its own: by the proofs of the quickest tasks (`FEW`) that run its line, and for a
+shared room by the unit tests that do (`units`), then by the proof of every task on all seeds. In games, whose validators
+measure more than the verdict shows, the first round plays only the oracle. Survivors in a task's own server are tried again on
+the task's other seeds. See docs/mutants.md.
 """
 
 from __future__ import annotations
@@ -39,7 +33,7 @@ from harness.trust import require
 from parley.proof.mutants.copies import each_in_a_copy
 from parley.proof.mutants.operators import SourceMutant, drawn
 from parley.proof.mutants.targets import ROOT, MutatedFile, mutants_in, targets
-from parley.proof.mutants.trial import STAGES, Ground, reaching, standing, surveyed, tried
+from parley.proof.mutants.trial import STAGES, Ground, first_line, reaching, standing, surveyed, tried
 from parley.proof.mutants.units import UnitTests, noticed_by_units, surveyed_units
 from parley.proof.plays import is_data, seeds_of, spread
 from worlds.core.models import Strict
@@ -102,7 +96,7 @@ class MutantReport(Strict):
     def allowed(self) -> int:
         """Maximum number of survivors."""
         tried = len(self.mutants) - len(self.of("equivalent"))
-        return _drawn(tried) if self.drawn else int(tried * (1 - LEAST) + 1e-9)
+        return _most_alive(tried) if self.drawn else int(tried * (1 - LEAST) + 1e-9)
 
     @property
     def rules_alive(self) -> list[TriedMutant]:
@@ -121,7 +115,7 @@ class MutantReport(Strict):
             yield kind, len(fates), *(fates.count(fate) for fate in FATES)
 
 
-def _drawn(count: int) -> int:
+def _most_alive(count: int) -> int:
     """Return the most survivors in a draw of this size that are consistent with the minimum share."""
     total, chance = 0.0, 1 - LEAST
     for alive in range(count + 1):
@@ -150,6 +144,11 @@ class Trying(NamedTuple):
     grounds: Sequence[Ground]
 
 
+Check = Callable[[Trying, Path], str]
+"""Function that tries a mutant in a scratch folder, and returns what detected it, or an empty string."""
+
+_MORE = [slice(0, 3), *STAGES[2:]]
+
 Told = tuple[Trying, Fate, str]
 """A mutant, its fate, and what detected it."""
 
@@ -163,10 +162,12 @@ def settle(trying: Sequence[Trying], workers: int, progress: Progress) -> Iterat
         alive = yield from rounds.held(alive, "died", _by_proof, lambda one: bool(one.grounds))
         shared = [one for one in alive if one.target.task is None]
         units = rounds.surveyed(shared)
+        by_units: Check = lambda one, folder: noticed_by_units(one.mutant, one.target, units, folder)  # noqa: E731
+        by_more: Check = lambda one, folder: tried(one.mutant, one.target, one.grounds, folder, _MORE)  # noqa: E731
         shared = yield from rounds.held(
-            shared, "unit-tests", partial(_by_units, units), lambda one: bool(units.reaching(one.mutant, one.target))
+            shared, "unit-tests", by_units, lambda one: bool(units.reaching(one.mutant, one.target))
         )
-        last = yield from rounds.held(shared, "died", _by_more, _has_more)
+        last = yield from rounds.held(shared, "died", by_more, _has_more)
     for one in [*(one for one in alive if one.target.task), *last]:
         reached = one.grounds or units.reaching(one.mutant, one.target)
         progress(f"{one.mutant.id} {'survived' if reached else 'unreached'}")
@@ -180,7 +181,7 @@ class _Rounds:
         self._scratch, self._workers, self._progress = scratch, workers, progress
 
     def held(
-        self, trying: Sequence[Trying], fate: Fate, work: Callable[[Trying, Path], str], able: Callable[[Trying], bool]
+        self, trying: Sequence[Trying], fate: Fate, work: Check, able: Callable[[Trying], bool]
     ) -> Generator[Told, None, list[Trying]]:
         """Run the checks of this round on each mutant. Yield those that were detected; return the rest."""
         jobs, left = [one for one in trying if able(one)], [one for one in trying if not able(one)]
@@ -213,7 +214,7 @@ class _Rounds:
         return units
 
 
-def _in_scratch(scratch: Path, work: Callable[[Trying, Path], str], one: Trying) -> str:
+def _in_scratch(scratch: Path, work: Check, one: Trying) -> str:
     folder = _folder(scratch, one)
     folder.mkdir()
     # what judges keep for a moment goes with the folder, whatever becomes of this copy
@@ -221,7 +222,7 @@ def _in_scratch(scratch: Path, work: Callable[[Trying, Path], str], one: Trying)
     try:
         return work(one, folder)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a changed file that cannot be imported at all
-        return f"{type(error).__name__}: {error}".splitlines()[0]
+        return first_line(error)
 
 
 def _folder(scratch: Path, one: Trying) -> Path:
@@ -234,10 +235,6 @@ def _by_proof(one: Trying, folder: Path) -> str:
     return tried(one.mutant, one.target, asked, folder, STAGES if one.target.task else () if games else STAGES[:1])
 
 
-def _by_more(one: Trying, folder: Path) -> str:
-    return tried(one.mutant, one.target, one.grounds, folder, [slice(0, 3), *STAGES[2:]])
-
-
 def first_asked(one: Trying) -> Sequence[Ground]:
     """Return the quickest tasks, which the first round tries."""
     return one.grounds[:FEW]
@@ -247,10 +244,6 @@ def _has_more(one: Trying) -> bool:
     """Return True if the last round has a task or a seed that the first round did not have."""
     several = len(first_asked(one)) < len(one.grounds) or any(len(ground.seeds()) > 1 for ground in one.grounds)
     return several or any(ground.task.is_seated for ground in one.grounds)
-
-
-def _by_units(units: UnitTests, one: Trying, folder: Path) -> str:
-    return noticed_by_units(one.mutant, one.target, units, folder)
 
 
 LIST = Path(__file__).with_name("equivalents.toml")
@@ -383,7 +376,7 @@ def _survey(files: Collection[str], job: tuple[Task, Sequence[int]]) -> Ground:
     try:
         return surveyed(*job, files)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a task's own code may raise anything
-        return Ground(job[0], wrong=f"{type(error).__name__}: {error}".splitlines()[0])
+        return Ground(job[0], wrong=first_line(error))
 
 
 def _fate(mutant: SourceMutant, target: MutatedFile, fate: Fate, by: str = "") -> TriedMutant:

@@ -1,23 +1,8 @@
-"""The files to mutate: servers and hidden tests of tasks, and the rooms that all tasks of a family share.
+"""The files to mutate, and their mutants; docs/mutants.md says which files and why some numbers are left alone.
 
-1. For a task with its own code, all of environment/api and tests. A task that is data has only shared code.
-2. For a family of which every task was chosen, `validators/<family>`, and `worlds/<family>` if its tasks are code. The rules of
-   a game have witnesses and tests of their own, and the certificates of its tasks.
-3. The code that the validators of all families share, if all families were chosen. Not validators/plugin.py, verdict.py and a
-   family's options.py: the harness itself depends on them, so mutating them would change the judge or the format of task.toml.
-
-Numbers that are a world's choice are not mutated: other values make another instance, or an equally good task.
-
-Each exception covers only small changes of numbers (`NUMBERS`). Conditions, labels, checks and windows are always mutated, and
-so are numbers with which a handler or a rule computes.
-1. Parameters of a draw (`draw.between(3, 5)`, `draw.sample(range(1, MOST + 1), 2)`): ranges and lengths made from numbers,
-   constants and knobs. Not lengths that depend on other values (`len(text) - 4`), and not the options themselves: `choice((1,
-   -1))` chooses a sign, and a list with a condition defines what may be chosen.
-2. A number that is added to a draw (`3 + draw.below(8)`), and the sign of a sum of draws, numbers, constants and knobs. A
-   factor is a unit, as in `500 * draw.below(8)`, which a client may be told.
-3. A named whole number of 2 or more at the top of a module, alone or in a table (`LIVES_S = ((20, 32), (45, 120))`,
-   `RECEIPT_CHARS = 48`): the module always uses the name, so another value stays consistent. 0, 1 and -1 are signs and
-   positions, and are mutated. As a consequence, numbers that a standard prescribes are not mutated there.
+validators/plugin.py, verdict.py and a family's options.py are not mutated: the harness itself depends on them, so that would
+change the judge or the format of task.toml. Numbers that are a world's choice are not either (`is_range`): other values make
+another instance, or an equally good task. 0, 1 and -1 are signs and positions, and are mutated.
 """
 
 from __future__ import annotations
@@ -27,7 +12,6 @@ import builtins
 import shutil
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from itertools import pairwise
@@ -95,24 +79,17 @@ def _placed(path: str, source: bytes, starts: Sequence[int], change: Change, sta
     line, column = node.lineno, node.col_offset
     end = starts[(node.end_lineno or line) - 1] + (node.end_col_offset or 0)
     start = end if change.added else starts[line - 1] + column
-    first, last = _reach(stack)
+    # one of these lines has to run: those of the innermost statement around it, or of the header of a compound one
+    statement = next(one for one in reversed(stack) if isinstance(one, ast.stmt))
+    inner = next((part[0].lineno - 1 for name, part in ast.iter_fields(statement) if name == "body"), statement.end_lineno)
+    first, last = statement.lineno, max(statement.lineno, inner or statement.lineno)
+    within = ".".join(one.name for one in stack if isinstance(one, (*_FUNCTIONS, ast.ClassDef)))
     return SourceMutant(
-        path=path, line=line, column=column, operator=change.operator, within=_named(stack),
+        path=path, line=line, column=column, operator=change.operator, within=within,
         text=source[starts[line - 1] : starts[line]].decode().strip(), start=start, end=end,
         was=source[start:end].decode(), becomes=change.becomes, first=first, last=last,
         at_import=change.added or not any(isinstance(one, (*_FUNCTIONS, ast.Lambda)) for one in stack[:-1]),
     )  # fmt: skip
-
-
-def _reach(stack: Sequence[ast.AST]) -> tuple[int, int]:
-    """Return the lines of the innermost statement around a node; for a compound statement only its header."""
-    statement = next(one for one in reversed(stack) if isinstance(one, ast.stmt))
-    inner = next((part[0].lineno - 1 for name, part in ast.iter_fields(statement) if name == "body"), statement.end_lineno)
-    return statement.lineno, max(statement.lineno, inner or statement.lineno)
-
-
-def _named(stack: Sequence[ast.AST]) -> str:
-    return ".".join(one.name for one in stack if isinstance(one, (*_FUNCTIONS, ast.ClassDef)))
 
 
 ROOT = Path(core.__file__).resolve().parents[2]
@@ -198,38 +175,31 @@ def is_range(operator: str, stack: Sequence[ast.AST]) -> bool:
         return True
     chain = _chain(stack)
     if kind == "number-plus":
-        return (chain is not None and _is_term(stack) and _draws(chain)) or _is_named(stack)
+        outer = stack[-2]
+        is_term = isinstance(outer, ast.BinOp) and isinstance(outer.op, ast.Add | ast.Sub)
+        return (chain is not None and is_term and any(map(_is_draw, _operands(chain)))) or _is_named(stack)
     return kind == "arithmetic-swapped" and (_is_moved(stack[-1], chain) or _is_named(stack))
 
 
 def _is_bound(stack: Sequence[ast.AST]) -> bool:
     """Return True if the last node is part of a draw's argument made only from numbers, constants and knobs."""
-    places = [place for place, (outer, inner) in enumerate(pairwise(stack), 1) if _is_draw(outer) and _is_given(inner)]
+    # the called function of a draw is an attribute, everything else in the call is given to it
+    pairs = enumerate(pairwise(stack), 1)
+    places = [place for place, (outer, inner) in pairs if _is_draw(outer) and not isinstance(inner, ast.Attribute)]
     if not places:
         return False
-    argument = stack[places[-1]]
-    return all(_is_bounding(one) for one in stack[places[-1] : -1]) and all(_is_fixed(one) for one in _operands(argument))
-
-
-def _is_given(node: ast.AST) -> bool:
-    """Return True if a part of a call is an argument, not the called function."""
-    return not isinstance(node, ast.Attribute)
-
-
-def _is_bounding(node: ast.AST) -> bool:
-    return isinstance(node, ast.BinOp | ast.UnaryOp) or (isinstance(node, ast.Call) and _called(node) in _BOUNDS)
-
-
-def _is_term(stack: Sequence[ast.AST]) -> bool:
-    """Return True if the last node is a term that is added or subtracted."""
-    return isinstance(stack[-2], ast.BinOp) and isinstance(stack[-2].op, ast.Add | ast.Sub)
+    argument, around = stack[places[-1]], stack[places[-1] : -1]
+    is_bounding = all(isinstance(one, ast.BinOp | ast.UnaryOp | ast.Call) for one in around)
+    calls = (_called(one) for one in around if isinstance(one, ast.Call))
+    return is_bounding and _BOUNDS.issuperset(calls) and all(map(_is_fixed, _operands(argument)))
 
 
 def _is_moved(node: ast.AST, chain: ast.AST | None) -> bool:
     """Return True if the node is a sum of a draw and values that are the same on every seed."""
     if chain is None or not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Sub):
         return False
-    return _draws(chain) and all(_is_draw(one) or _is_fixed(one) for one in _operands(chain))
+    parts = _operands(chain)
+    return any(map(_is_draw, parts)) and all(_is_draw(one) or _is_fixed(one) for one in parts)
 
 
 def _is_named(stack: Sequence[ast.AST]) -> bool:
@@ -276,10 +246,6 @@ def _operands(node: ast.AST) -> list[ast.AST]:
     return [node]
 
 
-def _draws(chain: ast.AST) -> bool:
-    return any(_is_draw(one) for one in _operands(chain))
-
-
 def _is_draw(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in DRAWS
 
@@ -309,7 +275,7 @@ def plant(mutant: SourceMutant, target: MutatedFile, scratch: Path) -> Task | No
     if target.task is None:
         if target.module in sys.modules:
             raise ImportError(f"{target.module} was imported before it could be changed")
-        sys.meta_path.insert(0, _Hook(target, text))
+        sys.meta_path.insert(0, _Planted(target, text))
         return None
     require(target.task)
     folder = target.task.path.resolve()
@@ -327,27 +293,19 @@ def seedless(chance: Chance) -> Chance:
     return _twins[id(chance)][1]
 
 
-class _Hook(MetaPathFinder):
-    """An import hook that finds one module with a changed source."""
+class _Planted(SourceFileLoader):
+    """An import hook that finds one module, and loads it with a changed source."""
 
     def __init__(self, target: MutatedFile, text: bytes) -> None:
-        self._target, self._text = target, text
+        super().__init__(target.module, str(target.file))
+        self._text = text
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Return the spec of the changed module, or None for any other module."""
-        if name != self._target.module:
+        if name != self.name:
             return None
-        package = [str(self._target.file.parent)] if self._target.file.name == "__init__.py" else None
-        loader = _Loader(name, str(self._target.file), self._text)
-        return spec_from_file_location(name, self._target.file, loader=loader, submodule_search_locations=package)
-
-
-class _Loader(SourceFileLoader):
-    """A loader that compiles the given source."""
-
-    def __init__(self, name: str, path: str, text: bytes) -> None:
-        super().__init__(name, path)
-        self._text = text
+        package = [str(Path(self.path).parent)] if self.is_package(name) else None
+        return spec_from_file_location(name, self.path, loader=self, submodule_search_locations=package)
 
     def get_code(self, fullname: str) -> CodeType:
         """Return the changed module's code without reading or writing bytecode files."""

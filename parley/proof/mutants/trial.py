@@ -2,24 +2,18 @@
 
 1. Only the episodes that run a changed line are replayed, and only those that differ are judged again. If the change is in the
    judging code, nothing is replayed and everything is judged.
-2. The oracle of every reached task comes first (on every seed for a draw that ignores the seed); then every task on its first
-   seed, then on two more, then on the rest. The first verdict that breaks a claim, or else the first failed check, ends the
-   trial. Episodes derived from the oracle's are made only if the clients themselves show nothing.
-3. A world that raises, hidden tests without a verdict, and an instruction that differs from the folder's count as failures.
-
-The ground of a task is its state without changes: its episodes with their verdicts, and the lines that each runs.
-
-It is computed once per task in a fork of this process, because that imports the rooms to be changed. It also checks that the
-unchanged task is proved, since a proof that already fails cannot detect a change.
+2. The oracle comes first; the first verdict that breaks a claim, or else the first failed check, ends the trial. Episodes
+   derived from the oracle's are made only if the clients themselves show nothing.
+3. The ground of a task is its state without changes, computed once per task in a fork, because that imports the rooms.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 from pathlib import Path
 
@@ -124,15 +118,19 @@ def tried(mutant: SourceMutant, target: MutatedFile, grounds: Sequence[Ground], 
     """Return the task and the check that detected the mutant, or an empty string if it survived."""
     changed = plant(mutant, target, scratch)
     trials = [Trial(changed or ground.task, ground, mutant, target) for ground in grounds]
+    # in this order: the oracle of each task, then every task stage by stage
+    checks: list[tuple[Trial, Callable[[], str]]] = []
     for trial in trials:
+        checks += [(trial, trial.oracle_fails), *([(trial, trial.seeds_alike)] if mutant.operator == UNSEEDED else [])]
+    checks += [(trial, partial(trial.noticed, trial.ground.seeds()[stage])) for stage in stages for trial in trials]
+    for trial, check in checks:
         allow(10 + 10 * trial.ground.cpu_s)
-        if noticed := trial.oracle_fails() or (trial.seeds_alike() if mutant.operator == UNSEEDED else ""):
+        try:
+            noticed = check()
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a changed world may raise anything, and has failed by it
+            noticed = first_line(error)
+        if noticed:
             return f"{trial.ground.task.task_id} {noticed}"
-    for stage in stages:
-        for trial in trials:
-            allow(10 + 10 * trial.ground.cpu_s)
-            if noticed := trial.noticed(trial.ground.seeds()[stage]):
-                return f"{trial.ground.task.task_id} {noticed}"
     return ""
 
 
@@ -142,6 +140,11 @@ def reaching(mutant: SourceMutant, target: MutatedFile, grounds: Sequence[Ground
     replayed = [g for g in able if _replayed(mutant, target, g)]
     others = [g for g in able if any(_covered(mutant, target, ran) for ran in (g.judged, g.remade)) and g not in replayed]
     return sorted([*replayed, *others], key=lambda g: g.cpu_s)
+
+
+def first_line(error: BaseException) -> str:
+    """Return an exception as the check that it fails."""
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def broken_by_verdict(now: Play, known: Play) -> str:
@@ -177,34 +180,21 @@ class Trial:
         client = (SOLVE, self.ground.seeds()[0], ())
         if client not in self._again and not self._all_judged:
             return ""
-        try:
-            now = self._played(client, self.ground.plays[client])
-            if self._all_judged or now.verdict is None:
-                self._differs = True
-                judge(self._task, [now])
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - as below
-            return f"{type(error).__name__}: {error}".splitlines()[0]
+        now = self._played(client, self.ground.plays[client])
+        if self._all_judged or now.verdict is None:
+            self._differs = True
+            judge(self._task, [now])
         self._known[client] = now
         return "" if now.outcome.reward else "oracle"
 
     def seeds_alike(self) -> str:
         """Return the check that finds two seeds alike for the oracle, or an empty string."""
         clients = [client for client in self.ground.plays if client[0] == SOLVE and not client[2]]
-        try:
-            plays = [self._played(client, self.ground.plays[client]) for client in clients]
-            evidence = TaskEvidence(self._task, plays)
-            return next((check.name for claim in _OF_SEEDS for check in claim(evidence) if not check.ok), "")
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - as below
-            return f"{type(error).__name__}: {error}".splitlines()[0]
+        evidence = TaskEvidence(self._task, [self._played(client, self.ground.plays[client]) for client in clients])
+        return next((check.name for claim in _OF_SEEDS for check in claim(evidence) if not check.ok), "")
 
     def noticed(self, seeds: Sequence[int]) -> str:
         """Return the first check that fails on these seeds and those before them, or an empty string."""
-        try:
-            return self._noticed(seeds)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a changed world may raise anything, and has failed by it
-            return f"{type(error).__name__}: {error}".splitlines()[0]
-
-    def _noticed(self, seeds: Sequence[int]) -> str:
         clients = [client for client in self.ground.plays if client[1] in seeds]
         for start in range(0, len(clients), AT_ONCE):
             if told := self._broken(clients[start : start + AT_ONCE]):

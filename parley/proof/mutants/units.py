@@ -1,9 +1,7 @@
 """Unit tests against a mutant of a shared room that survives the proof on the first seed.
 
-Values that a validator measures in addition to the verdict do not affect the reward, and helpers of a world have branches that
-no task uses, so `verify` cannot detect changes there. Such rooms change only together with their unit tests, which CI runs, so
-these count too. The report states which of both detected a mutant. A task's own server and hidden tests have no unit tests.
-Only fast tests count (`FAST`), in the folders of the families and of the validators, that import a shared room.
+`verify` cannot detect changes of values that a validator measures in addition to the verdict, and of branches that no task
+uses. Only fast tests count (`FAST`), in the folders of the families and of the validators, that import a shared room.
 """
 
 from __future__ import annotations
@@ -59,19 +57,11 @@ def traced(files: Collection[str]) -> Iterator[set[tuple[str, int]]]:
 FAST = "not docker and not bubblewrap and not proof and not property and not reference"
 """The marker expression of `make test`."""
 
+# plugins that others have installed take longer to import than most of these tests take to run
 _MODE = (
-    "-q",
-    "-m",
-    FAST,
-    "-p",
-    "no:cacheprovider",
-    # plugins that others have installed take longer to import than most of these tests take to run
-    "--disable-plugin-autoload",
-    "--rootdir",
-    str(ROOT),
-    "-c",
-    str(ROOT / "pyproject.toml"),
-)
+    "-q", "-m", FAST, "-p", "no:cacheprovider", "--disable-plugin-autoload", "--rootdir", str(ROOT),
+    "-c", str(ROOT / "pyproject.toml"),
+)  # fmt: skip
 
 
 @dataclass
@@ -107,31 +97,32 @@ def noticed_by_units(mutant: SourceMutant, target: MutatedFile, units: UnitTests
     allow(10 + 10 * sum(units.seconds[name] for name in names))
     failures = _Failures()
     _run(names, failures, "-x")
-    return failures.first
+    return next(iter(failures.failing), "")
 
 
 class _Failures:
-    """A pytest plug-in that records the first failing test or test file."""
+    """A pytest plug-in that records failing tests, and test files that cannot be imported any more."""
 
     def __init__(self) -> None:
-        self.first = ""
+        self.failing: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Record a test that fails, or whose set-up or tear-down fails."""
         if report.failed:
-            self.first = self.first or report.nodeid
+            self.failing.append(report.nodeid)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Record a file that cannot be imported any more."""
+        """Record a file that cannot be imported: without its tests no mutant would be detected."""
         if report.failed:
-            self.first = self.first or report.nodeid
+            self.failing.append(report.nodeid)
 
 
-class _Mapping:
+class _Mapping(_Failures):
     """A pytest plug-in that traces each test. Lines of a shared fixture count for every test that requests it."""
 
     def __init__(self, files: Collection[str]) -> None:
-        self.units = UnitTests()
+        super().__init__()
+        self.units = UnitTests(failing=self.failing)
         self._files = files
         self._shared: dict[tuple[str, str], set[tuple[str, int]]] = {}
         """Lines of a fixture, by its name and the prefix of the ids of tests that can request it."""
@@ -159,16 +150,6 @@ class _Mapping:
             told = yield
         self._shared.setdefault((fixturedef.argname, fixturedef.baseid), set()).update(lines)
         return told
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Record a test that fails without any change."""
-        if report.failed:
-            self.units.failing.append(report.nodeid)
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Record a file that cannot be imported: without its tests no mutant would be detected."""
-        if report.failed:
-            self.units.failing.append(report.nodeid)
 
 
 def _run(names: Sequence[str], plugin: object, *options: str) -> None:

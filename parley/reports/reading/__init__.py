@@ -18,28 +18,7 @@ from parley.reports.reading.model import Act, Breach, Cell, Conversation, Moment
 from parley.reports.reading.text import episode_lines
 
 __all__ = [
-    "FILES",
-    "Act",
-    "Breach",
-    "Cell",
-    "Conversation",
-    "Lifetime",
-    "Moment",
-    "RecordedEpisode",
-    "Section",
-    "ToolUse",
-    "Utterance",
-    "addresses",
-    "breach_told",
-    "breaking_request",
-    "episode_lines",
-    "is_episode",
-    "is_recorded",
-    "lifetimes",
-    "model",
-    "read_episode",
-    "read_result",
-    "recorded_episodes",
-    "rule_told",
-    "text",
-]
+    "FILES", "Act", "Breach", "Cell", "Conversation", "Lifetime", "Moment", "RecordedEpisode", "Section", "ToolUse",
+    "Utterance", "addresses", "breach_told", "breaking_request", "episode_lines", "is_episode", "is_recorded", "lifetimes",
+    "model", "read_episode", "read_result", "recorded_episodes", "rule_told", "text",
+]  # fmt: skip

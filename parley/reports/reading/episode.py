@@ -4,14 +4,8 @@ Each file is parsed by the schema of its writer, then the files are combined, th
 required. Any other file may be missing or empty, for example if an episode was never judged; a file that exists and cannot be
 parsed is an error, because half an episode would look like a whole one.
 
-The world's log becomes acts: every request with its time and judgement, every wait, and the end of the episode.
-
-The prompts and replies of each seat come from the world's log, which is the evidence and covers every seat. The nested
-trajectory of a seat adds the model's reasoning; its steps are matched turn by turn by the text of the turn. A turn without a
-model's reply has no step there; a reply that the world rejected is only there.
-
-Conversations come from trajectory.json (ATIF): one for the agent, and one for each nested trajectory. Only displayed fields are
-read, and fields of later versions are ignored. A seat's trajectory is identified by its agent's name, `seat 3`.
+Prompts and replies of seats come from the world's log, which is the evidence and covers every seat; other conversations, and
+the reasoning of seats, come from trajectory.json (ATIF), whose later versions may have other fields.
 """
 
 from __future__ import annotations
@@ -146,20 +140,16 @@ def seat_conversations(events: Sequence[Event], recorded: Sequence[Conversation]
     for seat, system in enumerate(session.seats if session else ()):
         turns = [event for event in events if isinstance(event, Turned) and event.seat == seat]
         played = by_seat.get(seat)
-        spoken = _laid_beside(turns, played.utterances if played else ())
+        recorded_turns = played.utterances if played else ()
+        # text that the harness appended to the rules is only in the trajectory
+        told = [said.text for said in recorded_turns[:1] if said.speaker == "system" and said.text.startswith(system)]
+        rules, spoken = (told or [system])[0], _laid_beside(turns, recorded_turns)
         yield Conversation(
             name=f"seat {seat}",
             seat=seat,
             model=played.model if played else None,
-            utterances=(Utterance(speaker="system", text=_rules(system, played)), *spoken),
+            utterances=(Utterance(speaker="system", text=rules), *spoken),
         )
-
-
-def _rules(system: str, played: Conversation | None) -> str:
-    """Return the rules of a seat, including text that the harness appended, which only the trajectory records."""
-    first = next(iter(played.utterances), None) if played else None
-    told = first.text if first and first.speaker == "system" else ""
-    return told if told.startswith(system) else system
 
 
 def _laid_beside(turns: Sequence[Turned], recorded: Sequence[Utterance]) -> Iterator[Utterance]:
@@ -215,7 +205,9 @@ def broken_rule(episode: RecordedEpisode) -> Breach | None:
     broken = next((one for one in (verdict.violations if verdict else ()) if one.label == label), None)
     if broken is None or label is None:
         return None
-    return Breach(label=label, rule=broken.rule, where=_where(episode, broken.seq, broken.vt / 1000), seq=broken.seq)
+    act = next((act for act in episode.acts if act.seq == broken.seq), None)
+    where = f"{act.told if act else f'event {broken.seq}'} at {broken.vt / 1000:g} s"
+    return Breach(label=label, rule=broken.rule, where=where, seq=broken.seq)
 
 
 def bare_breach(episode: RecordedEpisode) -> Breach:
@@ -241,11 +233,6 @@ def bare_breach(episode: RecordedEpisode) -> Breach:
     )
 
 
-def _where(episode: RecordedEpisode, seq: int, at: float) -> str:
-    act = next((act for act in episode.acts if act.seq == seq), None)
-    return f"{act.told if act else f'event {seq}'} at {at:g} s"
-
-
 _NAMED = re.compile(r"[a-z_]+")
 """A named reason, as opposed to the message of a failed test."""
 
@@ -256,12 +243,6 @@ _REASONS = {
     "no_turns": "no turn was answered",
 }
 """Rule text for each named reason of a verdict."""
-
-
-def with_forfeits(breach: Breach, episode: RecordedEpisode) -> Breach:
-    """Return the breach with the turns that seats forfeited added to its rule."""
-    told = list(forfeits_told(episode.result.forfeits))
-    return breach.model_copy(update={"rule": "; ".join([breach.rule, *told])}) if told else breach
 
 
 FILES = {
@@ -286,9 +267,13 @@ def read_episode(folder: Path) -> RecordedEpisode:
     events: list[Event] = _parsed(folder, "events.jsonl", data["events.jsonl"], read_log) or []
     document = _parsed(folder, "trajectory.json", data["trajectory.json"], AtifDocument.model_validate_json)
     recorded = list(conversations_of(document)) if document else []
+    # those of the seats as the log has them, and of a trajectory only the others
+    seats = list(seat_conversations(events, recorded))
     # a foreign task has no world and so no log of it: its verifier's own log is all that tells why
     foreign = result.family == FOREIGN
     verifier_log = _bytes(folder, VERIFIER_LOG) if foreign and not result.success else b""
+    lines = verifier_log[-(1 << 16) :].decode(errors="replace").splitlines()
+    shown = [line.rstrip()[:LONGEST_TEXT] for line in lines if line.strip()]
     opened = next((event for event in events if isinstance(event, Opened)), None)
     episode = RecordedEpisode(
         path=str(folder),
@@ -296,9 +281,9 @@ def read_episode(folder: Path) -> RecordedEpisode:
         verdict=verdict,
         instruction=opened.instruction if opened else "",
         acts=tuple(acts_of(events)),
-        conversations=_conversations(events, recorded),
+        conversations=(*(one for one in recorded if one.seat not in {seat.seat for seat in seats}), *seats),
         agent_log=data["agent.log"].decode(errors="replace"),
-        verifier_log=tuple(_last_lines(verifier_log)),
+        verifier_log=tuple(shown[-_SHOWN_LINES:]),
         absent=tuple(name for name in FILES if not data[name] and name not in (_OF_WORLDS if foreign else {"agent.log"})),
         doubts=tuple(_doubts(result, verdict, events)),
         events=tuple(events),
@@ -314,13 +299,6 @@ def read_result(folder: Path) -> Result:
     return result
 
 
-def _conversations(events: list[Event], recorded: list[Conversation]) -> tuple[Conversation, ...]:
-    """Return the conversations of a trajectory that are not of seats, then those of the seats as the log has them."""
-    seats = list(seat_conversations(events, recorded))
-    known = {one.seat for one in seats}
-    return (*(one for one in recorded if one.seat is None or one.seat not in known), *seats)
-
-
 def _with_family(episode: RecordedEpisode) -> RecordedEpisode:
     """Return the episode with its family's tables and the cause of its failure."""
     module: Any = family_part_or_none(episode.result.family, "reading")
@@ -331,23 +309,14 @@ def _with_family(episode: RecordedEpisode) -> RecordedEpisode:
     broken = None
     if not episode.result.success:
         broken = broken_rule(episode) or (part.breach(episode) if part else None) or bare_breach(episode)
-        broken = with_forfeits(broken, episode)
+        rule = "; ".join([broken.rule, *forfeits_told(episode.result.forfeits)])
+        broken = broken.model_copy(update={"rule": rule})
     naming = family_part_or_none(episode.result.family, "naming")
-    talks = tuple(_named(one, naming.seat_name if naming else None) for one in episode.conversations)
+    talks = tuple(
+        one.model_copy(update={"name": naming.seat_name(one.seat)}) if naming and one.seat is not None else one
+        for one in episode.conversations
+    )
     return episode.model_copy(update={"sections": sections, "breach": broken, "conversations": talks})
-
-
-def _named(one: Conversation, seat_name: Callable[[int], str] | None) -> Conversation:
-    """Return a conversation under the name that its family gives the seat, if any."""
-    if seat_name is None or one.seat is None:
-        return one
-    return one.model_copy(update={"name": seat_name(one.seat)})
-
-
-def _last_lines(log: bytes) -> list[str]:
-    """Return the last lines of a log that are not blank, each truncated."""
-    lines = log[-(1 << 16) :].decode(errors="replace").splitlines()
-    return [line.rstrip()[:LONGEST_TEXT] for line in lines if line.strip()][-_SHOWN_LINES:]
 
 
 def _doubts(result: Result, verdict: Verdict | None, events: list[Event]) -> list[str]:
@@ -416,7 +385,8 @@ def recorded_episodes(words: Sequence[str]) -> list[Path]:
             )
         return [path]
     task, attempt = (*rest, "*", "*")[:2]
-    folders = [folder for run in runs_in(path) for folder in _finished(run) if _fits(folder, task, attempt)]
+    finished = (run / Path(name).parent for run in runs_in(path) for name in files_of(run).finished())
+    folders = [folder for folder in finished if task in {"*", folder.parent.name} and attempt in {"*", folder.name}]
     if not folders:
         what = " ".join(["", *rest])
         raise UsageError(f"{first} has no finished episode{what}", hint=f"harness show {quoted(first)}" if rest else "")
@@ -430,14 +400,6 @@ def _is_there(path: Path) -> bool:
     except OSError:
         # a name that no file system takes
         return False
-
-
-def _finished(run: Path) -> list[Path]:
-    return [run / Path(name).parent for name in files_of(run).finished()]
-
-
-def _fits(folder: Path, task: str, attempt: str) -> bool:
-    return task in {"*", folder.parent.name} and attempt in {"*", folder.name}
 
 
 def breaking_request(run: Path, episode: str) -> str:

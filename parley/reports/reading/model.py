@@ -1,20 +1,11 @@
 """Models of a recorded episode, and the protocols of what a family adds to it.
 
-A recorded episode has its conversations, the requests to the world, the result, and the rule that was broken.
-
-1. Seats have the world's own numbers, from 0: those of `GET /session`, of `--seat-model` and of every event of the log. Other
-   names that a prompt has for a seat (`Person 1`) are added by the family beside the number.
+1. Seats have the world's own numbers, from 0: those of `GET /session`, of `--seat-model` and of every event of the log. If
+   prompts number people differently, `parley.families.<family>.naming` has `seat_name(seat)`, the name of a conversation.
 2. An act is identified by its `seq`, its number in the world's log, which verdicts also use for the request of a violation.
 3. Times are virtual seconds since the episode began, unless a name says otherwise.
-4. A family adds tables (`Section`). Pages and other commands read this model, never the printed text.
-
-A family's part is `parley.families.<family>.reading`, which reads measures and notes of a game by the family's schema. Its
-`sections(episode)` are the tables that it adds; its `breach(episode)` explains a failure in which no request broke a rule, or
-is None. If prompts number people differently from the log, `parley.families.<family>.naming` has `seat_name(seat)`, the name
-of a conversation.
-
-Traces are recorded episodes in one file that can be replayed, in the layout of the family's paper. A family with traces has a
-part `trace` (`FamilyTrace`), which `harness export trace` and `harness replay` use; each family recognizes its own files.
+4. A family's parts are its modules `reading` (`FamilyReading`) and `trace` (`FamilyTrace`): recorded episodes in one file that
+   can be replayed, in the layout of the family's paper.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from harness.headline import disturbances_told, forfeits_told
 from harness.sanitize import printable
-from parley.reports.reading.model import Act, Cell, Conversation, RecordedEpisode, Utterance
+from parley.reports.reading.model import Act, Cell, RecordedEpisode, Utterance
 
 NARROWEST, WIDEST = 40, 160
 LONGEST_TEXT = 900
@@ -64,17 +64,13 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Cell]], width: int, *,
     places = range(len(columns) - 1)
     widths = [min(_WIDEST_COLUMN, max([len(columns[place]), *(len(row[place]) for row in shown)])) for place in places]
     last = max([len(columns[-1]), *(len(row[-1]) for row in shown)])
-    widths = _squeezed(widths, width - min(last, width // 3))
+    room = width - min(last, width // 3)
+    # the widest columns are narrowed until all fit
+    while sum(widths) + len(_GAP) * len(widths) > room and max(widths, default=0) > 8:
+        widths[widths.index(max(widths))] -= 1
     for row in [list(columns), *shown]:
         before = "".join(_placed(row[place], size, right=numeric[place]) + _GAP for place, size in enumerate(widths))
         yield from paragraph(row[-1], width, " " * len(before), before)
-
-
-def _squeezed(widths: list[int], room: int) -> list[int]:
-    """Return column widths with the widest narrowed until all fit."""
-    while sum(widths) + len(_GAP) * len(widths) > room and max(widths, default=0) > 8:
-        widths[widths.index(max(widths))] -= 1
-    return widths
 
 
 def _placed(text: str, size: int, *, right: bool) -> str:
@@ -83,14 +79,19 @@ def _placed(text: str, size: int, *, right: bool) -> str:
 
 
 def _cell(value: Cell, *, whole: bool) -> str:
+    text = printable(cell_text(value))
+    return text.replace("\n", " ") if whole else cut(text).replace("\n", " ")
+
+
+def cell_text(value: Cell) -> str:
+    """Return the value of a table's cell as text."""
     if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e4 else f"{value:g}"
-    text = printable(str(value))
-    return text.replace("\n", " ") if whole else cut(text).replace("\n", " ")
+    return str(value)
 
 
 _INDENT = "    "
@@ -110,14 +111,18 @@ def episode_lines(episode: RecordedEpisode, width: int, *, full: bool = False, s
             yield from paragraph(note, width)
     if episode.acts:
         yield from _titled("Requests to the world")
-        yield from table(_ACTS, [_act_row(act) for act in episode.acts], width)
+        rows = [_act_row(act) for act in episode.acts]
+        yield from table(("seq", "at (s)", "status", "kind", "request"), rows, width)
     if episode.verdict and episode.verdict.checks:
         yield from _titled("Hidden tests")
-        rows = [("passed" if check.ok else "FAILED", check.name, check.message) for check in episode.verdict.checks]
-        yield from table(("", "test", "message"), rows, width, whole=full)
+        checks = [("passed" if check.ok else "FAILED", check.name, check.message) for check in episode.verdict.checks]
+        yield from table(("", "test", "message"), checks, width, whole=full)
     for conversation in episode.conversations:
         if seat is None or conversation.seat == seat:
-            yield from _conversation(conversation, episode, width, full=full)
+            model = f" ({conversation.model})" if conversation.model else ""
+            yield from _titled(f"Conversation of {conversation.name}{model}")
+            for said in conversation.utterances:
+                yield from _said(said, episode, width, full=full)
     if episode.agent_log.strip() and (full or not episode.conversations):
         yield from _titled("agent.log")
         yield from paragraph(episode.agent_log if full else cut(episode.agent_log), width, _INDENT)
@@ -175,20 +180,11 @@ def _facts(episode: RecordedEpisode) -> Iterator[tuple[str, str]]:
         yield "DOUBT", doubt
 
 
-_ACTS = ("seq", "at (s)", "status", "kind", "request")
-
-
 def _act_row(act: Act) -> tuple[Cell, ...]:
     """Return the row of an act, with the rule that it broke or that refused it."""
     rule = f"{act.label}: {act.rule}" if act.label else act.rule
     told = f"{act.told}  {rule}" if rule else act.told
     return act.seq, act.at, act.status, act.kind if act.what == "request" else act.what, told
-
-
-def _conversation(one: Conversation, episode: RecordedEpisode, width: int, *, full: bool) -> Iterator[str]:
-    yield from _titled(f"Conversation of {one.name}" + (f" ({one.model})" if one.model else ""))
-    for said in one.utterances:
-        yield from _said(said, episode, width, full=full)
 
 
 def _said(said: Utterance, episode: RecordedEpisode, width: int, *, full: bool) -> Iterator[str]:

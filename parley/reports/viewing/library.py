@@ -201,7 +201,7 @@ def _results_in(folder: Path) -> tuple[list[Recorded], list[Damage]]:
     read = [one for place, data in rows if (one := _recorded(place, data, keep)) is not None]
     episodes = [one for one in read if isinstance(one, Recorded)]
     damaged = [one for one in read if isinstance(one, Damage)]
-    return sorted(episodes, key=_order), sorted(damaged, key=_order)
+    return sorted(episodes, key=lambda one: one.key.place()), sorted(damaged, key=lambda one: one.key.place())
 
 
 def _result_of(folder: Path, name: str) -> bytes | OSError:
@@ -234,7 +234,3 @@ def _key(folder: Path, name: str) -> Key | None:
         return match and Key(task_id=folder.name, family=folder.parent.name, seed=int(match[1]), attempt=int(match[2]))
     except ValidationError:
         return None
-
-
-def _order(one: Recorded | Damage) -> tuple[str, str, int, int]:
-    return one.key.place()

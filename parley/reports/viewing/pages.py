@@ -1,21 +1,9 @@
 """Typed models of all pages of the viewer: list of runs, run, episode, seat of an episode, comparison of two, and glossary.
 
 A page's JSON is its model; for an episode it is the whole `RecordedEpisode`, which `harness show --json` prints too. Links are
-addresses relative to the root of the site.
-
-Requests are shown with the bytes sent and received, if a conversation has them. The log only has a request's method, path and
-judgement; bodies are only in the agent's own record. A tool call is matched with the next request of the log that has its
-method and path. Commands in a shell are not requests, so requests sent from there have no bodies here.
-
-Two episodes of one task are compared from the first difference: requests with requests and messages with messages, entry by
-entry. Equal entries at the beginning are collapsed into a count. After the first difference entries are aligned by position.
-
-Templates are rendered to HTML with escaping in the environment itself, so no template can forget it: `finalize` spells out
-characters that browsers interpret or hide, and escaping is on for all files. `root` is the relative path to the root of the
-site, so the same page works on a server and from a disk.
-
-The glossary has every label of every family, with the family's own definition, and a few terms. A label on a page links to it;
-labels that no family defines have no link.
+addresses relative to the root of the site; `root` is the relative path there, so the same page works on a server and from a
+disk. Templates are rendered to HTML with escaping in the environment itself, so no template can forget it: `finalize` spells
+out characters that browsers interpret or hide, and escaping is on for all files.
 """
 
 from __future__ import annotations
@@ -52,6 +40,7 @@ from parley.reports.reading import (
     rule_told,
 )
 from parley.reports.reading.addresses import episode_name, episode_page, run_page
+from parley.reports.reading.text import cell_text
 from parley.reports.viewing.library import ShownRun
 from parley.reports.viewing.rows import (
     EpisodeRow,
@@ -126,8 +115,13 @@ class GlossaryPage(Strict):
 @cache
 def glossary() -> GlossaryPage:
     """Return the page."""
-    terms = (Meaning(word=word, meaning=told, anchor=_anchor("term", word.rstrip(":*"))) for word, told in _TERMS)
-    return GlossaryPage(terms=tuple(terms), families=tuple(_labels(family) for family in families()))
+    terms = tuple(_meaning("term", word, told, word.rstrip(":*")) for word, told in _TERMS)
+    labels = []
+    for family in families():
+        part = family_part_or_none(family, "label_text")
+        meanings: dict[str, str] = part.MEANINGS if part else {}
+        labels.append(LabelsOf(family=family, labels=tuple(_meaning(family, *one, one[0]) for one in meanings.items())))
+    return GlossaryPage(terms=terms, families=tuple(labels))
 
 
 def label_anchor(label: str, family: str) -> str:
@@ -136,20 +130,8 @@ def label_anchor(label: str, family: str) -> str:
     return next(known, "")
 
 
-def is_control(player: str) -> bool:
-    """Return True if a player is one of the scripted controls."""
-    return player in {"oracle", "nop"} or player.startswith("violation:")
-
-
-def _labels(family: str) -> LabelsOf:
-    part = family_part_or_none(family, "label_text")
-    meanings: dict[str, str] = part.MEANINGS if part else {}
-    made = (Meaning(word=word, meaning=told, anchor=_anchor(family, word)) for word, told in meanings.items())
-    return LabelsOf(family=family, labels=tuple(made))
-
-
-def _anchor(kind: str, word: str) -> str:
-    return f"{kind}-{word.replace(' ', '-')}"
+def _meaning(kind: str, word: str, meaning: str, name: str) -> Meaning:
+    return Meaning(word=word, meaning=meaning, anchor=f"{kind}-{name.replace(' ', '-')}")
 
 
 HERE = Path(__file__).parent
@@ -183,10 +165,10 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        number=_number,
-        percent=_percent,
-        dollars=_dollars,
-        seconds=_seconds,
+        number=cell_text,
+        percent=lambda share: "-" if share is None else f"{100 * share:.0f} %",
+        dollars=lambda cost: "-" if cost is None else f"${cost:,.2f}" if cost >= 0.1 else f"${cost:.4f}",
+        seconds=lambda value: f"{value:,.6g} s",
         colour=lambda seat: f"seat-{seat % PALETTE}",
         pieces=_pieces,
         label_anchor=label_anchor,
@@ -205,29 +187,6 @@ def _shown(value: Any) -> Any:
     if isinstance(value, Markup):
         return value
     return printable(value) if isinstance(value, str) else "" if value is None else value
-
-
-def _number(value: Any) -> str:
-    """Return a table cell as `harness show` prints it."""
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:g}"
-    return str(value)
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.0f} %"
-
-
-def _dollars(cost: float | None) -> str:
-    return "-" if cost is None else f"${cost:,.2f}" if cost >= 0.1 else f"${cost:.4f}"
-
-
-def _seconds(value: float) -> str:
-    return f"{value:,.6g} s"
 
 
 _MOST_ROWS = 40
@@ -318,8 +277,7 @@ def _track(
     mine, theirs = steps(left), steps(right)
     if not mine and not theirs:
         return None
-    longest = max(len(mine), len(theirs))
-    both = min(len(mine), len(theirs))
+    longest, both = max(len(mine), len(theirs)), min(len(mine), len(theirs))
     equal = next((n for n in range(both) if mine[n] != theirs[n]), both)
     rows = [_row(number, mine, theirs) for number in range(equal, min(longest, equal + _MOST_ROWS))]
     return Track(
@@ -350,14 +308,12 @@ def _side(step: _Step | None, shared: int) -> Side | None:
 
 
 def _requests(episode: RecordedEpisode) -> list[_Step]:
-    lives = lifetimes(episode)
-    return [_request(act, lives) for act in episode.acts]
-
-
-def _request(act: Act, lives: Sequence[Lifetime]) -> _Step:
-    rule = rule_told(act.rule, act, lives) if act.rule else None
-    judged = " ".join(str(part) for part in (act.status, act.kind, act.label, rule) if part is not None)
-    return act.told, f"at {act.at:g} s {judged}", act.kind == "violation"
+    lives, steps = lifetimes(episode), list[_Step]()
+    for act in episode.acts:
+        rule = rule_told(act.rule, act, lives) if act.rule else None
+        judged = " ".join(str(part) for part in (act.status, act.kind, act.label, rule) if part is not None)
+        steps.append((act.told, f"at {act.at:g} s {judged}", act.kind == "violation"))
+    return steps
 
 
 def _talk(episode: RecordedEpisode) -> list[_Step]:
@@ -412,7 +368,8 @@ def exchanges(episode: RecordedEpisode) -> Iterator[ShownAct]:
         made.setdefault(one.seq, []).append(one)
     place = 0
     for act in episode.acts:
-        at = _next(targets, place, act) if act.what == "request" else None
+        ahead = range(place, min(place + _AHEAD, len(targets)) if act.what == "request" else place)
+        at = next((at for at in ahead if targets[at] == act.told), None)
         use = uses[at] if at is not None else None
         place = place if at is None else at + 1
         yield ShownAct(
@@ -422,11 +379,6 @@ def exchanges(episode: RecordedEpisode) -> Iterator[ShownAct]:
             got=cut_text(use.answer) if use and use.answer is not None else None,
             is_breach=act.seq == broken,
         )
-
-
-def _next(targets: Sequence[str | None], place: int, act: Act) -> int | None:
-    """Return the index of the next tool call of a request; None if there is none."""
-    return next((at for at in range(place, min(place + _AHEAD, len(targets))) if targets[at] == act.told), None)
 
 
 def _target(use: ToolUse) -> str | None:
@@ -570,14 +522,17 @@ def runs_page(runs: Sequence[ShownRun]) -> RunsPage:
     """Return the list of runs, and the success rates of each family."""
     rows = [row for run in runs for row in run_rows(run, is_playing=is_being_played(run.path))]
     families = dict.fromkeys(row.family for row in rows if row.score.graded)
+    players = [player for row in rows for player in row.players]
+    # the best rate first, rows without a rate last
+    standing: Callable[[RunRow], Any] = lambda row: (row.score.rate is None, -(row.score.rate or 0.0), row.run)  # noqa: E731
     standings = (
-        FamilyStanding(family=family, rows=tuple(sorted((row for row in rows if row.family == family), key=_standing)))
+        FamilyStanding(family=family, rows=tuple(sorted((row for row in rows if row.family == family), key=standing)))
         for family in sorted(families)
     )
     return RunsPage(
         runs=tuple(rows),
         standings=tuple(standings),
-        has_controls=any(is_control(player) for row in rows for player in row.players),
+        has_controls=any(player in {"oracle", "nop"} or player.startswith("violation:") for player in players),
     )
 
 
@@ -618,11 +573,13 @@ def episode_page_of(
     """Return an episode's page; `files` and `partners` link to its files and its comparisons."""
     place, last = run.places[key], len(run.episodes) - 1
     failed = next((one.key for one in islice(run.episodes, place + 1, None) if not one.result.success), None)
-    broken = _broken(episode)
+    # the numbers in the log of the act and the turns that failed it
+    breach = episode.breach
+    broken = frozenset(seq for seq in (*breach.turns, breach.seq) if seq is not None) if breach else frozenset[int]()
     acts = list(exchanges(episode))
     shown = [act for number, act in enumerate(acts) if number < MOST_ACTS or act.is_breach]
     seats = seated(episode)
-    resolved = episode.breach.seq if episode.breach and not any(act.is_breach for act in acts) else None
+    resolved = breach.seq if breach and not any(act.is_breach for act in acts) else None
     rounds = grid(seats, broken, resolved) if seats else None
     return EpisodePage(
         run=run.name,
@@ -663,7 +620,7 @@ def seat_page_of(run: str, key: Key, episode: RecordedEpisode, seat: int) -> Sea
         key=key,
         talk=talk(one, episode, frozenset()),
         others=tuple(seat_links(run, key, episode)),
-        episode=PageLink(page=episode_page(run, key), told=episode_name(key)),
+        episode=_neighbour(run, key),
     )
 
 
@@ -675,17 +632,6 @@ def seat_links(run: str, key: Key, episode: RecordedEpisode) -> list[PageLink]:
 
 def _neighbour(run: str, key: Key) -> PageLink:
     return PageLink(page=episode_page(run, key), told=episode_name(key))
-
-
-def _standing(row: RunRow) -> tuple[bool, float, str]:
-    """Return a sort key: the best rate first, rows without a rate last."""
-    return row.score.rate is None, -(row.score.rate or 0.0), row.run
-
-
-def _broken(episode: RecordedEpisode) -> frozenset[int]:
-    """Return the numbers in the log of the act and the turns that failed an episode."""
-    breach = episode.breach
-    return frozenset() if breach is None else frozenset(breach.turns) | {seq for seq in (breach.seq,) if seq is not None}
 
 
 def _headline(episode: RecordedEpisode, rounds: Grid | None) -> VerdictLine:

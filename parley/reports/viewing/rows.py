@@ -10,7 +10,7 @@ gives an empty list and a message; unknown filters are ignored.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -169,11 +169,12 @@ def run_rows(run: ShownRun, *, is_playing: bool) -> list[RunRow]:
 
 def _run_row(run: ShownRun, family: str, played: Sequence[Recorded], *, is_playing: bool) -> RunRow:
     planned = run.record.identity if run.record else None
+    by_plan = (planned.agent.model or planned.agent.name,) if planned else ()
     return RunRow(
         run=run.name,
         page=run_page(run.name) + (f"?family={family}" if family and len({one.key.family for one in run.episodes}) > 1 else ""),
         family=family,
-        players=tuple(dict.fromkeys(one.result.model or one.result.agent for one in played)) or _planned_player(planned),
+        players=tuple(dict.fromkeys(one.result.model or one.result.agent for one in played)) or by_plan,
         interface=", ".join(dict.fromkeys(one.result.interface for one in played if one.result.interface)),
         what=planned_words(planned),
         state=_state(run, planned, is_playing=is_playing),
@@ -207,10 +208,6 @@ def is_being_played(run: Path) -> bool:
     except OSError:
         return False
     return any(line.split()[1:2] == ["FLOCK"] and line.split()[5].endswith(f":{place}") for line in held.splitlines())
-
-
-def _planned_player(planned: Planned | None) -> tuple[str, ...]:
-    return (planned.agent.model or planned.agent.name,) if planned else ()
 
 
 def _state(run: ShownRun, planned: Planned | None, *, is_playing: bool) -> str:
@@ -278,14 +275,11 @@ def facets(rows: Sequence[EpisodeRow], filters: Mapping[str, str]) -> tuple[Face
         if name in filters:
             counted.setdefault(filters[name], 0)
         if len(counted) > 1 or name in filters:
-            made.append(Facet(name=name, choices=tuple(_choices(counted, filters.get(name), by_rows=name != "task"))))
+            # tasks by name, everything else by its number of rows
+            ordered = sorted(counted.items()) if name == "task" else sorted(counted.items(), key=lambda one: (-one[1], one[0]))
+            choices = (FilterChoice(value=value, rows=n, is_chosen=value == filters.get(name)) for value, n in ordered)
+            made.append(Facet(name=name, choices=tuple(choices)))
     return tuple(made)
-
-
-def _choices(counted: Counter[str], chosen_value: str | None, *, by_rows: bool) -> Iterator[FilterChoice]:
-    """Yield the values of a filter, by rows or by name."""
-    for value, rows in sorted(counted.items(), key=lambda one: (-one[1] if by_rows else 0, one[0])):
-        yield FilterChoice(value=value, rows=rows, is_chosen=value == chosen_value)
 
 
 def address(filters: Mapping[str, str], page: int) -> str:

@@ -1,17 +1,10 @@
-"""Addresses of the viewer, and the bundle of files with the same pages.
-
-Server and bundle resolve addresses by one table of patterns.
+"""Addresses of the viewer, and the bundle of files with the same pages, resolved by one table of patterns.
 
 1. An address names runs, tasks and attempts by their allowed characters. Any other address has no page, so nothing outside the
-   folders of the runs can be reached.
+   folders of the runs can be reached. Each page has a `.json` beside it.
 2. A file of an episode has one of a fixed list of names, is read without following links, and is served as plain text.
-3. Each page has a `.json` beside it.
-
-A bundle is a folder of files that can be published or opened from a disk: each page, its JSON, and the episodes' files.
-
-1. It is written to a temporary folder and renamed, so an interruption leaves no partial bundle. An existing bundle is replaced;
-   any other folder that is not empty is never written into.
-2. A page that reports an unreadable file is written like the others, and counted.
+3. A bundle is written to a temporary folder and renamed, so an interruption leaves no partial bundle. An existing bundle is
+   replaced; any other folder that is not empty is never written into.
 """
 
 from __future__ import annotations
@@ -22,6 +15,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -127,9 +121,7 @@ class Site:
                     return self._made(kind, path, match.groupdict(), query or {})
                 except UsageError as error:
                     page = UnreadablePage(title="This cannot be read", why=str(error))
-                    return self._page(
-                        "refusal", path, match["form"] if "form" in match.groupdict() else "html", page, page
-                    )._replace(is_whole=False)
+                    return self._page("refusal", path, match.groupdict().get("form", "html"), page)._replace(is_whole=False)
         return None
 
     def addresses(self) -> Iterator[str]:
@@ -161,11 +153,8 @@ class Site:
         if kind == "static":
             name = named["file"] or ""
             return Served(_STATIC[name], (HERE / "static" / name).read_bytes())
-        if kind == "glossary":
-            return self._page("glossary", path, form, glossary(), glossary())
-        if kind == "runs":
-            runs = runs_page(self._library.runs())
-            return self._page("runs", path, form, runs, runs)
+        if kind in {"glossary", "runs"}:
+            return self._page(kind, path, form, glossary() if kind == "glossary" else runs_page(self._library.runs()))
         run = self._library.run(named["run"] or "")
         if run is None:
             return None
@@ -176,7 +165,7 @@ class Site:
             if self._is_bundle:
                 # where it lay on somebody's disk is nobody's business
                 listed = listed.model_copy(update={"folder": run.name})
-            return self._page("run", path, form, listed, listed)
+            return self._page("run", path, form, listed)
         key = _key(named)
         if key is None or key not in run.places:
             return None
@@ -188,13 +177,15 @@ class Site:
         """Return a page made from a whole episode; None if there is none."""
         episode = _read(run.folder(key))
         if self._is_bundle:
-            episode = _moved(episode, f"{run.name}/episodes/{key.name}")
+            # where it was recorded is nobody's business
+            place = {"path": f"{run.name}/episodes/{key.name}"}
+            episode = episode.model_copy(update={**place, "result": episode.result.model_copy(update=place)})
         if kind == "seat":
             seat = seat_page_of(run.name, key, episode, int(named["seat"] or 0))
-            return self._page("seat", path, form, seat, seat) if seat else None
+            return self._page("seat", path, form, seat) if seat else None
         if kind == "compare":
             compared = self._compared(run, key, episode, named)
-            return self._page("compare", path, form, compared, compared) if compared else None
+            return self._page("compare", path, form, compared) if compared else None
         page = episode_page_of(run, key, episode, files=self._files(run, key), partners=self._partners(run, key))
         return self._page("episode", path, form, page, episode)
 
@@ -221,19 +212,21 @@ class Site:
         mine = run.episodes[run.places[key]].result
         others = [
             (
-                one.key.seed != key.seed,
-                other.name != run.name,
-                one.result.success == mine.success,
-                other.name,
-                one.key.name,
+                (
+                    one.key.seed != key.seed,
+                    other.name != run.name,
+                    one.result.success == mine.success,
+                    other.name,
+                    one.key.name,
+                ),
                 one,
             )
             for other in self._library.runs()
             for one in other.by_task.get((key.family, key.task_id), ())
             if (other.name, one.key) != (run.name, key)
         ]
-        near = sorted(others, key=lambda other: other[:5])[: self._most_partners]
-        return [_partner(run.name, key, name, one) for *_, name, _, one in near]
+        near = sorted(others, key=itemgetter(0))[: self._most_partners]
+        return [_partner(run.name, key, name, one) for (*_, name, _), one in near]
 
     def _files(self, run: ShownRun, key: Key) -> list[PageLink]:
         """Return links to the existing files of an episode."""
@@ -250,16 +243,14 @@ class Site:
         except OSError as error:
             raise UsageError(f"{run.folder(key) / name} cannot be read: {error.strerror}") from None
 
-    def _page(self, template: str, path: str, form: str, page: BaseModel, document: BaseModel) -> Served:
-        """Return a page or its JSON in ASCII, because untrusted text may hold characters that terminals interpret."""
+    def _page(self, template: str, path: str, form: str, page: BaseModel, document: BaseModel | None = None) -> Served:
+        """Return a page or its JSON in ASCII, because untrusted text may hold characters that terminals interpret.
+
+        Its JSON is the `document`, or else the page itself.
+        """
         if form == "json":
-            return Served("application/json", json.dumps(document.model_dump(mode="json"), indent=1).encode() + b"\n")
+            return Served("application/json", json.dumps((document or page).model_dump(mode="json"), indent=1).encode() + b"\n")
         return Served("text/html", render(template, page, depth=path.count("/"), is_bundle=self._is_bundle))
-
-
-def _moved(episode: RecordedEpisode, path: str) -> RecordedEpisode:
-    """Return the episode without the folder in which it was recorded."""
-    return episode.model_copy(update={"path": path, "result": episode.result.model_copy(update={"path": path})})
 
 
 def _read(folder: Path) -> RecordedEpisode:
@@ -282,14 +273,10 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 
 
 def _partner(run: str, key: Key, other: str, one: Recorded) -> PageLink:
-    page = f"compare/{run}/{key.name}/{other}/{_attempt(one.key)}.html"
+    page = f"compare/{run}/{key.name}/{other}/{one.key.name.rpartition('/')[2]}.html"
     outcome = one.result.failure_label or "ungraded"
     elsewhere = " (another seed)" if one.key.seed != key.seed else ""
     return PageLink(page=page, told=f"{other}, {seed_name(one.key)}{elsewhere}: {outcome}")
-
-
-def _attempt(key: Key) -> str:
-    return key.name.rpartition("/")[2]
 
 
 def _both(page: str) -> tuple[str, str]:

@@ -1,13 +1,8 @@
 """An episode drawn in virtual time: a lane for the world's requests, for each artifact's window, and for each seat of a game.
 
-This module computes positions only; a template draws them. Marks that would overlap are thinned, except for the breach, and the
-lane has the number of marks left out.
-
-A game has two tables:
-
-1. `grid` has one row per phase of each round, one column per seat, and in each cell the replies in a line each.
-2. `heard` has one row per text addressed to others. A seat saw it if a later text to this seat contains it verbatim. Equal
-   texts share a row, because a text does not show which speaker it repeats.
+This module computes positions only; a template draws them. A game has two tables: `grid` with the replies by phase and seat,
+and `heard` with one row per text addressed to others. A seat saw it if a later text to this seat contains it verbatim. Equal
+texts share a row, because a text does not show which speaker it repeats.
 """
 
 from __future__ import annotations
@@ -137,6 +132,8 @@ def _kept(total: int, at: Sequence[int]) -> Iterator[int]:
 
 
 def _entry(said: Utterance, episode: RecordedEpisode, broken: Collection[int], gap: int) -> TalkEntry:
+    usage = said.usage or {}
+    counted = [f"{usage[name]} {way}" for name, way in _COUNTS if isinstance(usage.get(name), int)]
     return TalkEntry(
         speaker=said.speaker,
         text=cut_text(said.text),
@@ -153,17 +150,11 @@ def _entry(said: Utterance, episode: RecordedEpisode, broken: Collection[int], g
         feedback=tuple(map(cut_text, said.feedback[:_MOST_USES])),
         moment=said.moment,
         forfeit=said.forfeit,
-        usage=_usage(said.usage),
+        usage=f"{', '.join(counted)} tokens" if counted else "",
         is_instruction=said.speaker == "user" and said.text == episode.instruction,
         is_breach=said.moment is not None and said.moment.seq in broken and said.speaker == "agent",
         gap=gap,
     )
-
-
-def _usage(usage: dict[str, Any] | None) -> str:
-    """Return the tokens of the call in a few words, as far as the trajectory has them."""
-    told = [f"{usage[name]} {way}" for name, way in _COUNTS if isinstance(usage.get(name), int)] if usage else []
-    return ", ".join(told) + " tokens" if told else ""
 
 
 def seated(episode: RecordedEpisode) -> Sequence[Conversation]:
@@ -243,7 +234,9 @@ def timeline(episode: RecordedEpisode, broken: Collection[int]) -> Timeline | No
     named = list(_lanes(episode, scale, broken))
     lanes = []
     for row, (name, seat, marks) in enumerate(named[:_MOST_LANES]):
-        drawn = _thinned(marks)
+        # as many marks as can be told apart, always including the breach
+        step = len(marks) // _MOST_MARKS + 1
+        drawn = tuple(mark for number, mark in enumerate(marks) if number % step == 0 or mark.is_breach)
         lanes.append(Lane(name=name, seat=seat, y=TOP + LANE * row, marks=drawn, left_out=len(marks) - len(drawn)))
     return Timeline(
         height=TOP + LANE * len(lanes) + BOTTOM,
@@ -340,12 +333,6 @@ def _rounds(episode: RecordedEpisode, scale: _Scale) -> Iterator[Tick]:
         yield Tick(x=scale.x(at), told=f"round {number}")
 
 
-def _thinned(marks: Sequence[TimeMark]) -> tuple[TimeMark, ...]:
-    """Return all marks of a lane, or as many as can be told apart, always including the breach."""
-    step = len(marks) // _MOST_MARKS + 1
-    return tuple(mark for number, mark in enumerate(marks) if number % step == 0 or mark.is_breach)
-
-
 _MOST_ROWS, _MOST_HEARD = 400, 300
 _SPOKEN = frozenset({"text", "content", "message"})
 """The keys in a reply's JSON that hold text for others."""
@@ -412,7 +399,9 @@ def grid(seats: Sequence[Conversation], broken: Collection[int], resolved: int |
                 place = (entry.moment.round, entry.moment.phase)
                 places[place] = min(entry.moment.at, places.get(place, entry.moment.at))
                 before |= {place} if resolved is not None and entry.moment.seq < resolved else set()
-                said.setdefault((*place, column), []).append(_turn(entry, entry.moment.seq, broken))
+                seq = entry.moment.seq
+                turn = GridTurn(seq=seq, told=gist(entry.text), forfeit=entry.forfeit, is_breach=seq in broken)
+                said.setdefault((*place, column), []).append(turn)
     ordered = sorted(places, key=lambda place: places[place])
     last = next((place for place in reversed(ordered) if place in before), None)
     rows = [
@@ -443,10 +432,6 @@ def heard(seats: Sequence[Conversation]) -> HeardTable:
         for text in list(first)[:_MOST_HEARD]
     ]
     return HeardTable(seats=_names(seats), numbers=_numbers(seats), rows=tuple(rows), left_out=len(first) - len(rows))
-
-
-def _turn(entry: Utterance, seq: int, broken: Collection[int]) -> GridTurn:
-    return GridTurn(seq=seq, told=gist(entry.text), forfeit=entry.forfeit, is_breach=seq in broken)
 
 
 def _spoken(seats: Sequence[Conversation]) -> Iterator[tuple[int, int, str]]:
