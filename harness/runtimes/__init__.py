@@ -1,3 +1,3 @@
 """Runtimes of episodes: Docker, bubblewrap, or the current process."""
 
-__all__ = ["bubblewrap", "docker", "inprocess", "judging", "owner"]
+__all__ = ["bubblewrap", "docker", "inprocess", "judging"]

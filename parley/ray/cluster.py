@@ -18,13 +18,13 @@ from typing import Any
 
 from harness.agents.llm.meter import Meter
 from harness.errors import HarnessError, RuntimeFailure
+from harness.orphans import is_dead, this_owner
 from harness.play.agents import Cast, make_agent
 from harness.play.episode import run_episode
 from harness.play.outcome import Outcome
 from harness.play.runtimes import Say, choose_runtime, runtime_named
 from harness.pod import Runtime
 from harness.registry import Task
-from harness.runtimes.ownership import is_dead, this_owner
 from parley.ray.nodes import SLOT, ClusterNode, EpisodeNeed, check_feasible, living, need_of
 from parley.ray.orders import SentNeeds, SentOrder, SentTask
 from parley.ray.spending import Purse, SharedPurse
