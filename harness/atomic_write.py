@@ -1,13 +1,15 @@
-"""Creation of folders and files that only their owner can write, with clear errors.
+"""Creation of folders and files that only their owner can write, with clear errors, and locks on folders.
 
 1. Modes are set explicitly on creation, so that they hold under any umask, and also when this is used as a library.
 2. An error about a path (no such folder, no permission, a name too long) is a wrong flag. An error that no other path would fix
 (a full disk, no free descriptors) is a failure of the machine.
+3. A lock is for one process at a time; the system releases it when its holder ends for any reason.
 """
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 from collections.abc import Container, Iterator, Mapping
@@ -88,3 +90,33 @@ def _spread(value: Any, opened: Container[str], depth: int) -> str:
         for key, one in value.items()
     )
     return "{" + ",".join(inner + entry for entry in entries) + outer + "}"
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Create the folder if needed and lock it for this process; raises UsageError if another process holds the lock."""
+    with writing(folder):
+        make_folder(folder)
+        door = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(door, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(
+                f"another process is playing this run: {folder}", hint="harness run ... --out NEW_FOLDER"
+            ) from None
+        yield
+    finally:
+        os.close(door)
+
+
+def is_locked(folder: Path) -> bool:
+    """Return True if a process holds the folder now, on this machine or on another that shares the disk."""
+    door = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(door, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(door)
+    return False

@@ -80,10 +80,7 @@ def needed(name: str, variables: Mapping[str, str], place: str) -> str:
 
 
 def filled(task: Task, table: Mapping[str, str], *keys: str) -> dict[str, str]:
-    """Substitute the variables in a table of task.toml.
-
-    Raises TaskInvalid with the line of the first one that is not granted.
-    """
+    """Substitute the variables in a table of task.toml; raises TaskInvalid with the line of the first that is not granted."""
     path, dotted = task.path / "task.toml", ".".join(keys)
     text = path.read_text(encoding="utf-8") if table else ""
     places = {name: f"{path}:{line_of(text, (*keys, name))}: {dotted}.{name}" for name in table}

@@ -146,15 +146,11 @@ def _serve(pipe: Connection) -> None:
         try:
             answer = (True, collected_after(act, *given))
         except Exception as error:  # noqa: BLE001 - it is raised again where the job came from
-            answer = (False, _told(error))
+            error.add_note(f"raised in another process:\n{traceback.format_exc()}")
+            answer = (False, error)
         try:
             pipe.send(answer)
         except (BrokenPipeError, ConnectionResetError):
             return
         except Exception as error:  # noqa: BLE001 - the parent is told that the answer cannot be sent
             pipe.send((False, RuntimeFailure(f"the answer cannot be sent: {error}")))
-
-
-def _told(error: Exception) -> Exception:
-    error.add_note(f"raised in another process:\n{traceback.format_exc()}")
-    return error

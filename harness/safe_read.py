@@ -96,10 +96,7 @@ def read_folder(folder: Path, part: str = "", links: str | None = None) -> dict[
 
 
 def read_file(folder: Path, name: str, most: Limit = FILE_BYTES) -> Content:
-    """Read the file at path `name` below `folder`.
-
-    Raises NotPlain if it is not a plain file, and OSError if it cannot be read.
-    """
+    """Read the file at path `name` below `folder`; raises NotPlain if it is no plain file, OSError if it cannot be read."""
     with _opened(folder, name) as file:
         return _content(file, folder, name, most)
 
@@ -180,7 +177,8 @@ def _below(door: int, place: Path, prefix: str, root: Path | None) -> Iterator[_
     if prefix.count("/") > FOLDER_DEPTH:
         raise NotPlain(errno.ELOOP, f"lies deeper than {FOLDER_DEPTH}", str(place))
     with os.scandir(door) as entries:
-        inside = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries if not _ignored(entry.name)]
+        seen = [entry for entry in entries if entry.name not in IGNORED and not entry.name.startswith(_EDITOR_LOCK)]
+        inside = [(entry.name, entry.stat(follow_symlinks=False)) for entry in seen]
     for name, info in inside:
         if _UNSAYABLE.search(name):
             raise NotPlain(
@@ -201,10 +199,6 @@ def _below(door: int, place: Path, prefix: str, root: Path | None) -> Iterator[_
             yield _Entry(prefix + name, 0, target)
         else:
             raise NotPlain(errno.EINVAL, f"is {_kind(info.st_mode)}, not a file", str(place / name))
-
-
-def _ignored(name: str) -> bool:
-    return name in IGNORED or name.startswith(_EDITOR_LOCK)
 
 
 def _target(name: Path | str, door: int | None) -> str | None:

@@ -1,10 +1,8 @@
-"""Host side of the bridge: numbered requests over a pair of byte streams, from any thread, several at once.
+"""Host side of the bridge to a world: numbered requests over a pair of byte streams, from any thread, several at once.
 
-1. `send` takes bytes, `receive` returns the next bytes, or nothing at the end. Each runtime provides its own pair (a Docker
-exec through `Frames`, the pipes of a sandboxed process).
-2. One thread reads replies and passes each to the caller that waits for its number.
-3. A request that no client can send is refused here, before it is sent, as in every runtime.
-4. An ended stream, invalid data, or a missing reply is a failure of the world, raised in every waiting caller.
+`send` takes bytes, `receive` returns the next bytes, or nothing at the end; each runtime provides its own pair. One thread
+reads replies and passes each to the caller that waits for its number. An ended stream, invalid data, or a missing reply is a
+failure of the world, raised in every waiting caller.
 """
 
 from __future__ import annotations
@@ -12,14 +10,18 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import secrets
 import struct
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from harness.errors import WorldFailure, boundary
-from worlds.core.wire import WireRequest, WireResponse, check_sendable, response_from_json, to_json
+from harness.pod import EpisodeSpec
+from harness.runtimes import commands
+from worlds.core.wire import HOST_HEADER, WireRequest, WireResponse, check_sendable, request, response_from_json, to_json
 
 ANSWER_LIMIT_S = 60.0
 """Timeout of one answer of a world, in real seconds."""
@@ -43,19 +45,19 @@ class Bridge:
         self._dead: str | None = None
         threading.Thread(target=self._read, name="parley-bridge", daemon=True).start()
 
-    def wait_ready(self, timeout_s: float = READY_LIMIT_S) -> None:
+    def wait_ready(self) -> None:
         """Wait until the world answers; raises WorldFailure with the bridge's reason."""
         try:
-            said = self._first.get(timeout=timeout_s)
+            said = self._first.get(timeout=READY_LIMIT_S)
         except Empty:
-            raise WorldFailure(f"the world did not answer within {timeout_s:g} s of its start") from None
+            raise WorldFailure(f"the world did not answer within {READY_LIMIT_S:g} s of its start") from None
         if "error" in said:
             raise WorldFailure(str(said["error"]))
 
-    def call(self, request: WireRequest, timeout_s: float = ANSWER_LIMIT_S) -> WireResponse:
+    def call(self, made: WireRequest) -> WireResponse:
         """Send one request; raises WireError if no client can send it, WorldFailure if no answer arrives."""
-        check_sendable(request)
-        return response_from_json(self._ask(to_json(request), _shown(request), timeout_s))
+        check_sendable(made)
+        return response_from_json(self._ask(to_json(made), f"{made.method} {made.path.decode('ascii')[:80]}"))
 
     def log(self, most: int) -> bytes:
         """Return the event log so far; raises WorldFailure if it does not arrive, or is longer than `most` bytes."""
@@ -67,19 +69,19 @@ class Bridge:
         return bytes(log)
 
     def _piece(self, offset: int) -> bytes:
-        said = self._ask({"log": offset}, "the question for its event log", ANSWER_LIMIT_S)
+        said = self._ask({"log": offset}, "the question for its event log")
         with boundary(WorldFailure, "reading its event log", KeyError, TypeError, ValueError):
             return base64.b64decode(said["log"], validate=True)
 
-    def _ask(self, what: Mapping[str, Any], shown: str, timeout_s: float) -> dict[str, Any]:
+    def _ask(self, what: Mapping[str, Any], shown: str) -> dict[str, Any]:
         number, reply = next(self._numbers), SimpleQueue[dict[str, Any]]()
         line = json.dumps({"id": number, **what}, separators=(",", ":")).encode() + b"\n"
         self._submit(number, reply, line)
         try:
-            said = reply.get(timeout=timeout_s)
+            said = reply.get(timeout=ANSWER_LIMIT_S)
         except Empty:
             self._waiting.pop(number, None)
-            raise WorldFailure(f"the world did not answer {shown} within {timeout_s:g} s") from None
+            raise WorldFailure(f"the world did not answer {shown} within {ANSWER_LIMIT_S:g} s") from None
         if "error" in said:
             raise WorldFailure(f"the world broke off at {shown}: {said['error']}")
         return said
@@ -101,20 +103,51 @@ class Bridge:
             while chunk := self._receive():
                 *lines, rest = (rest + chunk if rest else chunk).split(b"\n")
                 for line in lines:
-                    self._deliver(json.loads(line))
+                    said = json.loads(line)
+                    queue = self._waiting.pop(said["id"], None) if "id" in said else self._first
+                    # an answer that came after its caller gave up has no queue any more
+                    if queue is not None:
+                        queue.put(said)
         except (OSError, ValueError) as error:
             why = f"its bridge broke: {error}"
         with self._lock:
             self._dead = why
             waiting, self._waiting = self._waiting, {}
-        for queue in (self._first, *waiting.values()):
-            queue.put({"error": why})
+        for reply in (self._first, *waiting.values()):
+            reply.put({"error": why})
 
-    def _deliver(self, said: dict[str, Any]) -> None:
-        queue = self._waiting.pop(said["id"], None) if "id" in said else self._first
-        # An answer that came after its caller gave up has no queue any more.
-        if queue is not None:
-            queue.put(said)
+
+class BridgedPod(ABC):
+    """Open episode of a task of ours: what is alike wherever its world answers over a bridge and `main` has the runner."""
+
+    def __init__(self, spec: EpisodeSpec) -> None:
+        self._spec = spec
+        self._token = spec.host_token or secrets.token_hex(16)
+        self._pending: list[bytes] = []
+        self.instruction = ""
+        self.has_main = spec.needs_main
+
+    @abstractmethod
+    def call(self, made: WireRequest) -> WireResponse:
+        """Send one request to the world; raises WireError, WorldFailure (the world is gone), RuntimeFailure."""
+
+    def call_as_host(self, made: WireRequest) -> WireResponse:
+        """Send a request with the token that opens host-only routes; raises as `call` does."""
+        return self.call(made.with_header(HOST_HEADER, self._token))
+
+    def stop(self, cause: str) -> None:
+        """Send the world a stop: a budget that only the harness counts ran out."""
+        self.call_as_host(request("POST", "/stop", body=json.dumps({"cause": cause})))
+
+    def put(self, files: Mapping[str, bytes]) -> None:
+        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent, before its next command."""
+        self._pending.append(commands.packed(files))
+
+    def _read_instruction(self) -> str:
+        answer = self.call_as_host(WireRequest("GET", b"/instruction"))
+        if answer.status != 200:
+            raise WorldFailure(f"the world answered {answer.status} when asked for its instruction")
+        return answer.body.decode()
 
 
 class Frames:
@@ -157,7 +190,3 @@ class Frames:
                 return False
             self._buffer += chunk
         return True
-
-
-def _shown(request: WireRequest) -> str:
-    return f"{request.method} {request.path.decode('ascii')[:80]}"

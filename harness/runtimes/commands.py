@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeGuard
+from typing import Annotated
+
+from pydantic import BaseModel, Field, ValidationError
 
 from harness.errors import RuntimeFailure
 from harness.pod import OUTPUT_CAP, CommandResult
@@ -78,21 +80,15 @@ def result(answer: bytes) -> CommandResult | None:
     """Parse the result of a command; return None if the runner's answer is incomplete or invalid."""
     head, _, output = answer.partition(b"\n")
     try:
-        said = json.loads(head)
-    except (ValueError, RecursionError):
+        said = _RunnerAnswer.model_validate_json(head)
+    except ValidationError:
         return None
-    if not isinstance(said, dict):
-        return None
-    code, omitted, size = said.get("code", ""), said.get("omitted"), said.get("size")
-    if (
-        not (code is None or _is_count(code, HIGHEST_CODE))
-        or not _is_count(omitted, MOST_OMITTED)
-        or not _is_count(size, OUTPUT_CAP)
-    ):
-        return None
-    return CommandResult(code, output[:size], omitted) if len(output) >= size else None
+    return CommandResult(said.code, output[: said.size], said.omitted) if len(output) >= said.size else None
 
 
-def _is_count(value: object, most: int) -> TypeGuard[int]:
-    """Return True if a value is an integer from 0 to `most`; True and 1.0 are not integers."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
+class _RunnerAnswer(BaseModel, strict=True):
+    """First line of an answer; `strict`, because True and 1.0 are no integers."""
+
+    code: Annotated[int, Field(ge=0, le=HIGHEST_CODE)] | None
+    omitted: Annotated[int, Field(ge=0, le=MOST_OMITTED)]
+    size: Annotated[int, Field(ge=0, le=OUTPUT_CAP)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 from harness.errors import RuntimeFailure, VerifierFailure
 from harness.orphans import Leftover
@@ -93,9 +93,10 @@ class InProcessRuntime:
         """Return no images, because there is nothing to build."""
         return {}
 
-    def open(self, spec: EpisodeSpec) -> AbstractContextManager[Pod]:
+    @contextmanager
+    def open(self, spec: EpisodeSpec) -> Iterator[Pod]:
         """Open a new world."""
-        return _opened(spec)
+        yield InProcessPod(spec)
 
     def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
         """Judge a log in this process, in one pytest session with others that are waiting."""
@@ -123,8 +124,3 @@ class InProcessRuntime:
 
     def abort(self, run_id: str) -> None:
         """Do nothing, because this runtime has no state between calls."""
-
-
-@contextmanager
-def _opened(spec: EpisodeSpec) -> Iterator[Pod]:
-    yield InProcessPod(spec)

@@ -1,12 +1,10 @@
 """Judging of event logs in this process: one pytest session over the task's hidden tests, for one episode or hundreds.
 
-The tests and the plugin are those of a verifier container, so the verdicts are byte-identical.
-1. pytest keeps its state per session and not per thread, so a lock allows one session at a time. All logs that wait for it are
-judged together in the next session, because a session costs ten times as much as one more verdict in it.
-2. Tasks with identical hidden tests share a session; each episode uses its own task's certificate.
-3. Plugins that change process-wide state are disabled: captured output, exception hooks, log handlers, warning filters, and
-terminal output, because other threads of a run print meanwhile. So are plugins that no hidden test uses, since a session of few
-short tests spends most of its time in plugins.
+The tests and the plugin are those of a verifier container, so the verdicts are byte-identical. pytest keeps its state per
+session and not per thread, so a lock allows one session at a time; all logs that wait for it are judged together in the next
+one, because a session costs ten times as much as one more verdict in it. Tasks with identical hidden tests share a session;
+each episode uses its own task's certificate. Plugins that change process-wide state are disabled, because other threads of a
+run print meanwhile, and so are plugins that no hidden test uses.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,12 +40,11 @@ _UNUSED = (
 
 @dataclass
 class _Waiting:
-    """Log that waits for its judgement; done once it has a judgement or an error."""
+    """Log that waits for its judgement, or for the reason why there is none."""
 
     task: Task
     log: bytes
-    judgement: Judgement | None = None
-    error: VerifierFailure | None = None
+    outcome: Judgement | VerifierFailure | None = None
 
 
 _door = threading.Lock()
@@ -60,23 +57,21 @@ def judge_together(task: Task, log: bytes) -> Judgement:
     with _door:
         _queue.append(mine)
     with _session:
-        if mine.judgement is None and mine.error is None:
+        if mine.outcome is None:
             with _door:
                 waiting, _queue[:] = list(_queue), []
-            for batch in _batches(waiting):
-                _judge_batch(batch)
-    if mine.judgement is None:
-        raise mine.error or VerifierFailure("the tests left no verdict")
-    return mine.judgement
+            _judge_batches(waiting)
+    if isinstance(mine.outcome, Judgement):
+        return mine.outcome
+    raise mine.outcome or VerifierFailure("the tests left no verdict")
 
 
 def judge_all(cases: Sequence[tuple[Task, bytes]]) -> list[Judgement | VerifierFailure]:
     """Return the judgement of each log, or its failure; logs with identical hidden tests share a session."""
     waiting = [_Waiting(task, log) for task, log in cases]
     with _session:
-        for batch in _batches(waiting):
-            _judge_batch(batch)
-    return [one.judgement or one.error or VerifierFailure("the tests left no verdict") for one in waiting]
+        _judge_batches(waiting)
+    return [one.outcome or VerifierFailure("the tests left no verdict") for one in waiting]
 
 
 def judge_in_process(task: Task, logs: Sequence[bytes]) -> list[Judgement]:
@@ -85,27 +80,27 @@ def judge_in_process(task: Task, logs: Sequence[bytes]) -> list[Judgement]:
         return _judged([(task, log) for log in logs])
 
 
-def _batches(waiting: Sequence[_Waiting]) -> Iterator[list[_Waiting]]:
-    """Yield batches of logs with identical hidden tests."""
+def _judge_batches(waiting: Sequence[_Waiting]) -> None:
+    """Judge all logs, those with identical hidden tests together."""
     groups: dict[tuple[tuple[str, bytes], ...], list[_Waiting]] = {}
     for one in waiting:
         tests = contents_of(one.task.path, "tests").items()
         groups.setdefault(tuple((name, file.data) for name, file in tests if name != "oracle.json"), []).append(one)
-    yield from groups.values()
+    for batch in groups.values():
+        _judge_batch(batch)
 
 
 def _judge_batch(batch: Sequence[_Waiting]) -> None:
     try:
         judged = _judged([(one.task, one.log) for one in batch])
     except VerifierFailure as error:
-        if len(batch) == 1:
-            batch[0].error = error
+        batch[0].outcome = error
+        # what broke the session is one of these, and the others are not to suffer for it
         for one in batch if len(batch) > 1 else ():
-            # what broke the session is one of these, and the others are not to suffer for it
             _judge_batch([one])
         return
     for one, judgement in zip(batch, judged, strict=True):
-        one.judgement = judgement
+        one.outcome = judgement
 
 
 def _judged(cases: Sequence[tuple[Task, bytes]]) -> list[Judgement]:
@@ -113,16 +108,15 @@ def _judged(cases: Sequence[tuple[Task, bytes]]) -> list[Judgement]:
         require(task)
     with tempfile.TemporaryDirectory(prefix="parley-judge-", dir=os.environ.get("TMPDIR", _SCRATCH)) as name:
         folder = Path(name)
-        listing = [_stage(folder, number, task, log) for number, (task, log) in enumerate(cases)]
+        listing: list[dict[str, str]] = []
+        for number, (task, log) in enumerate(cases):
+            path = folder / f"{number}.jsonl"
+            path.write_bytes(log)
+            tests = str(task.path.resolve() / "tests")
+            listing.append({"id": str(number), "log": str(path), "out": str(folder / str(number)), "tests": tests})
         (folder / "episodes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in listing), encoding="utf-8")
         transcript = _run_session(cases[0][0].path.resolve() / "tests", folder / "episodes.jsonl") if cases else _Transcript()
         return [_collect(Path(row["out"]), transcript.of(row["id"])) for row in listing]
-
-
-def _stage(folder: Path, number: int, task: Task, log: bytes) -> dict[str, str]:
-    path = folder / f"{number}.jsonl"
-    path.write_bytes(log)
-    return {"id": str(number), "log": str(path), "out": str(folder / str(number)), "tests": str(task.path.resolve() / "tests")}
 
 
 def _run_session(tests: Path, listing: Path) -> _Transcript:

@@ -1,13 +1,11 @@
 """System call policy of every sandbox and container: classic BPF for bubblewrap, a seccomp profile for Docker.
 
-Calls that Docker's default profile denies to a container without capabilities fail in a sandbox too, with EPERM: keys, BPF,
-performance counters, io_uring, user namespaces, mounts, modules, clocks. In addition:
-1. clone3 hides its flags behind a pointer that no filter can read: ENOSYS, and the C library falls back to clone.
-2. Sockets are of four families. Any other (AF_VSOCK reaches the machine that this one is a guest of) fails with EAFNOSUPPORT.
-3. A number beyond the calls for which this table was written fails with ENOSYS, and so does every call of x86's x32 table.
-4. A call in the convention of another architecture, whose numbers have other meanings, ends its process.
-Docker's profile lists the allowed calls, so that unknown ones are refused.
-ptrace is allowed as in Docker: PID 1 is protected in another way, and every other process in reach is the agent's own.
+Calls that Docker's default profile denies to a container without capabilities fail with EPERM: keys, BPF, performance
+counters, io_uring, user namespaces, mounts, modules, clocks. In addition, clone3 fails with ENOSYS, because it hides its flags
+behind a pointer that no filter can read; sockets of other than four families (AF_VSOCK reaches the machine that this one is a
+guest of) fail with EAFNOSUPPORT; a number beyond the calls known here fails with ENOSYS, and so does every call of x86's x32
+table; and a call in the convention of another architecture ends its process. Docker's profile lists the allowed calls. ptrace
+is allowed as in Docker: PID 1 is protected in another way, and every other process in reach is the agent's own.
 
 Sources: seccomp(2), <linux/filter.h>, moby's profiles/seccomp/default_linux.go, arch/x86/entry/syscalls/syscall_64.tbl and
 include/uapi/asm-generic/unistd.h of Linux 6.18.
@@ -117,10 +115,7 @@ MACHINES: Mapping[str, tuple[int, int]] = {"x86_64": (0, 0xC000003E), "aarch64":
 
 
 def program(machine: str | None = None, *, uncounted: bool = True) -> bytes:
-    """Return the filter for a machine (by default this one) in the kernel's format; raises RuntimeFailure for an unknown one.
-
-    `uncounted` is true if the calls of UNCOUNTED are allowed.
-    """
+    """Return the filter for a machine (this one), with or without the calls of UNCOUNTED; raises RuntimeFailure for others."""
     machine = machine or os.uname().machine
     if machine not in MACHINES:
         known = " and ".join(MACHINES)

@@ -21,11 +21,11 @@ from harness.agent_factory import Cast, make_agent
 from harness.agents.llm.meter import Meter, RunLimits, Spent
 from harness.episode import run_episode
 from harness.errors import HarnessError, RuntimeFailure
+from harness.orphans import is_dead, this_owner
 from harness.outcome import Outcome
 from harness.pod import Runtime
 from harness.registry import Task
 from harness.runtime_choice import Say, choose_runtime, runtime_named
-from harness.runtimes.ownership import is_dead, this_owner
 from parley.ray.nodes import SLOT, ClusterNode, Need, NodeFacts, check_feasible, facts_here, living, need_of
 from parley.ray.orders import RESULTS, EpisodeManifest, SentNeeds, SentOrder, SentTask, digest, packed
 

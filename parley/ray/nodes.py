@@ -23,7 +23,7 @@ from harness.safe_read import names_in, read_file
 from harness.version import told_version
 from parley.ray.connection import START
 
-_ROOMS = ("harness", "oracles", "validators", "worlds")
+_ROOMS = ("harness", "oracles", "parley", "validators", "worlds")
 _IN_WHEELS = ("tasks/", "docker/")
 """Parts that a wheel carries in `harness/`. Tasks are compared one by one, and recipes by the images built from them."""
 

@@ -16,13 +16,12 @@ import pytest
 from harness.errors import RuntimeFailure
 from harness.pod import EpisodeSpec
 from harness.registry import Task
-from harness.runtimes.bubblewrap.bounds import GONE, KILLED_INSIDE
+from harness.runtimes.bubblewrap.bounds import GONE, KILLED_INSIDE, Watched, Watcher
 from harness.runtimes.bubblewrap.folders import Folder, folders_root
 from harness.runtimes.bubblewrap.rooms import BASE_ENV, POD, main_room
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.bubblewrap.sandbox import Control, null
 from harness.runtimes.bubblewrap.templates import Template
-from harness.runtimes.bubblewrap.watcher import Watched, Watcher
 from tests.bubblewrap.players import Player
 
 pytestmark = pytest.mark.bubblewrap

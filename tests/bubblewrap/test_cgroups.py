@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.orphans import this_owner
 from harness.runtimes.bubblewrap import cgroups
 from harness.runtimes.bubblewrap.cgroups import Cgroup, hierarchies, sweep
-from harness.runtimes.ownership import this_owner
 
 MOUNTS_2 = "30 23 0:26 / {top} rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n23 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
 MOUNTS_1 = (

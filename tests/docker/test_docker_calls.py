@@ -11,10 +11,10 @@ import pytest
 from harness.agent import Budget
 from harness.agents.solutions import SolutionAgent
 from harness.episode import run_episode
+from harness.orphans import RUN_LABEL
 from harness.pod import EpisodeSpec
 from harness.records import Key
 from harness.runtimes.docker.runtime import DockerRuntime
-from harness.runtimes.ownership import RUN_LABEL
 from harness.runtimes.seccomp import docker_profile, policy_digest
 from tests.bubblewrap.test_bubblewrap_kernel import REFUSED, TRY
 from tests.shipped import SHIPPED

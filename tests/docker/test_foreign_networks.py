@@ -16,7 +16,7 @@ from harness.pod import EpisodeSpec, Pod
 from harness.registry import Task, read_task
 from harness.runtimes.docker.engine.sweep import sweep
 from harness.runtimes.docker.runtime import DockerRuntime
-from parley.interop.foreign.network import Networks
+from parley.interop.foreign.containers import Networks
 from tests.docker.conftest import write
 
 pytestmark = pytest.mark.docker

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from harness.orphans import OWNER_LABEL, RUN_LABEL, is_dead, this_owner
 from harness.pod import EpisodeSpec
 from harness.runtimes.docker.runtime import DockerRuntime
-from harness.runtimes.ownership import OWNER_LABEL, RUN_LABEL, is_dead, this_owner
 from worlds.core.wire import request
 
 pytestmark = pytest.mark.docker
@@ -53,7 +53,7 @@ def make(runtime: DockerRuntime) -> Iterator[Callable[..., str]]:
 
 def dead_owner() -> str:
     """A process of this host that has ended."""
-    asked = "from harness.runtimes.ownership import this_owner; print(this_owner())"
+    asked = "from harness.orphans import this_owner; print(this_owner())"
     return subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.strip()
 
 

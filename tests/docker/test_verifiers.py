@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from harness.orphans import OWNER_LABEL, this_owner
 from harness.pod import EpisodeSpec
 from harness.registry import Task
 from harness.runtimes.archives import pack
 from harness.runtimes.docker.runtime import DockerRuntime
 from harness.runtimes.docker.verifiers import StayingVerifier, StayingVerifiers, may_stay
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.runtimes.ownership import OWNER_LABEL, this_owner
 from tests.shipped import SHIPPED
 from worlds.core.wire import request
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.runtimes.ownership import this_owner
+from harness.orphans import this_owner
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -20,7 +20,7 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture
 def dead() -> str:
     """A process of this host that has ended, as an owner."""
-    asked = "from harness.runtimes.ownership import this_owner; print(this_owner())"
+    asked = "from harness.orphans import this_owner; print(this_owner())"
     return subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.strip()
 
 

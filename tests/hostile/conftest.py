@@ -25,6 +25,7 @@ from harness.agent import AgentIdentity, Budget, Report
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
 from harness.episode import run_episode
+from harness.orphans import RUN_LABEL
 from harness.outcome import Outcome
 from harness.pod import CommandResult, EpisodeSpec, Pod, Runtime
 from harness.records import Key
@@ -34,7 +35,6 @@ from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.docker.engine.client import Engine
 from harness.runtimes.docker.runtime import DockerRuntime
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.runtimes.ownership import RUN_LABEL
 from harness.trust import admitted
 from worlds.core.events import read_log
 

@@ -23,11 +23,11 @@ from typing import Any
 
 import pytest
 
+from harness.orphans import OWNER_LABEL
 from harness.pod import EpisodeSpec, Runtime
 from harness.registry import Task, read_task
 from harness.runtimes.bubblewrap.folders import folders_root
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.runtimes.ownership import OWNER_LABEL
 from harness.trust import admitted
 from worlds.core.events import read_log
 from worlds.core.wire import request

@@ -1,16 +1,12 @@
 """Control groups that limit the memory and the processes of a whole room, if this host lets us create them.
 
-1. Version 1 (cgroups(7)): a group in the memory and the pids hierarchy, each below the group of this process, so that our own
-limits apply to our rooms too. Root may create them.
-2. Version 2: one group, in the nearest ancestor group that delegates memory and pids to its children and is writable by us.
-Root has one, and so does a user below systemd's user manager. A group that was delegated to us alone delegates them once we
-have moved into a child of it.
-3. A room's PID 1 joins by writing to files that the host opened for it, before it starts anything. It has one thread, so in
-version 1 it may join as a thread, which takes 0.1 ms instead of 10 ms: to move a process, the kernel waits until all other
-processes of the machine have finished their forks.
-4. A group is named after its owner, so that a sweep can identify orphans. A group with processes cannot be removed. Its
-processes can read its name, so it contains the host as a hash.
-Version 1 runs in our tests; version 2 was tested only against a copy of its files.
+Version 1 (cgroups(7)): a group in the memory and the pids hierarchy, each below the group of this process, so that our own
+limits apply too. Version 2: one group, in the nearest ancestor group that delegates memory and pids and is writable by us; a
+group that was delegated to us alone delegates them once we have moved into a child of it. Version 1 runs in our tests; version
+2 was tested only against a copy of its files. A room's PID 1 joins by writing to files that the host opened for it, before it
+starts anything. It has one thread, so in version 1 it may join as a thread, in 0.1 ms: to move a process, the kernel waits 10
+ms for the forks of all others on the machine. A group is named after its owner, so that a sweep can identify orphans. Its
+processes can read its name, so the host is hashed.
 """
 
 from __future__ import annotations
@@ -26,14 +22,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from harness.orphans import Leftover, changed_at
-from harness.runtimes.ownership import is_dead, this_owner
+from harness.orphans import Leftover, changed_at, is_dead, this_owner
 
 PREFIX = "parley."
 SELF = Path("/proc/self")
 CONTROLLERS = frozenset({"memory", "pids"})
 ENTRANCES = {1: "tasks", 2: "cgroup.procs"}
 """File for joining a group, by version."""
+
+LIMITS = {1: ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"), 2: ("memory.max", "memory.swap.max")}
+"""Files of the limits of memory, and of memory with swap or of swap, by version."""
 
 REMOVAL_PAUSES_S = (0.0, 0.01, 0.05, 0.2, 0.5)
 """Pauses before attempts to remove a group, whose last process may still be ending."""
@@ -84,24 +82,17 @@ class Hierarchies:
             for folder in group.folders:
                 folder.mkdir()
                 made.append(folder)
-            self._limit(group.folders, memory_mb * MEGABYTE, processes)
+            most, swap = LIMITS[self.version]
+            _write(group.folders[0] / most, memory_mb * MEGABYTE)
+            # swap is forbidden if this host counts it
+            with suppress(OSError):
+                _write(group.folders[0] / swap, memory_mb * MEGABYTE if self.version == 1 else 0)
+            _write(group.folders[-1] / "pids.max", processes)
         except OSError:
             for folder in made:
                 _remove(folder)
             raise
         return group
-
-    def _limit(self, folders: tuple[Path, ...], memory: int, processes: int) -> None:
-        """Write the limits; swap is forbidden if this host counts it."""
-        if self.version == 1:
-            _write(folders[0] / "memory.limit_in_bytes", memory)
-            with suppress(OSError):
-                _write(folders[0] / "memory.memsw.limit_in_bytes", memory)
-        else:
-            _write(folders[0] / "memory.max", memory)
-            with suppress(OSError):
-                _write(folders[0] / "memory.swap.max", 0)
-        _write(folders[-1] / "pids.max", processes)
 
 
 @cache

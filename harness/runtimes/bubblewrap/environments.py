@@ -1,12 +1,10 @@
 """Environments of sandboxes: one copy of a Python interpreter, and a folder of packages for each room, built once in a cache.
 
-Nothing of this project's own environment is visible in a sandbox, so each room gets the contents of its Docker image:
-1. The interpreter is copied (only root may be able to read the original), without its packages, and with our sitecustomize in
-its standard library. A sandbox sees it as /usr/local, as in the images.
-2. The packages are docker/<room>/requirements.txt, installed with hashes. The parts of this project in a room are copied into
-one folder, seen as /opt/parley: shims for the agent, `worlds` and `validators` as plain packages for the others.
-3. Each part is named by a hash of all its inputs, built under a temporary name and renamed, under a lock. Any number of
-processes may use it concurrently, and an incomplete one is never visible.
+Nothing of this project's own environment is visible in a sandbox, so each room gets the contents of its Docker image: an
+interpreter without its packages, seen as /usr/local and copied because only root may be able to read the original, with our
+sitecustomize; the packages of docker/<room>/requirements.txt, installed with hashes; and the parts of this project, in one
+folder seen as /opt/parley. Each part is named by a hash of all its inputs, built under a temporary name and renamed, under a
+lock, so that any number of processes may use it and an incomplete one is never visible.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,8 +29,8 @@ from harness.paths import ROOT, recipes
 from harness.pod import ROOMS, Say
 from harness.registry import files_of
 from harness.runtimes import seccomp
+from harness.runtimes.bubblewrap.rooms import Room, bwrap, system
 from harness.runtimes.bubblewrap.sandbox import COUNTING_FILTER, FILTER, INSIDE, ROOMS_INSIDE
-from harness.runtimes.bubblewrap.view import bwrap, system
 
 OLDEST = (3, 11)
 COMPILE_LIMIT_S = 300
@@ -70,21 +68,22 @@ class Interpreter:
             (target / "bin" / name).symlink_to(self.binary.name)
         # Login shells look here first. Only the agent's sandbox has what this points to.
         (target / "bin" / "sleep").symlink_to("/opt/parley/bin/sleep")
-        self._copy_libraries(target)
-        for library in self.libraries:
-            (target / library / "sitecustomize.py").unlink(missing_ok=True)
-        shutil.copy(sitecustomize, target / self.libraries[0] / "sitecustomize.py")
-        compile_all(target, target / self.libraries[0])
-        _make_places(target, _output([str(target / "bin" / "python3"), "-I", "-c", _PLACE]))
-        self._try(target)
-
-    def _copy_libraries(self, target: Path) -> None:
         copying = {"ignore": shutil.ignore_patterns(*_LEFT_OUT), "ignore_dangling_symlinks": True, "dirs_exist_ok": True}
         for library in self.libraries:
             shutil.copytree(self.prefix / library, target / library, **copying)  # type: ignore[arg-type]
         if self.prefix != Path("/usr"):
             for shared in (*self.prefix.glob("lib/*.so*"), *self.prefix.glob("lib64/*.so*")):
                 shutil.copy(shared, target / shared.relative_to(self.prefix))
+        for library in self.libraries:
+            (target / library / "sitecustomize.py").unlink(missing_ok=True)
+        shutil.copy(sitecustomize, target / self.libraries[0] / "sitecustomize.py")
+        compile_all(target, target / self.libraries[0])
+        # the mount point of packages, because the rest is read-only
+        said = _output([str(target / "bin" / "python3"), "-I", "-c", _PLACE]).strip()
+        place = Path(said).relative_to(target.resolve())
+        (target / place).mkdir(parents=True, exist_ok=True)
+        (target / "packages-place").write_text(str(place), encoding="utf-8")
+        self._try(target)
 
     def _try(self, target: Path) -> None:
         """Create the linker cache, then import what episodes need, both in a sandbox that sees nothing else of this Python."""
@@ -117,19 +116,16 @@ def find_interpreters() -> Iterator[Interpreter]:
             yield Interpreter(binary, ".".join(map(str, number)), full, Path(prefix), tuple(relative))
 
 
-def _make_places(target: Path, packages: str) -> None:
-    """Create the mount points of packages, because the rest is read-only."""
-    place = Path(packages.strip()).relative_to(target.resolve())
-    (target / place).mkdir(parents=True, exist_ok=True)
-    (target / "packages-place").write_text(str(place), encoding="utf-8")
-
-
-def _output(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, stdin=subprocess.DEVNULL, cwd="/")
+def _output(
+    command: list[str], failure: str = "a Python for the sandboxes cannot be made", *, limit_s: int = 120, hint: str = "",
+    cwd: str | None = "/",
+) -> str:  # fmt: skip
+    """Return a program's stdout; raises RuntimeFailure with the last line of its stderr if it fails."""
+    done = subprocess.run(command, capture_output=True, check=False, timeout=limit_s, stdin=subprocess.DEVNULL, cwd=cwd)
     if done.returncode:
-        said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        raise RuntimeFailure(f"a Python for the sandboxes cannot be made: {said}")
-    return done.stdout
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit code {done.returncode}"]
+        raise RuntimeFailure(f"{failure}: {said[-1]}", hint=hint)
+    return done.stdout.decode("utf-8", "replace")
 
 
 OURS: Mapping[str, Mapping[str, str]] = {
@@ -145,30 +141,15 @@ SITE = "/opt/parley/site"
 BUILD_LIMIT_S = 900
 
 
-@dataclass(frozen=True)
-class Room:
-    """Parts of one room's environment, as folders of this host."""
-
-    python: Path
-    packages: Path
-    ours: Path
-    packages_place: str
-    """Folder below /usr/local where the interpreter looks for packages."""
-
-
-def cache_root() -> Path:
-    """Return the cache folder: PARLEY_CACHE, else ~/.cache/parley."""
-    chosen = os.environ.get("PARLEY_CACHE")
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(chosen).resolve() if chosen else base / "parley"
-
-
 class Environments:
-    """Environments of all rooms in one cache."""
+    """Environments of all rooms in one cache: a given one, else PARLEY_CACHE, else ~/.cache/parley."""
 
     def __init__(self, root: Path = ROOT, cache: Path | None = None, say: Say = lambda line: None) -> None:
         self._docker, self._root, self._say = recipes(root), root, say
-        self.folder = (cache or cache_root()) / "sandbox"
+        if cache is None:
+            chosen, base = os.environ.get("PARLEY_CACHE"), os.environ.get("XDG_CACHE_HOME")
+            cache = Path(chosen).resolve() if chosen else Path(base or Path.home() / ".cache") / "parley"
+        self.folder = cache / "sandbox"
         self._rooms: dict[str, Room] = {}
 
     @cached_property
@@ -207,7 +188,8 @@ class Environments:
         def fill(folder: Path) -> None:
             self._say(f"installing the packages of the {room} sandbox")
             installing = [*_installer(self.python), "--target", str(folder), "-r", str(requirements)]
-            _run(installing, f"the {room} packages cannot be installed")
+            failure = f"the {room} packages cannot be installed"
+            _output(installing, failure, limit_s=BUILD_LIMIT_S, hint=" ".join(installing), cwd=None)
             # pip's scripts name the interpreter of this host; a sandbox runs `python3 -m`.
             shutil.rmtree(folder / "bin", ignore_errors=True)
             if room != "agent":
@@ -251,7 +233,9 @@ class Environments:
         ready = self.folder / name
         if ready.is_dir():
             return ready
-        with boundary(RuntimeFailure, f"building {ready}", OSError, shutil.Error), self._locked(name):
+        with boundary(RuntimeFailure, f"building {ready}", OSError, shutil.Error), ExitStack() as stack:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            fcntl.flock(stack.enter_context((self.folder / f"{name}.lock").open("w", encoding="ascii")), fcntl.LOCK_EX)
             if ready.is_dir():
                 return ready
             for left in self.folder.glob(f".{name}.*"):
@@ -264,13 +248,6 @@ class Environments:
             finally:
                 shutil.rmtree(beside, ignore_errors=True)
         return ready
-
-    @contextmanager
-    def _locked(self, name: str) -> Iterator[None]:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / f"{name}.lock").open("w", encoding="ascii") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
 
 
 def _digest(parts: Iterable[bytes]) -> str:
@@ -289,13 +266,6 @@ def _installer(python: Path) -> list[str]:
     if uv := shutil.which("uv"):
         return [uv, "pip", "install", "-q", "--python", target, "--only-binary=:all:", "--require-hashes"]
     raise RuntimeFailure("neither pip nor uv is here to install the sandboxes' packages", hint="python3 -m ensurepip")
-
-
-def _run(command: list[str], doing: str) -> None:
-    done = subprocess.run(command, capture_output=True, check=False, timeout=BUILD_LIMIT_S, stdin=subprocess.DEVNULL)
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit code {done.returncode}"]
-        raise RuntimeFailure(f"{doing}: {said[-1]}", hint=" ".join(command))
 
 
 def _let_all_read(folder: Path) -> None:

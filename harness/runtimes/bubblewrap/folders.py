@@ -1,10 +1,9 @@
 """Folder of one episode on this host, written by its sandboxes, accessible to its owner only, and labelled with the owner.
 
-1. A folder contains its owner's name before it gets its final name, so that a sweep can identify orphaned folders.
-2. A folder is renamed before it is removed, because its owner's name may be deleted before the rest, and the process that
-removes it may be killed.
-3. Output of a sandbox is read as a plain file of limited size, without following links.
-4. A sandbox sees copies of a task's files, which are readable whatever the permissions of the original, and contain no links.
+It contains its owner's name before it gets its final name, so that a sweep can identify orphans, and is renamed before it is
+removed, because the process that removes it may be killed. Output of a sandbox is read as a plain file of limited size,
+without following links. A sandbox sees copies of a task's files, readable whatever the permissions of the original, without
+links.
 """
 
 from __future__ import annotations
@@ -20,9 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import RuntimeFailure, quoted
-from harness.orphans import Leftover, changed_at
+from harness.orphans import Leftover, changed_at, is_dead, this_owner
 from harness.registry import Task, contents_of
-from harness.runtimes.ownership import is_dead, this_owner
 
 OWNER_FILE = "owner"
 UNNAMED = ".new-"
@@ -144,15 +142,8 @@ def _left() -> list[Path]:
 
 def _is_left(folder: Path) -> bool:
     """Return True if its owner is dead, including one that died before writing its name, or after removing it."""
-    owner = Folder(folder).tail(OWNER_FILE)
-    if owner:
+    if owner := Folder(folder).tail(OWNER_FILE):
         return is_dead(owner)
-    return folder.name.endswith(GONE) or (folder.name.startswith(UNNAMED) and _is_old(folder))
-
-
-def _is_old(folder: Path) -> bool:
-    try:
-        return time.time() - folder.lstat().st_mtime > UNNAMED_LIMIT_S
-    except FileNotFoundError:
-        # it got its own name meanwhile
-        return False
+    # one without a time got its own name meanwhile
+    is_old = time.time() - (changed_at(folder) or time.time()) > UNNAMED_LIMIT_S
+    return folder.name.endswith(GONE) or (folder.name.startswith(UNNAMED) and is_old)

@@ -10,38 +10,26 @@ socket into the world's environment, never on a command line and never through t
 
 from __future__ import annotations
 
-import json
-import secrets
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from harness.errors import RuntimeFailure, WorldFailure
-from harness.pod import CommandResult, EpisodeSpec
+from harness.pod import CommandResult, EpisodeSpec, world_variables
 from harness.runtimes import commands
-from harness.runtimes.bridge import Bridge
-from harness.runtimes.bubblewrap.bounds import Machine, entrances, new_group
+from harness.runtimes.bridge import Bridge, BridgedPod
+from harness.runtimes.bubblewrap import rooms
+from harness.runtimes.bubblewrap.bounds import Machine, Watcher, entrances, new_group
+from harness.runtimes.bubblewrap.cgroups import Cgroup
 from harness.runtimes.bubblewrap.environments import Environments
 from harness.runtimes.bubblewrap.folders import Folder
-from harness.runtimes.bubblewrap.rooms import (
-    BASE_ENV,
-    LOG_MB,
-    POD,
-    WORLD_MB,
-    agent_env,
-    main_room,
-    memory_of,
-    world_env,
-    world_room,
-)
 from harness.runtimes.bubblewrap.sandbox import Branch, Control, null
 from harness.runtimes.bubblewrap.templates import Template, template
-from harness.runtimes.bubblewrap.view import MEGABYTE
-from harness.runtimes.bubblewrap.watcher import Watcher
-from worlds.core.wire import HOST_HEADER, WireRequest, WireResponse, request
+from worlds.core.wire import WireRequest, WireResponse
 
 KILL_LIMIT_S = 120.0
 """Real seconds for a kill: the kernel needs a long time to free millions of files in memory, which an agent may leave."""
@@ -56,24 +44,21 @@ COMPLAINT = 2048
 T = TypeVar("T")
 
 
-class BubblewrapPod:
+class BubblewrapPod(BridgedPod):
     """Open episode of a task of ours."""
 
     def __init__(self, spec: EpisodeSpec, environments: Environments, watcher: Watcher) -> None:
-        self._spec, self._environments = spec, environments
-        memory = memory_of(spec.task)
-        self._token = spec.host_token or secrets.token_hex(16)
+        super().__init__(spec)
+        self._environments = environments
+        memory = rooms.memory_of(spec.task)
         self._folder = Folder.make()
         self._outer, self._world, self._main = Control(), Control(), Control()
         self._template: Template | None = None
         self._sandbox: Branch | None = None
         self._link, self._far_link = socket.socketpair()
         self._bridge = Bridge(self._link.sendall, lambda: self._link.recv(CHUNK))
-        self._world_group = new_group(WORLD_MB)
+        self._world_group = new_group(rooms.WORLD_MB)
         self._machine = Machine(memory, watcher, self._main.process, lambda: self._outer.kill("main"))
-        self._pending: list[bytes] = []
-        self.instruction = ""
-        self.has_main = spec.needs_main
 
     def start(self) -> None:
         """Start everything, and return when the world has answered."""
@@ -82,19 +67,11 @@ class BubblewrapPod:
             self._outer.configure()
             self._asking(lambda: self._start_rooms(nothing, said))
         self._asking(self._bridge.wait_ready)
-        self.instruction = self._instruction()
+        self.instruction = self._read_instruction()
 
     def call(self, made: WireRequest) -> WireResponse:
         """Send one request to the world; raises WireError, WorldFailure (the world is gone), RuntimeFailure."""
         return self._asking(lambda: self._bridge.call(made))
-
-    def call_as_host(self, made: WireRequest) -> WireResponse:
-        """Send a request with the token that opens host-only routes; raises as `call` does."""
-        return self.call(made.with_header(HOST_HEADER, self._token))
-
-    def stop(self, cause: str) -> None:
-        """Send the world a stop: a budget that only the harness counts ran out."""
-        self.call_as_host(request("POST", "/stop", body=json.dumps({"cause": cause})))
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
         """Run a command in `main`, in a new session, killed by group at `timeout_s` real seconds."""
@@ -110,10 +87,6 @@ class BubblewrapPod:
         done = commands.result(answer) or CommandResult(commands.KILLED, b"")
         return replace(done, output=said + done.output + self._machine.notice(self._main_is_gone))
 
-    def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent, before its next command."""
-        self._pending.append(commands.packed(files))
-
     def finish(self) -> bytes:
         """Kill `main`, then the world, then return the event log's bytes."""
         if self.has_main:
@@ -123,7 +96,7 @@ class BubblewrapPod:
         self.call(WireRequest("GET", b"/healthz"))
         self._kill("world")
         try:
-            return self._folder.read("state/events.jsonl", LOG_MB * MEGABYTE)
+            return self._folder.read("state/events.jsonl", rooms.LOG_MB * rooms.MEGABYTE)
         except OSError as error:
             raise WorldFailure(f"the world left no event log: {error}") from None
 
@@ -137,7 +110,9 @@ class BubblewrapPod:
         if self._sandbox is not None:
             self._sandbox.close()
         for end in (self._link, self._far_link):
-            _hang_up(end)
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
         for control in (self._outer, self._world, self._main):
             control.close()
         self._machine.close()
@@ -147,31 +122,31 @@ class BubblewrapPod:
 
     def _start_rooms(self, nothing: int, said: int) -> None:
         warm = self._template or template(self._environments, "world")
-        self._sandbox = warm.fork(POD, self._folder, self._outer, [nothing, nothing, said, self._outer.far.fileno()])
-        self._start_world([nothing, nothing, said, self._world.far.fileno()])
+        self._sandbox = warm.fork(rooms.POD, self._folder, self._outer, [nothing, nothing, said, self._outer.far.fileno()])
+        files = [nothing, nothing, said]
+        self._start_room(
+            "world", self._world, self._world_group, files, partial(rooms.world_room, self._folder, self._spec.task)
+        )
         with self._folder.log("world.log") as log:
-            env = world_env(self._spec, self._token)
-            self._world.start("serve", [], [nothing, log, log], env, "/srv/world", vital=True, call="worlds.core.serve:main")
+            env = {**rooms.BASE_ENV, **world_variables(self._spec, self._token)}
+            serve = {"cwd": "/srv/world", "vital": True, "call": "worlds.core.serve:main"}
+            self._world.start("serve", [], [nothing, log, log], env, **serve)
             far = self._far_link.fileno()
-            self._world.start("bridge", [], [far, far, log], BASE_ENV, call="worlds.core.bridge:main")
+            self._world.start("bridge", [], [far, far, log], rooms.BASE_ENV, call="worlds.core.bridge:main")
         self._far_link.close()
         if self.has_main:
-            self._start_main([nothing, nothing, said, self._main.far.fileno()])
+            room = partial(rooms.main_room, self._folder, self._environments.room("agent"), self._spec.task)
+            self._start_room("main", self._main, self._machine.group, files, room)
             self._machine.watch()
 
-    def _start_world(self, files: Sequence[int]) -> None:
-        with entrances(self._world_group) as groups:
-            fork = world_room(self._folder, self._spec.task, len(groups))
-            self._world.configure(**fork.config)
-            self._outer.start("world", [], [*files, *groups], {}, sandbox=fork.fields)
-        self._world.far.close()
-
-    def _start_main(self, files: Sequence[int]) -> None:
-        with entrances(self._machine.group) as groups:
-            start = main_room(self._folder, self._environments.room("agent"), self._spec.task, len(groups))
-            self._main.configure(**start.config)
-            self._outer.start("main", start.argv, [*files, *groups], {}, mounts=start.mounts, on_host=True)
-        self._main.far.close()
+    def _start_room(
+        self, name: str, control: Control, group: Cgroup | None, files: Sequence[int], room: Callable[[int], rooms.Start]
+    ) -> None:
+        with entrances(group) as groups:
+            start = room(len(groups))
+            control.configure(**start.config)
+            self._outer.start(name, start.argv, [*files, control.far.fileno(), *groups], {}, **start.how)
+        control.far.close()
 
     def _ask_runner(self, asked: bytes, limit_s: float) -> tuple[bytes, bytes]:
         """Start the runner in `main` once, and return its answer and its stderr; raises TimeoutError on a timeout."""
@@ -180,9 +155,9 @@ class BubblewrapPod:
         with closing(near), closing(complaints):
             try:
                 with closing(far), closing(complain):
-                    env = agent_env(self._spec.task.file.environment.env)
+                    env = {**rooms.AGENT_ENV, **self._spec.task.file.environment.env}
                     files = [far.fileno(), far.fileno(), complain.fileno()]
-                    self._main.start("command", commands.RUNNER, files, env, "/workspace")
+                    self._main.start("command", commands.RUNNER, files, env, cwd="/workspace")
                 near.settimeout(limit_s)
                 near.sendall(asked)
                 answer = commands.read_answer(lambda: _receive(near, until))
@@ -190,7 +165,10 @@ class BubblewrapPod:
                 raise
             except OSError:
                 answer = b""
-            return answer, _at_hand(complaints)
+            said = b""
+            with suppress(OSError):
+                said = complaints.recv(COMPLAINT, socket.MSG_DONTWAIT)
+            return answer, said
 
     def _main_is_gone(self) -> bool:
         return self._outer.ended("main", NOTICE_LIMIT_S) is not None
@@ -207,12 +185,6 @@ class BubblewrapPod:
     def _last_words(self) -> str:
         """Return the last error output of its sandboxes, or of its template, which may never have started."""
         return self._folder.tail("sandbox.log") or (self._template.last_words() if self._template else "")
-
-    def _instruction(self) -> str:
-        answer = self.call_as_host(WireRequest("GET", b"/instruction"))
-        if answer.status != 200:
-            raise WorldFailure(f"the world answered {answer.status} when asked for its instruction")
-        return answer.body.decode()
 
     def _asking(self, ask: Callable[[], T]) -> T:
         """Call the world; on failure, attribute the failure and add the last error output."""
@@ -235,17 +207,3 @@ def _receive(link: socket.socket, until: float) -> bytes:
         raise TimeoutError
     link.settimeout(left)
     return link.recv(CHUNK)
-
-
-def _at_hand(link: socket.socket) -> bytes:
-    """Return the output received so far, up to a limit."""
-    try:
-        return link.recv(COMPLAINT, socket.MSG_DONTWAIT)
-    except OSError:
-        return b""
-
-
-def _hang_up(link: socket.socket) -> None:
-    with suppress(OSError):
-        link.shutdown(socket.SHUT_RDWR)
-    link.close()

@@ -1,4 +1,4 @@
-"""Sandboxes of an episode and of a proof: visible files, user, and limits of each.
+"""Sandboxes of an episode and of a proof: the files that each shows, its user, and its limits, as bwrap arguments or a fork.
 
     template   a room without an episode, with all imports done; one for worlds and one for verifiers
     pod        common parts of the rooms of an episode: a network, and processes that end together
@@ -7,42 +7,72 @@
     verifier   its packages, the task's hidden tests, a copy of the log; forked, without network
     prover     its packages, this project's code; by bwrap, no network, and the task is sent as data on stdin
 
-No room sees another's files or processes, and none sees this project, its environment or a home directory.
+No room sees another's files or processes. Each sees folders of /usr, one by one, and a small /etc made for the episode, but not
+/usr/local, the packages of this host's own Pythons, this project, its environment, the tasks or a home directory. Only explicit
+mounts are writable. Folders in memory are mounted by the outer sandbox and bound, because bwrap limits their size but not their
+number of files. As root, each sandbox gets unique user ids, so that its limit on processes is its own: the kernel counts them
+by user. For other users it gets a user namespace, in which the kernel counts separately.
 """
 
 from __future__ import annotations
 
+import os
+import secrets
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from harness.errors import RuntimeFailure
-from harness.pod import EpisodeSpec, world_variables
+from harness.paths import ROOT
 from harness.registry import Task
-from harness.runtimes.bubblewrap.environments import Room
 from harness.runtimes.bubblewrap.folders import Folder
-from harness.runtimes.bubblewrap.inside.forks import HOST
-from harness.runtimes.bubblewrap.sandbox import CONTROL, COUNTING_FILTER, FILTER, ROOMS_INSIDE, pid1, template_pid1
-from harness.runtimes.bubblewrap.view import (
-    MASKED,
-    OWN_USER,
-    Scratch,
-    devices,
-    etc,
-    etc_in_memory,
-    fresh_user,
-    host,
-    is_root,
-    isolated,
-    limits,
-    mounted,
-    read_only,
-    secluded,
-    system,
-    unmounted,
-    who,
-    write_etc,
-)
+from harness.runtimes.bubblewrap.inside import init, template
+from harness.runtimes.bubblewrap.inside.forks import CONTROL, HOST
+from harness.runtimes.bubblewrap.sandbox import COUNTING_FILTER, FILTER, ROOMS_INSIDE
+
+SHOWN = ("bin", "sbin", "lib", "lib32", "lib64", "libexec", "share")
+"""Folders of /usr that contain programs; not local, src, include, games."""
+
+PARENTS = ("/usr", "/opt", "/run", "/srv", "/logs")
+"""Folders in which other folders are mounted."""
+
+MASKED = tuple(f"/proc/{name}" for name in ("kcore", "keys", "key-users", "latency_stats", "sched_debug", "timer_list"))
+"""Files that Docker hides from its containers too."""
+
+ROOT_KEEPS = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_SETPCAP")
+"""Capabilities with which PID 1 starts programs as another user, without rights, and kills them. The programs have none."""
+
+MEGABYTE = 1 << 20
+PAGE = 4096
+OWN_USER = 1000
+FIRST_USER, LAST_USER = 0x70000000, 0x7FFFFFFF
+"""Range of user ids that no distribution assigns."""
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """Folder in memory, with a size in megabytes and one file allowed per page."""
+
+    place: str
+    megabytes: int
+    mode: str = "1777"
+    own: bool = False
+    """True if it belongs to the user of the room's programs."""
+
+    @property
+    def mount(self) -> list[str]:
+        """Mount without an outer sandbox, which has a size but no limit on files."""
+        return ["--perms", self.mode, "--size", str(self.megabytes * MEGABYTE), "--tmpfs", self.place]
+
+    def options(self, user: int | None) -> str:
+        """Return the mount options (tmpfs(5))."""
+        owner = f",uid={user},gid={user}" if self.own and user is not None else ""
+        files = self.megabytes * MEGABYTE // PAGE
+        return f"size={self.megabytes}m,nr_inodes={files},mode={self.mode}{owner}"
+
 
 WORLD_MB, MAIN_MB, VERIFIER_MB, PROVER_MB = 1024, 2048, 1024, 2048
 LEAST_MB = 32
@@ -69,6 +99,8 @@ PATH = "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin"
 BASE_ENV = {"PATH": PATH, "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
 """Variables of every program's environment."""
 
+AGENT_ENV = {**BASE_ENV, "HOME": "/workspace", "USER": "agent", "LOGNAME": "agent"}
+
 MOST_LIKELY_KILLED = 1000
 """Value of oom_score_adj for an agent's processes: the kernel kills them first when memory runs out."""
 
@@ -77,23 +109,36 @@ PLACES = ("/state", "/run/parley", "/srv/world", "/workspace", "/tests", "/logs/
 
 _PYTHON = "/usr/local/bin/python3"
 _READ_ONLY = ("--remount-ro", "/dev", "--remount-ro", "/", "--")
+_START = "import sys; sys.path.append(sys.argv[1]); from {} import main; main()"
+
+
+@dataclass(frozen=True)
+class Room:
+    """Parts of one room's environment, as folders of this host."""
+
+    python: Path
+    packages: Path
+    ours: Path
+    packages_place: str
+    """Folder below /usr/local where the interpreter looks for packages."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """Sandbox to start: command, configuration, and tmpfs that the outer one mounts before (folder, options)."""
+    """Sandbox to start: its configuration, and its command with the tmpfs that the outer one mounts before (folder, options).
 
-    argv: Sequence[str]
+    One to be forked from a template has `fork` instead, the fields of `inside.forks.Fork`.
+    """
+
     config: Mapping[str, object]
+    argv: Sequence[str] = ()
     mounts: Sequence[tuple[str, str]] = ()
+    fork: Mapping[str, object] | None = None
 
-
-@dataclass(frozen=True)
-class ForkedRoom:
-    """Description of a sandbox to fork from a template: the fields of `inside.forks.Fork`, and its configuration."""
-
-    fields: Mapping[str, object]
-    config: Mapping[str, object]
+    @property
+    def how(self) -> dict[str, object]:
+        """More fields of the `init.Program` that starts it."""
+        return {"sandbox": self.fork} if self.fork else {"mounts": list(self.mounts), "on_host": True}
 
 
 def memory_of(task: Task | None) -> int:
@@ -104,9 +149,7 @@ def memory_of(task: Task | None) -> int:
     return memory
 
 
-POD: Mapping[str, object] = {
-    "hostname": "", "network": True, "binds": [], "scratch": [], "masks": [], "user": None, "lifeline": None,
-}  # fmt: skip
+POD: Mapping[str, object] = {"network": True}
 """Fields of a fork that becomes a pod."""
 
 
@@ -122,68 +165,54 @@ def template_room(
     places = [part for place in PLACES for part in ("--dir", place)]
     below = host([environments] if environments else [], folders, programs=programs)
     view = [*secluded(), *system(), *etc_in_memory(etc), *devices(), *_packages(room), *places, *below]
-    return [*view, *_READ_ONLY, *template_pid1(_PYTHON, ROOMS_INSIDE, modules, control)]
+    return [
+        *view, *_READ_ONLY, _PYTHON, "-I", "-B", "-c", _START.format(template.__name__), ROOMS_INSIDE, *modules, str(control),
+    ]  # fmt: skip
 
 
-def world_room(folder: Folder, task: Task, groups: int) -> ForkedRoom:
+def world_room(folder: Folder, task: Task, groups: int) -> Start:
     """Return the world's sandbox, which joins `groups` control groups."""
     user = fresh_user()
     state, clock = folder.part("state", user, 0o700), folder.part("clock", user)
     binds = [(state, "/state", True), (clock, "/run/parley", True), (folder.copy(task, "environment/api"), "/srv/world", False)]
-    most = limits(memory_mb=WORLD_MB, processes=PROCESSES, file_mb=LOG_MB, files=WORLD_FILES)
-    return _forked("api", folder, user, binds, WORLD_SCRATCH, most, _numbers(groups), network=False)
+    most = _limits(WORLD_MB, LOG_MB, files=WORLD_FILES)
+    return _forked("api", folder, user, binds, WORLD_SCRATCH, most, groups, network=False)
 
 
 def main_room(folder: Folder, room: Room, task: Task | None, groups: int) -> Start:
     """Return the agent's sandbox, which joins `groups` control groups; raises RuntimeFailure if its memory is too small."""
     user = fresh_user()
     scratch = [(one, folder.part(f"main{one.place.replace('/', '-')}")) for one in MAIN_SCRATCH]
-    view = [*_base(folder, "main", room, user), *read_only((folder.part("clock"), "/run/parley")), *mounted(scratch)]
-    most = limits(memory_mb=memory_of(task), processes=PROCESSES, file_mb=PLACE_MB)
-    own = {"user": user, "limits": most, "oom": MOST_LIKELY_KILLED}
+    view = [*_base(folder, "main", room, user), *read_only((folder.part("clock"), "/run/parley"))]
+    view += [part for one, place in scratch for part in ("--bind", str(place), one.place)]
+    own = {"user": user, "limits": _limits(memory_of(task), PLACE_MB), "oom": MOST_LIKELY_KILLED}
     config = {**own, "groups": _numbers(groups), "calls": FILTER if groups else COUNTING_FILTER}
-    return Start([*isolated("main", network=True), *_finished(view, CONTROL)], config, _mounts(scratch, user))
+    mounts = [(f"{HOST}{place}", one.options(user)) for one, place in scratch]
+    return Start(config, [*isolated("main", network=True), *_finished(view, CONTROL)], mounts)
 
 
-def verifier_room(folder: Folder, task: Task, groups: int) -> ForkedRoom:
+def verifier_room(folder: Folder, task: Task, groups: int) -> Start:
     """Return the verifier's sandbox, which joins `groups` control groups and has a network without other members."""
     user = fresh_user()
     verdict = folder.part("verdict", user, 0o700)
     read = [(folder.part("state"), "/state", False), (folder.copy(task, "tests"), "/tests", False)]
-    most = limits(memory_mb=VERIFIER_MB, processes=PROCESSES, file_mb=LOG_MB)
     binds = [*read, (verdict, "/logs/verifier", True)]
-    return _forked("verifier", folder, user, binds, VERIFIER_SCRATCH, most, _numbers(groups), network=True)
+    return _forked("verifier", folder, user, binds, VERIFIER_SCRATCH, _limits(VERIFIER_MB, LOG_MB), groups, network=True)
 
 
 def prover_room(folder: Folder, room: Room, control: int, groups: Sequence[int]) -> Start:
     """Return the prover's sandbox, which this host starts directly, with open files of these numbers."""
     user = fresh_user()
-    view = [*_base(folder, "prover", room, user), *unmounted(PROVER_SCRATCH)]
-    most = limits(memory_mb=PROVER_MB, processes=PROCESSES, file_mb=LOG_MB)
-    config = {"user": user, "limits": most, "groups": list(groups), "calls": FILTER}
-    return Start([*isolated("prover", network=False), *_finished(view, control)], config)
-
-
-def world_env(spec: EpisodeSpec, token: str) -> dict[str, str]:
-    """Return the environment that tells a world its episode."""
-    return {**BASE_ENV, **world_variables(spec, token)}
-
-
-def agent_env(more: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a command in `main`."""
-    return {**BASE_ENV, "HOME": "/workspace", "USER": "agent", "LOGNAME": "agent", **more}
-
-
-def verifier_env(more: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of the hidden tests."""
-    return {**BASE_ENV, "HOME": "/tmp", **more}
+    view = [*_base(folder, "prover", room, user), *(part for one in PROVER_SCRATCH for part in one.mount)]
+    config = {"user": user, "limits": _limits(PROVER_MB, LOG_MB), "groups": list(groups), "calls": FILTER}
+    return Start(config, [*isolated("prover", network=False), *_finished(view, control)])
 
 
 def _base(folder: Folder, name: str, room: Room, user: int | None) -> list[str]:
     """Return the mounts common to all sandboxes: the system, a small /etc, its Python as /usr/local, its packages."""
     own_etc = folder.path / f"etc-{name}"
     write_etc(own_etc, room.python, user)
-    return [*system(), *etc(own_etc), *devices(), *_packages(room)]
+    return [*system(), *read_only((own_etc, "/etc")), *alternatives(), *devices(), *_packages(room)]
 
 
 def _packages(room: Room) -> list[str]:
@@ -192,33 +221,181 @@ def _packages(room: Room) -> list[str]:
 
 
 def _finished(view: list[str], control: int) -> list[str]:
-    return [*view, *_READ_ONLY, *pid1(_PYTHON, ROOMS_INSIDE, control)]
+    return [*view, *_READ_ONLY, _PYTHON, "-I", "-S", "-c", _START.format(init.__name__), ROOMS_INSIDE, str(control)]
 
 
 def _forked(
     hostname: str, folder: Folder, user: int | None, binds: Sequence[tuple[Path, str, bool]], scratch: Sequence[Scratch],
-    most: Mapping[str, int], groups: list[int], *, network: bool,
-) -> ForkedRoom:  # fmt: skip
+    most: Mapping[str, int], groups: int, *, network: bool,
+) -> Start:  # fmt: skip
     named = [(str(source), place, writable) for source, place, writable in binds]
     if user is not None:
         # everybody's own, where the template's knows one user
         for name, text in who(user).items():
             path = folder.path / f"{hostname}-{name}"
-            path.write_text(text, encoding="ascii")
+            path.write_bytes(text)
             path.chmod(0o644)
             named.append((str(path), f"/etc/{name}", False))
     fork = {
         "hostname": hostname, "network": network, "binds": named, "masks": list(MASKED),
         "scratch": [(one.place, one.options(user)) for one in scratch], "user": None if is_root() else (OWN_USER, 0),
-        "lifeline": None,
     }  # fmt: skip
-    return ForkedRoom(fork, {"user": user, "limits": dict(most), "groups": groups, "calls": FILTER})
+    return Start({"user": user, "limits": most, "groups": _numbers(groups), "calls": FILTER}, fork=fork)
 
 
-def _mounts(scratch: Sequence[tuple[Scratch, Path]], user: int | None) -> list[tuple[str, str]]:
-    return [(f"{HOST}{folder}", one.options(user)) for one, folder in scratch]
+def _limits(memory_mb: int, file_mb: int, files: int = 1024) -> dict[str, int]:
+    """Return the resource limits of each process: address space is 4 times memory, as threads reserve more than they use."""
+    memory = memory_mb * MEGABYTE
+    return {
+        "DATA": memory, "AS": max(4 * memory, 4096 * MEGABYTE), "FSIZE": file_mb * MEGABYTE,
+        "NPROC": PROCESSES, "NOFILE": files, "CORE": 0,
+    }  # fmt: skip
 
 
 def _numbers(groups: int) -> list[int]:
     """Return the file descriptors through which a room joins its groups; they follow the control socket."""
     return list(range(CONTROL + 1, CONTROL + 1 + groups))
+
+
+def is_root() -> bool:
+    """Return True if sandboxes are made with root's own rights rather than in user namespaces."""
+    return os.geteuid() == 0
+
+
+def bwrap() -> str:
+    """Return the path of bwrap; raises RuntimeFailure if it is missing."""
+    path = shutil.which("bwrap")
+    if path is None:
+        raise RuntimeFailure("bubblewrap is not installed (no bwrap on PATH)", hint="apt-get install bubblewrap")
+    return path
+
+
+def fresh_user() -> int | None:
+    """Return a user id for one sandbox's programs; None if its user namespace has only one."""
+    if not is_root():
+        return None
+    ranges = [line.split() for line in Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()]
+    if any(int(first) <= LAST_USER < int(first) + int(length) for first, _, length in ranges):
+        return FIRST_USER + secrets.randbelow(LAST_USER - FIRST_USER)
+    return 20_000 + secrets.randbelow(40_000)
+
+
+def secluded() -> list[str]:
+    """Return the bwrap command of a template with an empty view: own network and namespaces, and the right to make more."""
+    # as a user this is root in a namespace of his own, who has rights over what is made in there and nowhere else
+    own = [] if is_root() else ["--unshare-user", "--uid", "0", "--gid", "0", "--cap-add", "ALL"]
+    alone = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--as-pid-1", "--die-with-parent"]
+    return [bwrap(), *own, *alone, "--new-session", "--clearenv", "--setenv", "LANG", "C.UTF-8", "--setenv", "PATH", "/usr/bin"]
+
+
+def host(read: Sequence[Path], written: Path, *, programs: bool) -> list[str]:
+    """Return the mounts of a template below /host, by their paths on this host; `programs` adds what bwrap needs for sandboxes.
+
+    The template sees no other folder of this host. bwrap remounts every mount below the visible folders, and fails if one of
+    them has disappeared, which can happen at any time to the mounts of containers on this host.
+    """
+    view = ["--tmpfs", HOST]
+    if programs:
+        view += [part for name in SHOWN[:5] for part in _shown(Path("/") / name, HOST)]
+        view += read_only(*((path, f"{HOST}{path}") for path in (Path("/usr"), Path("/etc"), Path(bwrap()), *read)))
+        view += ["--dev-bind", "/dev", f"{HOST}/dev"]
+    return [*view, "--proc", f"{HOST}/proc", "--bind", str(written), f"{HOST}{written}", "--remount-ro", HOST]
+
+
+def isolated(hostname: str, *, network: bool) -> list[str]:
+    """Return the bwrap command of a sandbox with an empty view; `network` shares the parent's network, loopback only."""
+    own = ["--unshare-user", "--uid", str(OWN_USER), "--gid", str(OWN_USER), "--cap-drop", "ALL"]
+    if is_root():
+        own = ["--cap-drop", "ALL", *(part for name in ROOT_KEEPS for part in ("--cap-add", name))]
+    alone = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--as-pid-1", "--die-with-parent"]
+    net = [] if network else ["--unshare-net"]
+    return [bwrap(), *own, *alone, *net, "--hostname", hostname, "--new-session", "--clearenv"]
+
+
+def system() -> list[str]:
+    """Return the mounts of the system's programs and libraries, read-only, without locally installed ones."""
+    # bwrap would make these itself, and close them to all but root.
+    view = [part for place in PARENTS for part in ("--dir", place)]
+    for name in SHOWN:
+        view += _shown(Path("/usr") / name)
+    for name in SHOWN[:5]:
+        view += _shown(Path("/") / name)
+    return view + [part for path in _hidden() for part in ("--tmpfs", str(path), "--remount-ro", str(path))]
+
+
+def devices() -> list[str]:
+    """Return the mounts of its own /proc, without information about this host's kernel, and of the harmless devices."""
+    masks = [part for path in MASKED if Path(path).exists() for part in ("--dev-bind", os.devnull, path)]
+    return ["--proc", "/proc", *masks, "--dev", "/dev"]
+
+
+def read_only(*pairs: tuple[Path, str]) -> list[str]:
+    """Return read-only binds from this host, in order."""
+    return [part for source, place in pairs for part in ("--ro-bind", str(source), place)]
+
+
+def who(user: int | None) -> dict[str, bytes]:
+    """Return the files of /etc that define the user."""
+    number = OWN_USER if user is None else user
+    passwd = f"root:x:0:0:root:/:/usr/sbin/nologin\nagent:x:{number}:{number}::/workspace:/bin/bash\n"
+    return {"passwd": passwd.encode(), "group": f"root:x:0:\nagent:x:{number}:\n".encode()}
+
+
+def write_etc(folder: Path, python: Path, user: int | None) -> None:
+    """Write the files of a small /etc: the user, the address of `api`, and links by which programs are found."""
+    for name, data in etc_files(python, user).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    (folder / "alternatives").mkdir()
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def etc_files(python: Path, user: int | None) -> dict[str, bytes]:
+    """Return the files of a small /etc, by path."""
+    # Debian's /usr/bin/python3 finds its sitecustomize through a link into /etc.
+    customizing = next(python.glob("lib*/python3*/sitecustomize.py"))
+    return {
+        "hosts": b"127.0.0.1 localhost api\n",
+        **who(user),
+        "nsswitch.conf": b"passwd: files\ngroup: files\nhosts: files\n",
+        "resolv.conf": b"",
+        "ld.so.cache": (python / "etc" / "ld.so.cache").read_bytes(),
+        **{f"{name}/sitecustomize.py": customizing.read_bytes() for name in _sitecustomized()},
+    }
+
+
+def etc_in_memory(files: Mapping[str, int]) -> list[str]:
+    """Return the arguments for a small /etc made of open files, by path."""
+    view = [part for folder in {"/etc"} | {f"/etc/{name}".rpartition("/")[0] for name in files} for part in ("--dir", folder)]
+    for name, file in files.items():
+        view += ["--perms", "0644", "--file", str(file), f"/etc/{name}"]
+    return [*view, *alternatives()]
+
+
+def alternatives() -> list[str]:
+    """Return the mount of this host's alternatives (`awk` is one)."""
+    place = Path("/etc/alternatives")
+    return read_only((place, str(place))) if place.is_dir() else []
+
+
+def _shown(path: Path, below: str = "") -> list[str]:
+    if path.is_symlink():
+        return ["--symlink", str(path.readlink()), f"{below}{path}"]
+    return ["--ro-bind", str(path), f"{below}{path}"] if path.is_dir() else []
+
+
+@cache
+def _hidden() -> tuple[Path, ...]:
+    """Return the folders in the view that contain packages of this host's Pythons, or this project."""
+    places = [path for kind in ("site", "dist") for path in Path("/usr").glob(f"lib*/python3*/{kind}-packages")]
+    ours = [path for path in (ROOT, Path(sys.prefix)) if path != Path("/usr")]
+    seen = {path.resolve() for path in (*places, *ours) if path.is_dir()}
+    return tuple(sorted(path for path in seen if any(path.is_relative_to(Path("/usr") / name) for name in SHOWN)))
+
+
+@cache
+def _sitecustomized() -> tuple[str, ...]:
+    """Return the folders of /etc from which a Python in this host's /usr imports its sitecustomize."""
+    links = [path.readlink() for path in Path("/usr/lib").glob("python3*/sitecustomize.py") if path.is_symlink()]
+    return tuple(sorted({link.parent.name for link in links if link.is_relative_to("/etc")}))

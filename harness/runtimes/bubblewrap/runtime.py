@@ -15,36 +15,22 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import TypeVar
 
 from harness.errors import HarnessError, RuntimeFailure, VerifierFailure
 from harness.orphans import Leftover
 from harness.paths import ROOT
 from harness.pod import EpisodeSpec, Judgement, Pod, Probe, Say
 from harness.registry import Task
-from harness.runtimes.bubblewrap import bounds, cgroups
-from harness.runtimes.bubblewrap.bounds import entrances, new_group
-from harness.runtimes.bubblewrap.environments import Environments, Room
+from harness.runtimes.bubblewrap import bounds, cgroups, rooms
+from harness.runtimes.bubblewrap.bounds import Watcher, entrances, new_group
+from harness.runtimes.bubblewrap.environments import Environments
 from harness.runtimes.bubblewrap.folders import Folder, folders_left, folders_root, sweep_folders
 from harness.runtimes.bubblewrap.pod import BubblewrapPod
-from harness.runtimes.bubblewrap.rooms import (
-    BASE_ENV,
-    POD,
-    PROCESSES,
-    PROVER_MB,
-    VERIFIER_MB,
-    main_room,
-    memory_of,
-    prover_room,
-    verifier_env,
-    verifier_room,
-)
 from harness.runtimes.bubblewrap.sandbox import Branch, Control, Sandbox, null
 from harness.runtimes.bubblewrap.templates import Template, template
-from harness.runtimes.bubblewrap.view import bwrap, is_root
-from harness.runtimes.bubblewrap.watcher import Watcher
 from harness.runtimes.recipes import plain_recipe, runs_plain_tests
 from harness.runtimes.seccomp import policy_digest
 
@@ -60,35 +46,29 @@ print(json.dumps([os.getuid(), resource.getrlimit(resource.RLIMIT_NPROC)[0]]))
 
 def try_out(environments: Environments) -> None:
     """Run one program like an agent's command; raises RuntimeFailure with the first thing that did not work."""
-    bwrap()
-    folder, outer, main = Folder.make(), Control(), Control()
-    origin: Template | None = None
-    sandbox: Branch | None = None
-    try:
+    rooms.bwrap()
+    with ExitStack() as stack:
+        folder, outer, main = Folder.make(), Control(), Control()
+        for end in (folder.remove, outer.close, main.close):
+            stack.callback(end)
         room = environments.bare("agent", folder.part("no-packages"))
         origin = Template(room, (), folders_root(), environments.folder)
-        with folder.log("sandbox.log") as said, folder.log("program.log") as log, null() as nothing:
-            outer.configure()
-            sandbox = origin.fork(POD, folder, outer, [nothing, nothing, said, outer.far.fileno()])
-            start = main_room(folder, room, None, groups=0)
-            main.configure(**start.config)
-            files = [nothing, nothing, said, main.far.fileno()]
-            outer.start("main", start.argv, files, {}, mounts=start.mounts, on_host=True)
-            main.far.close()
-            main.start("program", ["python3", "-I", "-c", _PROGRAM], [nothing, log, said], BASE_ENV)
+        stack.callback(origin.close)
+        try:
+            with folder.log("sandbox.log") as said, folder.log("program.log") as log, null() as nothing:
+                outer.configure()
+                stack.callback(origin.fork(rooms.POD, folder, outer, [nothing, nothing, said, outer.far.fileno()]).close)
+                start = rooms.main_room(folder, room, None, groups=0)
+                main.configure(**start.config)
+                files = [nothing, nothing, said, main.far.fileno()]
+                outer.start("main", start.argv, files, {}, **start.how)
+                main.far.close()
+                main.start("program", ["python3", "-I", "-c", _PROGRAM], [nothing, log, said], rooms.BASE_ENV)
+        except BrokenPipeError:
+            complaint = folder.tail("sandbox.log") or origin.last_words()
+            raise RuntimeFailure(complaint or "bwrap ended at once") from None
         main.ended("program", LIMIT_S)
         _check(folder.tail("program.log"), folder.tail("sandbox.log") or origin.last_words())
-    except BrokenPipeError:
-        complaint = folder.tail("sandbox.log") or (origin.last_words() if origin else "")
-        raise RuntimeFailure(complaint or "bwrap ended at once") from None
-    finally:
-        if sandbox is not None:
-            sandbox.close()
-        for control in (outer, main):
-            control.close()
-        if origin is not None:
-            origin.close()
-        folder.remove()
 
 
 def _check(answer: str, complaint: str) -> None:
@@ -96,7 +76,7 @@ def _check(answer: str, complaint: str) -> None:
         user, processes = json.loads(answer)
     except ValueError:
         raise RuntimeFailure(complaint.splitlines()[-1] if complaint else "a sandboxed program gave no answer") from None
-    if user == 0 or processes > PROCESSES:
+    if user == 0 or processes > rooms.PROCESSES:
         raise RuntimeFailure(f"a sandboxed program ran as user {user} with a limit of {processes} processes")
 
 
@@ -132,7 +112,7 @@ class Judging(_OneSandbox):
     """Sandbox of one verdict."""
 
     def __init__(self, task: Task, environments: Environments, log: bytes) -> None:
-        super().__init__(VERIFIER_MB)
+        super().__init__(rooms.VERIFIER_MB)
         self._task, self._environments = task, environments
         (self._folder.part("state") / "events.jsonl").write_bytes(log)
         (self._folder.part("state") / "events.jsonl").chmod(0o644)
@@ -142,14 +122,14 @@ class Judging(_OneSandbox):
         limit = self._task.file.verifier.timeout_sec
         warm = template(self._environments, "verifier")
         with self._folder.log("verifier.log") as said, null() as nothing, entrances(self._group) as groups:
-            fork = verifier_room(self._folder, self._task, len(groups))
-            self._control.configure(**fork.config)
+            start = rooms.verifier_room(self._folder, self._task, len(groups))
+            self._control.configure(**start.config)
             files = [nothing, nothing, said, self._control.far.fileno(), *groups]
             try:
-                self._sandbox = warm.fork(fork.fields, self._folder, self._control, files)
-                env = verifier_env(self._task.file.verifier.env)
-                call = WARM_TESTS if runs_plain_tests(self._task) else ""
-                self._control.start("verifier", _SCRIPT, [nothing, said, said], env, "/workspace", vital=True, call=call)
+                self._sandbox = warm.fork(start.fork or {}, self._folder, self._control, files)
+                env = {**rooms.BASE_ENV, "HOME": "/tmp", **self._task.file.verifier.env}
+                how = {"cwd": "/workspace", "vital": True, "call": WARM_TESTS if runs_plain_tests(self._task) else ""}
+                self._control.start("verifier", _SCRIPT, [nothing, said, said], env, **how)
             except OSError:
                 why = self._folder.tail("verifier.log") or warm.last_words()
                 raise RuntimeFailure(f"the verifier's sandbox ended: {why}") from None
@@ -174,8 +154,8 @@ class Judging(_OneSandbox):
 class Confined(_OneSandbox):
     """Sandbox of one program of the prover. Its streams are files in the folder, so that no process blocks on another."""
 
-    def __init__(self, room: Room) -> None:
-        super().__init__(PROVER_MB)
+    def __init__(self, room: rooms.Room) -> None:
+        super().__init__(rooms.PROVER_MB)
         self._room = room
 
     def run(self, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
@@ -184,10 +164,10 @@ class Confined(_OneSandbox):
         asked = os.open(self._folder.path / "stdin", os.O_RDONLY | os.O_CLOEXEC)
         try:
             with self._folder.log("stdout") as out, self._folder.log("stderr") as said, entrances(self._group) as groups:
-                start = prover_room(self._folder, self._room, self._control.far.fileno(), groups)
+                start = rooms.prover_room(self._folder, self._room, self._control.far.fileno(), groups)
                 self._control.configure(**start.config)
                 self._sandbox = Sandbox(start.argv, self._control, said, groups)
-                self._control.start("prover", command, [asked, out, said], {**BASE_ENV, "HOME": "/tmp"}, "/tmp")
+                self._control.start("prover", command, [asked, out, said], {**rooms.BASE_ENV, "HOME": "/tmp"}, cwd="/tmp")
                 code = self._control.ended("prover", limit_s)
         except OSError:
             raise RuntimeFailure(f"the prover's sandbox ended: {self._folder.tail('stderr')}") from None
@@ -211,8 +191,7 @@ TEMPLATES: Mapping[str, tuple[str, str, str]] = {
 """Dockerfile, first line, and allowed other lines of each room, which sandboxes can reproduce without building anything."""
 
 
-class _Killable(Protocol):
-    def kill(self) -> None: ...
+T = TypeVar("T", BubblewrapPod, Judging, Confined)
 
 
 class BubblewrapRuntime:
@@ -224,7 +203,7 @@ class BubblewrapRuntime:
     def __init__(self, *, root: Path = ROOT, cache: Path | None = None, say: Say = lambda line: None) -> None:
         self.environments = Environments(root, cache, say)
         self._lock = threading.Lock()
-        self._live: defaultdict[str, set[_Killable]] = defaultdict(set)
+        self._live: defaultdict[str, set[BubblewrapPod | _OneSandbox]] = defaultdict(set)
         self._aborted: set[str] = set()
         self._watcher = Watcher()
 
@@ -235,7 +214,7 @@ class BubblewrapRuntime:
             try_out(self.environments)
         except (HarnessError, OSError) as error:
             return Probe(False, str(error))
-        how = "as root, each sandbox under its own user id" if is_root() else "in user namespaces"
+        how = "as root, each sandbox under its own user id" if rooms.is_root() else "in user namespaces"
         return Probe(True, f"a sandboxed program answered in {time.monotonic() - began:.1f} s, {how}")
 
     def syscalls(self, task: Task) -> str:
@@ -248,7 +227,7 @@ class BubblewrapRuntime:
         if not bounds.has_groups():
             counted = "a pod above its memory is ended within a tenth of a second or so, not at the byte"
             missing.append(f"no control group can be made: {counted}, and its number of processes is its user's")
-        if not is_root():
+        if not rooms.is_root():
             missing.append("the agent and the world run under one user id, apart in namespaces only")
         if not list(Path("/usr/lib").glob("*/faketime/libfaketime.so.1")):
             missing.append("programs read the machine's date, not the world's (apt-get install libfaketime)")
@@ -263,7 +242,7 @@ class BubblewrapRuntime:
         if task.parley is None:
             return f"{task.path}/task.toml:1: a foreign Harbor task needs Docker"
         try:
-            memory_of(task)
+            rooms.memory_of(task)
         except RuntimeFailure as failure:
             return f"{task.path}/task.toml:1: {failure}"
         return next((why for room in TEMPLATES if (why := _differs(task, room))), None)
@@ -275,33 +254,21 @@ class BubblewrapRuntime:
     @contextmanager
     def open(self, spec: EpisodeSpec) -> Iterator[Pod]:
         """Open a pod that is ready to answer."""
-        pod = BubblewrapPod(spec, self.environments, self._watcher)
-        try:
-            with self._killable(spec.run_id, pod):
-                # it imports while this episode is played
-                template(self.environments, "verifier")
-                pod.start()
-                yield pod
-        finally:
-            pod.close()
+        with self._closing(spec.run_id, BubblewrapPod(spec, self.environments, self._watcher)) as pod:
+            # it imports while this episode is played
+            template(self.environments, "verifier")
+            pod.start()
+            yield pod
 
     def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
         """Run the task's hidden tests on a log, in a sandbox without network."""
-        judging = Judging(spec.task, self.environments, log)
-        try:
-            with self._killable(spec.run_id, judging):
-                return judging.run()
-        finally:
-            judging.close()
+        with self._closing(spec.run_id, Judging(spec.task, self.environments, log)) as judging:
+            return judging.run()
 
     def confined(self, run_id: str, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
         """Return the stdout of a program in the prover's room, which is built on first use."""
-        prover = Confined(self.environments.room("prover"))
-        try:
-            with self._killable(run_id, prover):
-                return prover.run(command, stdin, limit_s=limit_s, most=most)
-        finally:
-            prover.close()
+        with self._closing(run_id, Confined(self.environments.room("prover"))) as prover:
+            return prover.run(command, stdin, limit_s=limit_s, most=most)
 
     def leftovers(self) -> list[Leftover]:
         """Return the folders and control groups that dead runs of this host left behind."""
@@ -320,17 +287,18 @@ class BubblewrapRuntime:
             one.kill()
 
     @contextmanager
-    def _killable(self, run_id: str, one: _Killable) -> Iterator[None]:
-        """Register an object for `abort` while the context is open; raises RuntimeFailure for a run that was aborted."""
-        with self._lock:
-            if run_id in self._aborted:
-                raise RuntimeFailure(f"run {run_id} was aborted")
-            self._live[run_id].add(one)
+    def _closing(self, run_id: str, one: T) -> Iterator[T]:
+        """Yield an object that `abort` kills meanwhile, then close it; raises RuntimeFailure for a run that was aborted."""
         try:
-            yield
+            with self._lock:
+                if run_id in self._aborted:
+                    raise RuntimeFailure(f"run {run_id} was aborted")
+                self._live[run_id].add(one)
+            yield one
         finally:
             with self._lock:
                 self._live[run_id].discard(one)
+            one.close()
 
 
 def _differs(task: Task, room: str) -> str | None:

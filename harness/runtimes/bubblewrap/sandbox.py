@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import RuntimeFailure
-from harness.runtimes.bubblewrap.inside import forks, init, template
+from harness.runtimes.bubblewrap.inside import init
 
 INSIDE = Path(init.__file__).parent
 """Folder with the code of PID 1."""
@@ -35,11 +35,6 @@ ROOMS_INSIDE = "/opt/parley"
 
 FILTER, COUNTING_FILTER = f"{ROOMS_INSIDE}/calls.bpf", f"{ROOMS_INSIDE}/calls-counted.bpf"
 """Path of the system call filter in a room, and of the one for a pod whose memory is counted instead of limited by a group."""
-
-START = f"import sys; sys.path.append(sys.argv[1]); from {init.__name__} import main; main()"
-START_TEMPLATE = f"import sys; sys.path.append(sys.argv[1]); from {template.__name__} import main; main()"
-CONTROL = forks.CONTROL
-"""File descriptor of the control socket in a sandbox that was started by another one."""
 
 MESSAGE_LIMIT = 4096
 CREDENTIALS = struct.Struct("iII")
@@ -59,30 +54,12 @@ class Control:
         self._listening = threading.Lock()
 
     def configure(self, **config: Any) -> None:
-        """Send the configuration of PID 1, which has no default and must come first.
+        """Send the configuration of PID 1, the fields of an `init.Config`, which must come first."""
+        self._near.send(_written(config))
 
-        `user` is the user of its programs (None: its own), `limits` and `oom` apply to them, `groups` are open files for
-        joining control groups, and `calls` is the file of a system call filter (none: calls are unfiltered, and it may mount).
-        """
-        defaults: dict[str, Any] = {"user": None, "limits": {}, "oom": 0, "groups": [], "calls": None}
-        self._near.send(_written({**defaults, **config}))
-
-    def start(
-        self, name: str, argv: Sequence[str], files: Sequence[int], env: Mapping[str, str], cwd: str = "/", *,
-        vital: bool = False, mounts: Sequence[tuple[str, str]] = (), call: str = "", sandbox: Mapping[str, Any] | None = None,
-        on_host: bool = False,
-    ) -> None:  # fmt: skip
-        """Start a process with `files` as its descriptors from 0; raises OSError if the sandbox is gone.
-
-        `mounts` are tmpfs folders with options to mount before, which only an outer sandbox may do. A template, and what was
-        forked from one, may `call` a function that it has imported, fork a `sandbox` (the fields of `forks.Fork`), and start a
-        program that sees the template's view of the host (`on_host`).
-        """
-        message = {
-            "start": name, "argv": list(argv), "env": dict(env), "cwd": cwd, "vital": vital, "call": call,
-            "mounts": [list(one) for one in mounts], "sandbox": None if sandbox is None else dict(sandbox), "on_host": on_host,
-        }  # fmt: skip
-        socket.send_fds(self._near, [_written(message)], list(files))
+    def start(self, name: str, argv: Sequence[str], files: Sequence[int], env: Mapping[str, str], **more: Any) -> None:
+        """Start a process with `files` from 0 and `more` fields of its `init.Program`; raises OSError without a sandbox."""
+        socket.send_fds(self._near, [_written({"name": name, "argv": list(argv), "env": dict(env), **more})], list(files))
 
     def kill(self, name: str) -> None:
         """Kill a sandbox that was started in this one; raises OSError if this one is gone."""
@@ -167,10 +144,7 @@ class Branch:
     """Sandbox that was forked from a template of this host."""
 
     def __init__(self, origin: Control, name: str, fork: Mapping[str, Any], control: Control, files: Sequence[int]) -> None:
-        """Fork from `origin` under a unique `name`; `files` are its first descriptors.
-
-        Raises OSError if the template is gone.
-        """
+        """Fork from `origin` under a unique `name`, with `files` from 0; raises OSError if the template is gone."""
         self.control, self._origin, self._name = control, origin, name
         self._lifeline, far = socket.socketpair()
         with far:
@@ -202,16 +176,6 @@ class Branch:
         self.kill()
         self.control.close()
         self._lifeline.close()
-
-
-def pid1(python: str, place: str | Path, control: int) -> list[str]:
-    """Return the command line of a sandbox's PID 1; `place` is the folder of our packages, `control` the socket's number."""
-    return [python, "-I", "-S", "-c", START, str(place), str(control)]
-
-
-def template_pid1(python: str, place: str | Path, modules: Sequence[str], control: int) -> list[str]:
-    """Return the command line of a template's PID 1, which imports `modules`."""
-    return [python, "-I", "-B", "-c", START_TEMPLATE, str(place), *modules, str(control)]
 
 
 def _written(message: Mapping[str, Any]) -> bytes:

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
-from harness.runtimes.bubblewrap.environments import Environments, Room
+from harness.runtimes.bubblewrap.environments import Environments
 from harness.runtimes.bubblewrap.folders import Folder, folders_root
-from harness.runtimes.bubblewrap.rooms import template_room
+from harness.runtimes.bubblewrap.rooms import Room, etc_files, template_room
 from harness.runtimes.bubblewrap.sandbox import Branch, Control, Sandbox
-from harness.runtimes.bubblewrap.view import etc_files
 
 MODULES: Mapping[str, Sequence[str]] = {
     "world": (
@@ -35,24 +34,26 @@ STARTS_MAIN = "world"
 TAIL = 600
 
 
-class Template:
+class Template(Sandbox):
     """Template process."""
 
     def __init__(self, room: Room, modules: Sequence[str], folders: Path, environments: Path | None) -> None:
         """Start it without waiting; raises RuntimeFailure if bwrap is missing. See `rooms.template_room`."""
-        self.control, self._said = Control(), os.memfd_create("parley-template")
-        self.control.configure()
-        with _files(etc_files(room.python, None)) as etc:
-            argv = template_room(room, modules, folders, environments, self.control.far.fileno(), etc)
-            self._sandbox = Sandbox(argv, self.control, self._said, tuple(etc.values()))
+        control, self._said = Control(), os.memfd_create("parley-template")
+        control.configure()
+        with ExitStack() as stack:
+            etc: dict[str, int] = {}
+            for name, data in etc_files(room.python, None).items():
+                file = stack.enter_context(os.fdopen(os.memfd_create("parley-etc"), "w+b", buffering=0))
+                file.write(data)
+                file.seek(0)
+                etc[name] = file.fileno()
+            argv = template_room(room, modules, folders, environments, control.far.fileno(), etc)
+            super().__init__(argv, control, self._said, tuple(etc.values()))
 
     def fork(self, fork: Mapping[str, object], folder: Folder, control: Control, files: Sequence[int]) -> Branch:
         """Fork the sandbox of an episode, given by its folder; `files` are its descriptors, with its control socket."""
         return Branch(self.control, folder.path.name, fork, control, files)
-
-    def has_ended(self) -> bool:
-        """Return True if it has ended."""
-        return self._sandbox.has_ended()
 
     def last_words(self) -> str:
         """Return the end of its error output."""
@@ -65,7 +66,7 @@ class Template:
 
     def close(self) -> None:
         """Kill it, and everything that was forked from it."""
-        self._sandbox.close()
+        super().close()
         os.close(self._said)
 
 
@@ -86,19 +87,3 @@ def template(environments: Environments, name: str) -> Template:
             below = environments.folder if name == STARTS_MAIN else None
             warm = _templates[key] = Template(room, MODULES[name], folders, below)
     return warm
-
-
-@contextmanager
-def _files(contents: Mapping[str, bytes]) -> Iterator[dict[str, int]]:
-    """Yield open files in memory with these contents, by name."""
-    files: dict[str, int] = {}
-    try:
-        for name, data in contents.items():
-            files[name] = os.memfd_create("parley-etc")
-            os.write(files[name], data)
-            os.lseek(files[name], 0, os.SEEK_SET)
-        yield files
-    finally:
-        for file in files.values():
-            with suppress(OSError):
-                os.close(file)

@@ -1,34 +1,30 @@
 """Pod of one episode in Docker: the world with its bridge, and `main` in the same network namespace, loopback only.
 
-Two operations that take 0.1 s of CPU each are avoided: the bridge is the world's own first child, uses the container's streams
-and returns the log; files for `main` are sent with the next command.
-
-1. `api` is 127.0.0.1 in a namespace without any other interface: no bridge network, no egress.
-2. All containers drop all capabilities, may gain none, and have limits on memory, processes and CPU. Roots are read-only except
-for sized tmpfs, of which the world has two and `main` two.
-3. The world writes its clock into a small volume that `main` sees read-only.
-4. The first process of `main` belongs to a separate user, so an agent that kills all its processes does not end its container.
-5. Each container has a deadline of its own, in case no process is left to remove it.
+`api` is 127.0.0.1 in a namespace without any other interface: no bridge network, no egress. Containers drop all capabilities,
+may gain none, and have limits on memory, processes and CPU; roots are read-only except for sized tmpfs. The world writes its
+clock into a small volume that `main` sees read-only. The first process of `main` belongs to a separate user, so an agent that
+kills all its processes does not end its container. Each container has a deadline, in case no process is left to remove it. Two
+operations of 0.1 s of CPU each are avoided: the bridge is the world's own first child, uses the container's streams and
+returns the log; files for `main` are sent with the next command.
 """
 
 from __future__ import annotations
 
-import json
-import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
+from contextlib import closing
 from functools import partial
 from typing import Any, TypeVar
 
 from harness.errors import RuntimeFailure, WorldFailure
 from harness.pod import CommandResult, EpisodeSpec, world_variables
 from harness.runtimes import commands
-from harness.runtimes.bridge import Bridge
-from harness.runtimes.docker.engine.client import Engine, Streams
-from harness.runtimes.docker.engine.limits import Check, deadline_s, hardened, labels
-from worlds.core.wire import HOST_HEADER, WireRequest, WireResponse, request
+from harness.runtimes.bridge import Bridge, BridgedPod
+from harness.runtimes.docker.engine.client import SETTLE_PAUSE_S, SETTLE_TRIES, Engine, Streams
+from harness.runtimes.docker.engine.limits import Check, deadline_s, fresh_name, hardened, labels
+from worlds.core.wire import WireRequest, WireResponse
 
 AGENT, NOBODY, VERIFIER = "1000:1000", "65534:65534", "1002:1002"
 CLOCK = "/run/parley"
@@ -44,41 +40,29 @@ _TMPFS = "exec,nosuid,nodev,size=256m,nr_inodes=65536"
 
 # A container at its limit of processes refuses an exec now and then; that is Docker's word, not the command's.
 _EXEC_TRIES, _EXEC_PAUSE_S = 3, 0.3
-_SETTLE_TRIES, _SETTLE_PAUSE_S = 20, 0.05
 T = TypeVar("T")
 
 
-class DockerPod:
+class DockerPod(BridgedPod):
     """Open episode of a task of ours."""
 
     def __init__(
-        self,
-        engine: Engine,
-        spec: EpisodeSpec,
-        images: Mapping[str, str],
-        *,
-        pool: Executor,
-        check: Check,
-        cpus: float,
+        self, engine: Engine, spec: EpisodeSpec, images: Mapping[str, str], *, pool: Executor, check: Check, cpus: float,
         wall_s: float,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Prepare the pod; `check` is called after each creation, and raises if the run was aborted meanwhile."""
-        self._engine, self._spec, self._images, self._pool, self._cpus = engine, spec, images, pool, cpus
-        self._check = check
+        super().__init__(spec)
+        self._engine, self._images, self._pool, self._check, self._cpus = engine, images, pool, check, cpus
         self._deadline = str(deadline_s(spec.task, wall_s))
-        self._token = spec.host_token or secrets.token_hex(16)
         self._world = self._main = self._clock = ""
         self._streams: Streams | None = None
         self._bridge: Bridge | None = None
-        self._pending: list[bytes] = []
         self._delivery = threading.Lock()
-        self.instruction = ""
-        self.has_main = spec.needs_main
 
     def start(self) -> None:
         """Create and start everything, and return when the world has answered."""
         if self._spec.needs_main:
-            self._clock = f"parley-clock-{secrets.token_hex(6)}"
+            self._clock = fresh_name("clock")
             with self._engine.doing("creating the clock volume") as api:
                 api.create_volume(self._clock, labels=labels(self._spec))
         self._world = self._create_world()
@@ -89,7 +73,7 @@ class DockerPod:
         try:
             self._bridge = Bridge(self._streams.frames.send, self._streams.frames.receive)
             self._asking(self._bridge.wait_ready)
-            self.instruction = self._instruction()
+            self.instruction = self._read_instruction()
         finally:
             if main is not None:
                 main.result()
@@ -98,14 +82,6 @@ class DockerPod:
         """Send one request to the world; raises WireError, WorldFailure (the world is gone), RuntimeFailure."""
         bridge = self._open_bridge()
         return self._asking(lambda: bridge.call(made))
-
-    def call_as_host(self, made: WireRequest) -> WireResponse:
-        """Send a request with the token that opens host-only routes; raises as `call` does."""
-        return self.call(made.with_header(HOST_HEADER, self._token))
-
-    def stop(self, cause: str) -> None:
-        """Send the world a stop: a budget that only the harness counts ran out."""
-        self.call_as_host(request("POST", "/stop", body=json.dumps({"cause": cause})))
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
         """Run a command in `main`, in a new session, killed by group at `timeout_s` real seconds."""
@@ -125,7 +101,9 @@ class DockerPod:
             try:
                 result = self._run(asked, timeout_s)
             except RuntimeFailure:
-                if not self._starved():
+                # only the agent can use up the memory of `main`
+                state = self._engine.state(self._main)
+                if state["Running"] or not state.get("OOMKilled"):
                     raise
                 return CommandResult(commands.KILLED, b"this machine ran out of memory and is gone\n")
             if result is not None:
@@ -133,10 +111,6 @@ class DockerPod:
             time.sleep(_EXEC_PAUSE_S)
         # Docker works, but nothing more starts in `main`: that is the agent's own doing.
         return CommandResult(commands.KILLED, f"{command[0]} cannot be started, {_EXEC_TRIES} times\n".encode())
-
-    def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent, before its next command."""
-        self._pending.append(commands.packed(files))
 
     def finish(self) -> bytes:
         """Kill `main`, take the event log, which no process can extend any more, and kill the world."""
@@ -169,7 +143,7 @@ class DockerPod:
         return self._engine.create(
             self._images["world"], ["timeout", "-s", "KILL", self._deadline, "python3", "-m", "worlds.core.serve"],
             host=hardened(WORLD_MB, self._cpus, tmpfs=WORLD_PLACES, log_config=_UNLOGGED, **alone),
-            hostname="api", stdin_open=True, environment=environment, labels=labels(self._spec), name=_name("world"),
+            hostname="api", stdin_open=True, environment=environment, labels=labels(self._spec), name=fresh_name("world"),
         )  # fmt: skip
 
     def _start_main(self) -> None:
@@ -180,39 +154,26 @@ class DockerPod:
         main = self._engine.create(
             self._images["agent"], ["/usr/bin/sleep", self._deadline], user=NOBODY, environment=dict(environment.env),
             host=hardened(environment.memory_mb or MAIN_MB, cpus, tmpfs=places, **{**shared, "log_config": _UNLOGGED}),
-            labels=labels(self._spec), name=_name("main"), entrypoint=[],
+            labels=labels(self._spec), name=fresh_name("main"), entrypoint=[],
         )  # fmt: skip
         self._main = main
         self._check()
         self._engine.start(main)
 
-    def _instruction(self) -> str:
-        answer = self.call_as_host(WireRequest("GET", b"/instruction"))
-        if answer.status != 200:
-            raise WorldFailure(f"the world answered {answer.status} when asked for its instruction")
-        return answer.body.decode()
-
     def _run(self, asked: bytes, timeout_s: float) -> CommandResult | None:
         """Start the runner once; return None if Docker could not start it."""
-        runner = self._engine.execute(self._main, commands.RUNNER, user=AGENT, workdir="/workspace")
-        try:
-            runner.limit(timeout_s + commands.GRACE_S)
-            runner.frames.send(asked)
-            answer = commands.read_answer(runner.frames.receive)
-        except TimeoutError:
-            return CommandResult(None, b"")
-        except OSError:
-            answer = b""
-        finally:
-            runner.close()
+        with closing(self._engine.execute(self._main, commands.RUNNER, user=AGENT, workdir="/workspace")) as runner:
+            try:
+                runner.limit(timeout_s + commands.GRACE_S)
+                runner.frames.send(asked)
+                answer = commands.read_answer(runner.frames.receive)
+            except TimeoutError:
+                return CommandResult(None, b"")
+            except OSError:
+                answer = b""
         if (result := commands.result(answer)) is not None:
             return result
         return CommandResult(commands.KILLED, runner.frames.stderr) if runner.started() else None
-
-    def _starved(self) -> bool:
-        """Return True if `main` is gone because its memory was used up, which only the agent can cause."""
-        state = self._engine.state(self._main)
-        return bool(not state["Running"] and state.get("OOMKilled"))
 
     def _open_bridge(self) -> Bridge:
         if self._bridge is None:
@@ -233,13 +194,9 @@ class DockerPod:
 
     def _final_state(self) -> dict[str, Any]:
         """Return the world's final state. Its bridge ends shortly before Docker notices that the container has."""
-        for _ in range(_SETTLE_TRIES):
+        for _ in range(SETTLE_TRIES):
             state = self._engine.state(self._world)
             if not state["Running"]:
                 break
-            time.sleep(_SETTLE_PAUSE_S)
+            time.sleep(SETTLE_PAUSE_S)
         return state
-
-
-def _name(room: str) -> str:
-    return f"parley-{room}-{secrets.token_hex(6)}"

@@ -7,86 +7,33 @@ that one run can be killed from any thread (`abort`), and resources of dead runs
 from __future__ import annotations
 
 import math
-import secrets
 import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import cached_property
+from contextlib import ExitStack, closing, contextmanager
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from harness.errors import HarnessError, ImageFailure, RuntimeFailure, TaskInvalid, VerifierFailure, boundary
-from harness.orphans import Leftover
+from harness.orphans import OWNER_LABEL, RUN_LABEL, Leftover, this_owner
 from harness.paths import ROOT
 from harness.plugins import optional
 from harness.pod import ENGINE_POLICY, NO_POLICY, EpisodeSpec, Judgement, Pod, Probe
 from harness.registry import Task
 from harness.runtimes import commands
-from harness.runtimes.docker.engine.client import Engine, Exec, regular_files
+from harness.runtimes.docker.engine.client import SETTLE_TRIES, Engine, Exec, regular_files
 from harness.runtimes.docker.engine.images import Images
-from harness.runtimes.docker.engine.limits import deadline_s, hardened, labels
+from harness.runtimes.docker.engine.limits import deadline_s, fresh_name, hardened, labels
 from harness.runtimes.docker.engine.sweep import left_behind, remove_episode, remove_run, sweep
 from harness.runtimes.docker.pod import LOG, NOBODY, VERIFIER, VERIFIER_MB, DockerPod
 from harness.runtimes.docker.verifiers import StayingVerifiers, Tested, may_stay
-from harness.runtimes.ownership import OWNER_LABEL, RUN_LABEL, this_owner
 from harness.runtimes.seccomp import policy_digest
 
 PROVER = "1003:1003"
 PROVER_MB = 2048
-_SETTLE_TRIES, _SETTLE_PAUSE_S = 20, 0.05
-
-
-def confined(
-    engine: Engine, image: str, labels: Mapping[str, str], command: Sequence[str], stdin: bytes, *, cpus: float, limit_s: float,
-    most: int,
-) -> bytes:  # fmt: skip
-    """Return the program's stdout; raises RuntimeFailure if it fails, prints too much, or times out."""
-    alone = {"network_mode": "none", "read_only": True, "tmpfs": {"/tmp": "nosuid,nodev,size=256m,mode=1777"}}
-    container = engine.create(
-        image, ["sleep", str(math.ceil(limit_s) + 60)], user=PROVER, host=hardened(PROVER_MB, cpus, **alone),
-        environment={"HOME": "/tmp"}, labels=dict(labels), name=f"parley-prover-{secrets.token_hex(6)}",
-    )  # fmt: skip
-    try:
-        engine.start(container)
-        running = engine.execute(container, command, user=PROVER, workdir="/tmp")
-        try:
-            return _said(running, stdin, limit_s, most)
-        except TimeoutError:
-            raise RuntimeFailure(f"the prover was killed at its limit of {limit_s:g} s") from None
-        except OSError as error:
-            raise RuntimeFailure(f"the prover's container broke off: {error}") from None
-        finally:
-            running.close()
-    finally:
-        engine.remove(container)
-
-
-def _said(running: Exec, stdin: bytes, limit_s: float, most: int) -> bytes:
-    running.limit(limit_s)
-    running.frames.send(stdin)
-    running.end_input()
-    said = bytearray()
-    while chunk := running.frames.receive():
-        said += chunk
-        if len(said) > most:
-            raise RuntimeFailure(f"the prover said more than {most} bytes")
-    if (code := _code(running)) != 0:
-        raise RuntimeFailure(f"the prover ended with {code}: {running.frames.stderr[-600:].decode('utf-8', 'replace').strip()}")
-    return bytes(said)
-
-
-def _code(running: Exec) -> int | None:
-    """Return its exit code, which the engine knows shortly after the last output; None if it still runs, with closed output."""
-    for _ in range(_SETTLE_TRIES):
-        if (code := running.exit_code()) is not None:
-            return code
-        time.sleep(_SETTLE_PAUSE_S)
-    return None
-
-
 VERDICT_LIMIT = 1 << 20
 _LOG_TAIL = 600
 _TESTS = """
@@ -202,16 +149,17 @@ class DockerRuntime:
     @contextmanager
     def open(self, spec: EpisodeSpec) -> Iterator[Pod]:
         """Open a pod that is ready to answer."""
-        settings: dict[str, Any] = {"cpus": self._cpus, "wall_s": self.wall_s, "check": lambda: self._check_aborted(spec)}
+        check = partial(self._check_aborted, spec.run_id)
+        settings: dict[str, Any] = {"cpus": self._cpus, "wall_s": self.wall_s, "check": check}
         images = self._images_of(spec.task)
         is_ours = spec.task.parley is not None
         foreign: JudgedPod | None = None if is_ours else optional("foreign pod")(self.engine, spec, images, **settings)
         pod = foreign or DockerPod(self.engine, spec, images, pool=self._pool, **settings)
         whole = False
         try:
-            self._check_aborted(spec)
+            check()
             pod.start()
-            self._check_aborted(spec)
+            check()
             if foreign is not None:
                 self._foreign[_name(spec)] = foreign
             elif may_stay(spec.task):
@@ -229,15 +177,15 @@ class DockerRuntime:
         Tasks of ours use a reusable verifier if they may. Otherwise the open pod has one, started while the agent played;
         afterwards one is started for this log.
         """
-        self._check_aborted(spec)
+        self._check_aborted(spec.run_id)
         if spec.task.parley is None:
             return self._foreign_verdict(spec)
         if may_stay(spec.task):
-            return _judgement(spec, self._stayers().judge(spec, log, lambda: self._check_aborted(spec)))
+            return _judgement(spec, self._stayers().judge(spec, log, lambda: self._check_aborted(spec.run_id)))
         waiting = self._verifiers.pop(_name(spec), None)
         container = waiting.result() if waiting else self._start_verifier(spec)
         try:
-            self._check_aborted(spec)
+            self._check_aborted(spec.run_id)
             return _judgement(spec, self._tested(container, int(spec.task.file.verifier.timeout_sec), log))
         finally:
             self.engine.remove(container)
@@ -245,10 +193,14 @@ class DockerRuntime:
     def confined(self, run_id: str, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
         """Return the stdout of a program in the prover's room, whose image is built on first use."""
         image = self.images.build_prover(say=self._say)
-        marks = {RUN_LABEL: run_id, OWNER_LABEL: this_owner()}
-        if run_id in self._aborted:
-            raise RuntimeFailure(f"run {run_id} was aborted")
-        return confined(self.engine, image, marks, command, stdin, cpus=self._cpus, limit_s=limit_s, most=most)
+        self._check_aborted(run_id)
+        alone = {"network_mode": "none", "read_only": True, "tmpfs": {"/tmp": "nosuid,nodev,size=256m,mode=1777"}}
+        room = self.engine.running(
+            image, ["sleep", str(math.ceil(limit_s) + 60)], user=PROVER, host=hardened(PROVER_MB, self._cpus, **alone),
+            environment={"HOME": "/tmp"}, labels={RUN_LABEL: run_id, OWNER_LABEL: this_owner()}, name=fresh_name("prover"),
+        )  # fmt: skip
+        with room as container, closing(self.engine.execute(container, command, user=PROVER, workdir="/tmp")) as program:
+            return _stdout_of_prover(program, stdin, limit_s, most)
 
     def leftovers(self) -> list[Leftover]:
         """Return the resources that dead runs of this host left behind: containers, volumes, networks."""
@@ -298,14 +250,13 @@ class DockerRuntime:
         container = self.engine.create(
             self._images_of(spec.task)["verifier"], ["sleep", str(deadline_s(spec.task, self.wall_s))], user=NOBODY,
             host=hardened(VERIFIER_MB, self._cpus, network_mode="none"), environment=dict(spec.task.file.verifier.env),
-            labels=labels(spec), name=f"parley-verifier-{secrets.token_hex(6)}",
+            labels=labels(spec), name=fresh_name("verifier"),
         )  # fmt: skip
-        try:
-            self._check_aborted(spec)
+        with ExitStack() as unless_started:
+            unless_started.callback(self.engine.remove, container)
+            self._check_aborted(spec.run_id)
             self.engine.start(container)
-        except BaseException:
-            self.engine.remove(container)
-            raise
+            unless_started.pop_all()
         return container
 
     def _tested(self, container: str, limit_s: int, log: bytes) -> Tested:
@@ -314,20 +265,14 @@ class DockerRuntime:
         Before it reads the files, it kills all processes that the tests left, except its container's first one, which belongs
         to another user. Copying by archive would cost the engine 70 ms of CPU each time, more than a verdict takes.
         """
-        running = self.engine.execute(container, ["bash", "-c", _TESTS, "tests", LOG, str(limit_s)], user=VERIFIER)
-        try:
+        command = ["bash", "-c", _TESTS, "tests", LOG, str(limit_s)]
+        with closing(self.engine.execute(container, command, user=VERIFIER)) as running:
             running.limit(limit_s + 60)
             with boundary(VerifierFailure, "the verifier", OSError, tarfile.TarError):
-                running.frames.send(log)
-                running.end_input()
-                data = bytearray()
-                while chunk := running.frames.receive():
-                    data += chunk
-                    if len(data) > VERDICT_LIMIT:
-                        raise VerifierFailure(f"the verifier left more than {VERDICT_LIMIT} bytes")
-                return running.code(), regular_files(bytes(data)) if data else {}
-        finally:
-            running.close()
+                data = running.output(log, VERDICT_LIMIT)
+                if data is None:
+                    raise VerifierFailure(f"the verifier left more than {VERDICT_LIMIT} bytes")
+                return running.exit_code(tries=SETTLE_TRIES), regular_files(data) if data else {}
 
     def _close(self, pod: DockerPod | JudgedPod, spec: EpisodeSpec, whole: bool) -> None:
         gone = False
@@ -344,33 +289,43 @@ class DockerRuntime:
     def _foreign_verdict(self, spec: EpisodeSpec) -> Judgement:
         pod = self._foreign.get(_name(spec))
         verdict = pod.verdict if pod else None
-        if verdict is None:
-            raise VerifierFailure("the pod of this foreign task was never finished")
-        if isinstance(verdict, VerifierFailure):
-            raise verdict
-        return verdict
+        if isinstance(verdict, Judgement):
+            return verdict
+        raise verdict or VerifierFailure("the pod of this foreign task was never finished")
 
-    def _check_aborted(self, spec: EpisodeSpec) -> None:
-        if spec.run_id in self._aborted:
-            raise RuntimeFailure(f"run {spec.run_id} was aborted")
+    def _check_aborted(self, run_id: str) -> None:
+        if run_id in self._aborted:
+            raise RuntimeFailure(f"run {run_id} was aborted")
 
     def _try_out(self) -> None:
         """Start the world's base image, isolated as in an episode, and run a program in it."""
-        marks = {OWNER_LABEL: this_owner()}
-        container = self.engine.create(
-            "parley/world:1", ["sleep", "60"], host=hardened(64, 1, network_mode="none", read_only=True), labels=marks
-        )
-        try:
-            self.engine.start(container)
-            said = self.engine.execute(container, ["python3", "-c", "input(); print('ready')"])
+        host, marks = hardened(64, 1, network_mode="none", read_only=True), {OWNER_LABEL: this_owner()}
+        room, program = ("parley/world:1", ["sleep", "60"]), ["python3", "-c", "input(); print('ready')"]
+        with (
+            self.engine.running(*room, host=host, labels=marks) as container,
+            closing(self.engine.execute(container, program)) as said,
+        ):
             said.limit(30)
             with self.engine.doing("speaking to a container"):
                 said.frames.send(b"\n")
                 if said.frames.receive() != b"ready\n":
                     raise RuntimeFailure(f"a container said {said.frames.stderr[-200:]!r} instead of ready")
-            said.close()
-        finally:
-            self.engine.remove(container)
+
+
+def _stdout_of_prover(program: Exec, stdin: bytes, limit_s: float, most: int) -> bytes:
+    """Return the program's stdout; raises RuntimeFailure if it fails, prints too much, or times out."""
+    try:
+        program.limit(limit_s)
+        said = program.output(stdin, most)
+    except TimeoutError:
+        raise RuntimeFailure(f"the prover was killed at its limit of {limit_s:g} s") from None
+    except OSError as error:
+        raise RuntimeFailure(f"the prover's container broke off: {error}") from None
+    if said is None:
+        raise RuntimeFailure(f"the prover said more than {most} bytes")
+    if (code := program.exit_code(tries=SETTLE_TRIES)) != 0:
+        raise RuntimeFailure(f"the prover ended with {code}: {program.frames.stderr[-600:].decode('utf-8', 'replace').strip()}")
+    return said
 
 
 def _judgement(spec: EpisodeSpec, tested: Tested) -> Judgement:

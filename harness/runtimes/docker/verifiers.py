@@ -1,17 +1,14 @@
 """Reusable verifiers: containers without network that judge one log after the other, each in its own process.
 
-1. Inside runs `validators.forking`: it has imported pytest, and loads the hidden tests of one task at a time, in a process and
-under a user that end with the verdict. A container judges one log at a time; there are as many as concurrent verdicts.
-2. They accept hidden tests that may run in this process (`harness.trust`) and consist only of files for the base image
-(`runtimes.recipes`). Any other task has a verifier of its own, used once.
-3. Each ends with its connection, however this process ends, and Docker removes it then. One that does not answer a question is
-discarded, and the question is retried once with a new one.
-4. One in which a verdict left anything (a file, an IPC object, a process, a mount) is discarded after its answer.
+Inside runs `validators.forking`: it has imported pytest, and loads the hidden tests of one task at a time, in a process and
+under a user that end with the verdict. A container judges one log at a time; there are as many as concurrent verdicts. They
+accept hidden tests that may run in this process (`harness.trust`) and consist only of files for the base image. Each ends with
+its connection, however this process ends. One that does not answer is discarded, and the question retried once with a new one;
+so is one in which a verdict left anything (a file, an IPC object, a process, a mount), after its answer.
 """
 
 from __future__ import annotations
 
-import secrets
 import struct
 import tarfile
 import threading
@@ -20,12 +17,12 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from harness.errors import RuntimeFailure, VerifierFailure, boundary
+from harness.orphans import OWNER_LABEL, this_owner
 from harness.pod import EpisodeSpec
 from harness.registry import Task, contents_of
 from harness.runtimes.archives import pack
 from harness.runtimes.docker.engine.client import Engine, Streams, regular_files
-from harness.runtimes.docker.engine.limits import hardened, security_options
-from harness.runtimes.ownership import OWNER_LABEL, this_owner
+from harness.runtimes.docker.engine.limits import fresh_name, hardened, security_options
 from harness.runtimes.recipes import has_plain_verifier
 from harness.trust import runs_here
 
@@ -44,7 +41,7 @@ ASKED, SAID = struct.Struct(">QI"), struct.Struct(">iQ")
 CLEAN = b"\1"
 """Marker after an answer if the verdict left nothing behind."""
 
-Tested = tuple[int, dict[str, bytes]]
+Tested = tuple[int | None, dict[str, bytes]]
 """Exit code of hidden tests, and the files that they left."""
 
 
@@ -65,7 +62,7 @@ class StayingVerifier:
         )  # fmt: skip
         self.container = engine.create(
             image, ["timeout", "-s", "KILL", str(LIFE_S), "python3", "-m", "validators.forking"], user="0:0", host=host,
-            stdin_open=True, labels={OWNER_LABEL: this_owner()}, name=f"parley-verifiers-{secrets.token_hex(6)}",
+            stdin_open=True, labels={OWNER_LABEL: this_owner()}, name=fresh_name("verifiers"),
         )  # fmt: skip
         self._streams: Streams | None = None
         self.is_clean = True

@@ -112,14 +112,11 @@ def unsupported(task: Task) -> str | None:
     """Return an unsupported Harbor feature that a task needs, or None; raises TaskInvalid for an invalid folder."""
     services = services_of(task)
     main_environment(task), solution_environment(task), tests_environment(task), verifier_of(task)
-    for name in (artifact.service for artifact in task.file.artifacts):
-        if name is not None and name not in services:
-            raise TaskInvalid(f"{task.path}/task.toml:1: an artifact names service {name}; there are {', '.join(services)}")
-    for name in (hook.service for hook in task.file.verifier.collect):
+    named = [("an artifact", artifact.service or "main") for artifact in task.file.artifacts]
+    named += [("verifier.collect", hook.service) for hook in task.file.verifier.collect]
+    for what, name in named:
         if name not in services:
-            raise TaskInvalid(
-                f"{task.path}/task.toml:1: verifier.collect names service {name}; there are {', '.join(services)}"
-            )
+            raise TaskInvalid(f"{task.path}/task.toml:1: {what} names service {name}; there are {', '.join(services)}")
     for need in _beyond(task, services):
         return f"{task.task_id} needs {need}, which this harness does not do"
     for path, recipe, _ in recipes_of(task):
@@ -163,27 +160,19 @@ def _beyond(task: Task, services: Mapping[str, Service]) -> Iterator[str]:
     return (what for what, needed in needs.items() if needed)
 
 
-def need_bases(task: Task, images: Images) -> None:
-    """Provide the images that a task's Dockerfiles build on; raises ImageFailure with the line of a missing one."""
-    images.build_bases()
+def build_images(task: Task, images: Images) -> dict[str, str]:
+    """Build the images of services, separate verifier and helper as needed, and return them by name; raises ImageFailure."""
+    ours = images.build_bases()
     for path, recipe, arguments in recipes_of(task):
         for line, image in bases(recipe, arguments):
             images.need(image, f"{path}:{line}")
-
-
-def build_images(task: Task, images: Images) -> dict[str, str]:
-    """Return the images of the services, of a separate verifier and of the helper, by name, building them as needed."""
-    need_bases(task, images)
     tags = {name: service.image or _build(task, name, service.build, images) for name, service in services_of(task).items()}
     if (verifier := verifier_of(task)) is not None:
-        recipe = task.path / "tests"
-        own = verifier.settings.docker_image or (
-            None if verifier.uploads_tests else _build(task, VERIFIER, Build(recipe), images)
-        )
-        tags[VERIFIER] = tags["main"] if verifier.uploads_tests else str(own)
+        own = tags["main"] if verifier.uploads_tests else verifier.settings.docker_image
+        tags[VERIFIER] = own or _build(task, VERIFIER, Build(task.path / "tests"), images)
     for tag in tags.values():
         images.need(tag)
-    return {**tags, HELPER: images.build_bases()["agent"]}
+    return {**tags, HELPER: ours["agent"]}
 
 
 def upload_of(task: Task) -> Context | None:
@@ -200,8 +189,7 @@ def _build(task: Task, name: str, build: Build | None, images: Images) -> str:
         where = build.context / build.dockerfile if build else task.path / "environment" / "Dockerfile"
         raise TaskInvalid(f"{where}:1: the file is missing, and service {name} has no image")
     context = _unignored(build.context, linked_context(build.context, build.dockerfile))
-    recipe = instructions(context.files[build.dockerfile][0].decode("utf-8", "replace"))
-    below = [images.image_id(image) or "" for _, image in bases(recipe, build.args)]
+    below = [images.image_id(image) or "" for _, image in bases(instructions(context.text), build.args)]
     tag = image_name(task, name) + ":" + context.digest(json.dumps(dict(build.args), sort_keys=True), *below)
     return images.build(context, tag, {TASK_LABEL: task.task_id, ROOM_LABEL: name}, build.args, folder=build.context)
 
@@ -210,7 +198,7 @@ def _unignored(folder: Path, context: Context) -> Context:
     """Return a build context without the files that its .dockerignore excludes, as a Docker client does."""
     if ".dockerignore" not in context.files:
         return context
-    patterns = context.files[".dockerignore"][0].decode("utf-8", "replace").splitlines()
+    patterns = context.files[".dockerignore"].data.decode("utf-8", "replace").splitlines()
     wanted = [line.strip() for line in patterns if line.strip() and not line.startswith("#")]
     kept = import_module("docker.utils.build").exclude_paths(str(folder), wanted, dockerfile=context.dockerfile)
     files = {name: file for name, file in context.files.items() if name in kept}

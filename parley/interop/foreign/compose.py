@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -26,7 +26,7 @@ from harness.limits import ContainerPath, ImageName, ServiceName, User
 from harness.taskfile import read_text
 
 Condition = Literal["service_started", "service_healthy", "service_completed_successfully"]
-CONDITIONS: tuple[Condition, ...] = ("service_started", "service_healthy", "service_completed_successfully")
+CONDITIONS: tuple[Condition, ...] = get_args(Condition)
 SERVICE_KEYS = (
     "build", "command", "depends_on", "entrypoint", "environment", "healthcheck", "image", "init", "stop_grace_period", "user",
     "working_dir",
@@ -124,39 +124,37 @@ class _Reader:
     def _build(self, node: Any) -> Build:
         known: dict[str, Any] = {"context": ".", "dockerfile": "Dockerfile", "args": {}}
         if isinstance(node, self._yaml.ScalarNode):
-            known["context"] = self._value(node)
+            known["context"] = self._text(node)
         else:
             for key, child in self._items(node):
                 if key.value not in known:
                     self._refuse(key, "of build is not supported here")
-                known[key.value] = self._environment(child) if key.value == "args" else self._value(child)
-        folder = self._path.parent
-        context = self._below(node, "context", folder, str(known["context"]))
-        self._below(node, "dockerfile", context, str(known["dockerfile"]))
-        return Build(context, posixpath.normpath(str(known["dockerfile"])), known["args"])
+                known[key.value] = self._environment(child) if key.value == "args" else self._text(child)
+        context = self._below(node, "context", self._path.parent, known["context"])
+        self._below(node, "dockerfile", context, known["dockerfile"])
+        return Build(context, posixpath.normpath(known["dockerfile"]), known["args"])
 
     def _below(self, node: Any, name: str, folder: Path, text: str) -> Path:
         """Return a path at or below a folder after resolving links."""
         path = folder / text
         if "\0" in text or not path.resolve().is_relative_to(folder.resolve()):
-            line = node.start_mark.line + 1
-            raise TaskInvalid(f"{self._path}:{line}: {name} {text!r} of build leaves {folder.name}/, which is refused here")
+            raise TaskInvalid(f"{self._place(node)}: {name} {text!r} of build leaves {folder.name}/, which is refused here")
         return path
 
     def _environment(self, node: Any) -> dict[str, str]:
         """Return variables from a list or a mapping; one without a value is taken from the host, as Compose does."""
-        value, place = self._value(node), self._place(node)
+        value = self._value(node)
         if isinstance(value, list):
-            pairs = [str(item).partition("=") for item in value]
-            return {name: text if given else needed(name, self._variables, place) for name, given, text in pairs}
-        return {
-            str(name): needed(str(name), self._variables, place) if text is None else _scalar(text)
-            for name, text in (value or {}).items()
-        }
+            pairs = [(name, text if given else None) for name, given, text in (str(item).partition("=") for item in value)]
+        else:
+            # booleans as Compose writes them
+            pairs = [(str(name), str(text).lower() if isinstance(text, bool) else text) for name, text in (value or {}).items()]
+        place = self._place(node)
+        return {name: needed(name, self._variables, place) if text is None else str(text) for name, text in pairs}
 
     def _depends_on(self, node: Any) -> dict[str, Condition]:
         if isinstance(node, self._yaml.SequenceNode):
-            return {str(self._value(item)): "service_started" for item in node.value}
+            return {self._text(item): "service_started" for item in node.value}
         return {name.value: self._condition(body) for name, body in self._items(node)}
 
     def _condition(self, body: Any) -> Condition:
@@ -173,7 +171,7 @@ class _Reader:
         for key, child in self._items(node):
             value = self._value(child)
             if key.value in spans:
-                made[spans[key.value]] = int(self._seconds(key, str(value)) * 1e9)
+                made[spans[key.value]] = self._nanoseconds(key, str(value))
             elif key.value == "retries":
                 if not str(value).isdecimal() or not 1 <= int(value) <= RETRIES_MAX:
                     self._refuse(key, f"must be in 1..{RETRIES_MAX}, not {value!r}")
@@ -186,10 +184,10 @@ class _Reader:
 
     def _words(self, node: Any) -> tuple[str, ...] | None:
         value = self._value(node)
-        if value is None:
-            return None
+        if value is None or isinstance(value, list):
+            return None if value is None else tuple(map(str, value))
         try:
-            return tuple(str(part) for part in value) if isinstance(value, list) else tuple(shlex.split(str(value)))
+            return tuple(shlex.split(str(value)))
         except ValueError:
             raise TaskInvalid(f"{self._place(node)}: {str(value)[:60]!r} has a quote that does not close") from None
 
@@ -202,13 +200,13 @@ class _Reader:
     def _text(self, node: Any) -> str:
         return str(self._value(node))
 
-    def _seconds(self, key: Any, text: str) -> float:
+    def _nanoseconds(self, key: Any, text: str) -> int:
         if not re.fullmatch(f"(?:{_DURATION.pattern})+", text):
             self._refuse(key, f"must be a duration such as 1m30s, not {text}")
         seconds = sum(float(number) * _SECONDS[unit] for number, unit in _DURATION.findall(text))
         if seconds > SECONDS_MAX:
             self._refuse(key, f"must be at most {SECONDS_MAX} s, not {text}")
-        return seconds
+        return int(seconds * 1e9)
 
     def _value(self, node: Any) -> Any:
         """Return a node as plain data, with variables substituted."""
@@ -228,7 +226,7 @@ class _Reader:
         return {name: self._filled(item, place) for name, item in value.items()} if isinstance(value, dict) else value
 
     def _place(self, node: Any) -> str:
-        return f"{self._path}:{node.start_mark.line + 1}"
+        return f"{self._path}:{node.start_mark.line + 1 if node is not None else 1}"
 
     def _shaped(self, key: Any, shape: TypeAdapter[Any], value: Any) -> None:
         try:
@@ -238,8 +236,7 @@ class _Reader:
 
     def _items(self, node: Any) -> Iterator[tuple[Any, Any]]:
         if not isinstance(node, self._yaml.MappingNode):
-            line = node.start_mark.line + 1 if node is not None else 1
-            raise TaskInvalid(f"{self._path}:{line}: a mapping is expected here")
+            raise TaskInvalid(f"{self._place(node)}: a mapping is expected here")
         seen: set[str] = set()
         for key, value in node.value:
             if not isinstance(key, self._yaml.ScalarNode) or key.value in seen:
@@ -263,9 +260,4 @@ class _Reader:
         return ordered
 
     def _refuse(self, key: Any, why: str) -> NoReturn:
-        raise TaskInvalid(f"{self._path}:{key.start_mark.line + 1}: key {key.value} {why}")
-
-
-def _scalar(value: Any) -> str:
-    """Return a YAML scalar as Compose writes it to an environment."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        raise TaskInvalid(f"{self._place(key)}: key {key.value} {why}")

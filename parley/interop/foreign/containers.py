@@ -1,15 +1,20 @@
-"""Containers of one foreign episode, by service name: created, waited for, accessed, and removed.
+"""Containers of one foreign episode by service name, and its networks, which contain no others and are removed with it.
 
 Each has limits on memory, processes and CPU, and Docker's default capabilities. Containers that may run agent code or files
 written by the agent (`main`, the verifier) cannot gain privileges unless the task needs that.
+
+Of the networks, `outer` has egress. `inner` has none: it is an internal bridge without an address of the host, so that neither
+the outside nor a service of the host can be reached. An episode that is always public has outer alone; one that never is has
+inner if several services communicate, otherwise none; one that is public in some phases has both: every container is on inner,
+and on outer while the phase is public. A public network can reach the host at its addresses, as under Harbor.
 """
 
 from __future__ import annotations
 
 import math
-import secrets
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 from harness.env_interpolation import masked, masking
@@ -17,15 +22,89 @@ from harness.errors import RuntimeFailure
 from harness.pod import CommandResult, EpisodeSpec
 from harness.runtimes import commands
 from harness.runtimes.docker.engine.client import Engine
-from harness.runtimes.docker.engine.limits import labels
+from harness.runtimes.docker.engine.limits import fresh_name, labels
 from harness.taskfile import EnvironmentSection
 from parley.interop.foreign.asked import may_gain_privileges
-from parley.interop.foreign.network import Networks
 
 MEMORY_MB, PIDS = 4096, 1024
 HEALTHY_LIMIT_S = 300.0
 _PAUSE_S = 0.1
 _TAIL = 300
+_NO_HOST = {"com.docker.network.bridge.inhibit_ipv4": "true"}
+_EXHAUSTED = ("address pool", "predefined address")
+
+
+class Networks:
+    """Networks of one episode, or of its verifier."""
+
+    def __init__(self, engine: Engine, labels: Mapping[str, str], public: Mapping[str, bool], *, many: bool) -> None:
+        """Prepare the networks; `public` maps phases to egress, and `many` is true if several containers communicate."""
+        self._engine, self._labels, self._public = engine, dict(labels), dict(public)
+        self._ever, self._always = any(public.values()), all(public.values())
+        self._needs_inner = not self._always and (many or self._ever)
+        self._inner = self._outer = ""
+        self._names: dict[str, str] = {}
+        self._joined = False
+
+    def create(self) -> None:
+        """Create the networks of the phases; raises RuntimeFailure, also if Docker has no free address range."""
+        if self._needs_inner:
+            self._inner = self._create(internal=True, options=_NO_HOST)
+        if self._ever:
+            self._outer = self._create()
+
+    def settings(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Return the settings for creating a service's container: its network mode, and more arguments of create_container."""
+        first = self._inner or self._outer
+        if not first:
+            return "none", {}
+        with self._engine.doing("naming a service") as api:
+            there = api.create_endpoint_config(aliases=[name])
+            return first, {"networking_config": api.create_networking_config({first: there})}
+
+    def add(self, name: str, container: str) -> None:
+        """Register a created container, so that phases include it."""
+        self._names[container] = name
+        if self._joined:
+            self._connect(container)
+
+    def enter(self, phase: str) -> None:
+        """Connect or disconnect egress of every container, as the phase requires."""
+        wanted = self._public[phase]
+        if not (self._inner and self._outer) or wanted == self._joined:
+            return
+        self._joined = wanted
+        for container in self._names:
+            if wanted:
+                self._connect(container)
+            else:
+                with self._engine.doing("leaving a network") as api:
+                    api.disconnect_container_from_network(container, self._outer, force=True)
+
+    def close(self) -> bool:
+        """Remove the networks; return False if a container is still connected."""
+        gone = [self._engine.remove_network(name) for name in (self._inner, self._outer) if name]
+        if all(gone):
+            self._inner = self._outer = ""
+        return all(gone)
+
+    def _connect(self, container: str) -> None:
+        with self._engine.doing("joining a network") as api:
+            api.connect_container_to_network(container, self._outer, aliases=[self._names[container]])
+
+    def _create(self, **settings: Any) -> str:
+        name = fresh_name("net")
+        try:
+            with self._engine.doing("creating a network") as api:
+                api.create_network(name, driver="bridge", labels=self._labels, **settings)
+        except RuntimeFailure as failure:
+            if any(words in str(failure) for words in _EXHAUSTED):
+                raise RuntimeFailure(
+                    "Docker has no address left for the network of one more episode",
+                    hint="harness run ... -n 1, or docker network ls",
+                ) from None
+            raise
+        return name
 
 
 class Containers:
@@ -38,15 +117,9 @@ class Containers:
         self.ids: dict[str, str] = {}
 
     def create(
-        self,
-        name: str,
-        networks: Networks,
-        limits: EnvironmentSection,
-        environment: Mapping[str, str],
-        *,
-        guarded: bool,
+        self, name: str, networks: Networks, limits: EnvironmentSection, environment: Mapping[str, str], *, guarded: bool,
         **config: Any,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Create the container of a service; `config` is passed to create_container, except `command` and `init`."""
         memory = f"{limits.memory_mb or MEMORY_MB}m"
         mode, linked = networks.settings(name)
@@ -58,7 +131,7 @@ class Containers:
         command, given = config.pop("command"), {key: value for key, value in config.items() if value is not None}
         self.ids[name] = self._engine.create(
             self._images[name], command, host=host, environment=dict(environment), labels=labels(self._spec),
-            name=f"parley-{name}-{secrets.token_hex(6)}".lower(), **linked, **given,
+            name=fresh_name(name), **linked, **given,
         )  # fmt: skip
         networks.add(name, self.ids[name])
 
@@ -91,10 +164,7 @@ class Containers:
         self._engine.put(self.ids[name], folder, archive)
 
     def archive(self, name: str, path: str, limit: int) -> bytes | None:
-        """Return a path as a tar archive, None if it does not exist; raises RuntimeFailure beyond `limit` bytes.
-
-        The container may be running or stopped.
-        """
+        """Return a path as a tar archive, None if it does not exist; raises RuntimeFailure beyond `limit` bytes."""
         return self._engine.archive(self.ids[name], path, limit)
 
     def as_root(self, name: str, *command: str) -> bytes:
@@ -112,22 +182,19 @@ class Containers:
         limit = math.ceil(timeout_s)
         guarded = ["sh", "-c", 'exec "$@" 2>&1', "sh", "timeout", "-s", "KILL", str(limit), *command]
         began = time.monotonic()
-        program = self._engine.execute(
-            self.ids[name], guarded, user=user, environment=dict(environment or {}), **({"workdir": workdir} if workdir else {})
-        )
-        try:
-            program.limit(limit + commands.GRACE_S)
-            with self._engine.doing(f"running {command[0]}"):
-                program.frames.send(stdin)
-                program.end_input()
-                output, omitted = commands.capped(masking(program.frames.receive, self._spec.task.granted))
-            code = program.exit_code()
-        except RuntimeFailure as failure:
-            if not isinstance(failure.__cause__, TimeoutError):
-                raise
-            return CommandResult(None, b"")
-        finally:
-            program.close()
+        config = {"user": user, "environment": dict(environment or {}), **({"workdir": workdir} if workdir else {})}
+        with closing(self._engine.execute(self.ids[name], guarded, **config)) as program:
+            try:
+                program.limit(limit + commands.GRACE_S)
+                with self._engine.doing(f"running {command[0]}"):
+                    program.frames.send(stdin)
+                    program.end_input()
+                    output, omitted = commands.capped(masking(program.frames.receive, self._spec.task.granted))
+                code = program.exit_code()
+            except RuntimeFailure as failure:
+                if not isinstance(failure.__cause__, TimeoutError):
+                    raise
+                return CommandResult(None, b"")
         killed = code is None or (code in (124, 137) and time.monotonic() - began >= limit)
         return CommandResult(None if killed else code, output, omitted)
 

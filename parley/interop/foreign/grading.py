@@ -17,7 +17,7 @@ import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, NoReturn
+from typing import Any
 
 from harness.errors import RuntimeFailure, VerifierFailure
 from harness.pod import CommandResult, Judgement
@@ -45,17 +45,16 @@ def file_in(archive: bytes, path: str) -> bytes:
 
 def reward_of(data: bytes, path: str) -> float:
     """Parse the reward in a file's bytes; raises VerifierFailure naming the problem."""
-    value = _from_json(data, path) if path.endswith(".json") else _from_text(data, path)
+    if path.endswith(".json"):
+        value = _from_json(data, path)
+    else:
+        text = data.decode("utf-8", "replace").strip()
+        if not _NUMBER.fullmatch(text):
+            raise VerifierFailure(f"{path} must hold one number, not {text[:_SHOWN]!r}")
+        value = _finite(float(text), text, path)
     if not 0 <= value <= 1:
         raise VerifierFailure(f"{path} must hold a reward in 0..1, not {value!r}")
     return value
-
-
-def _from_text(data: bytes, path: str) -> float:
-    text = data.decode("utf-8", "replace").strip()
-    if not _NUMBER.fullmatch(text):
-        raise VerifierFailure(f"{path} must hold one number, not {text[:_SHOWN]!r}")
-    return _finite(float(text), text, path)
 
 
 def _from_json(data: bytes, path: str) -> float:
@@ -72,13 +71,9 @@ def _from_json(data: bytes, path: str) -> float:
 
 
 def _finite(value: Any, name: str, path: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, float):
-        _refuse(path, name, value)
-    return value if math.isfinite(value) else _refuse(path, name, value)
-
-
-def _refuse(path: str, name: str, value: Any) -> NoReturn:
-    raise VerifierFailure(f"{path}: {name[:_SHOWN]!r} must be a finite number, not {_shown(value)}")
+    if not isinstance(value, float) or not math.isfinite(value):
+        raise VerifierFailure(f"{path}: {name[:_SHOWN]!r} must be a finite number, not {_shown(value)}")
+    return value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -116,7 +111,9 @@ def cleaned(archive: bytes) -> Clean:
                     left_out.append(entry.name)
                     continue
                 kept.add(posixpath.normpath(entry.name))
-                target.addfile(_plain(entry), source.extractfile(entry) if entry.isreg() else None)
+                plain = copy.copy(entry)
+                plain.mode, plain.pax_headers = entry.mode & 0o777, {}
+                target.addfile(plain, source.extractfile(entry) if entry.isreg() else None)
     except (tarfile.TarError, OSError, ValueError):
         return Clean(None, ("what is no archive",))
     return Clean(buffer.getvalue() if kept else None, tuple(left_out))
@@ -133,12 +130,6 @@ def _is_kept(entry: tarfile.TarInfo, kept: set[str]) -> bool:
     if entry.islnk():
         return posixpath.normpath(entry.linkname) in kept
     return entry.isreg() or entry.isdir()
-
-
-def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    plain = copy.copy(entry)
-    plain.mode, plain.pax_headers = entry.mode & 0o777, {}
-    return plain
 
 
 LOGS = ("/logs/agent", "/logs/verifier", "/logs/artifacts")

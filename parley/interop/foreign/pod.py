@@ -1,13 +1,10 @@
 """Pod of a foreign Harbor task (no [metadata.parley]), with Harbor's guarantees as far as one container engine allows.
 
-1. `main` is built from environment/Dockerfile, or environment.docker_image, or composed. Its ENTRYPOINT runs, and its CMD is
-replaced by a sleep, as in Harbor.
-2. Its root is writable, its user the image's own and its capabilities Docker's default, because such tasks install software.
-It has its own networks, which follow the phases: start, agent, verifier.
-3. There is no world and no log. `finish` runs the verifier while the pod exists (shared), with every process of the agent
-dead, or in a container of its own after `main` is dead (separate), and stores the result in `verdict` for `judge`.
-4. Damage by the agent is the agent's responsibility: if `main` is gone or starts nothing more, commands fail, not the episode.
-Commands need bash and coreutils' `timeout` in the image. Builds use the classic builder: no `RUN --mount`, no heredocs.
+Its `main` is built from environment/Dockerfile, or environment.docker_image, or composed, with its ENTRYPOINT, and a sleep for
+its CMD. Root is writable, the user the image's own and capabilities Docker's default, because such tasks install software.
+There is no world and no log: `finish` runs the verifier while the pod exists (shared), with every process of the agent dead,
+or in a container of its own after `main` is dead (separate), and stores the result in `verdict` for `judge`. If the agent
+damages `main`, commands fail, not the episode. Commands need bash and coreutils' `timeout` in the image.
 """
 
 from __future__ import annotations
@@ -23,21 +20,9 @@ from harness.runtimes import commands
 from harness.runtimes.archives import pack
 from harness.runtimes.docker.engine.client import Engine
 from harness.runtimes.docker.engine.limits import Check, deadline_s, labels
-from parley.interop.foreign import grading, processes
-from parley.interop.foreign.asked import (
-    HELPER,
-    VERIFIER,
-    Verifier,
-    main_environment,
-    public_phases,
-    services_of,
-    upload_of,
-    verifier_is_public,
-    verifier_of,
-)
+from parley.interop.foreign import asked, grading, processes
 from parley.interop.foreign.compose import Service
-from parley.interop.foreign.containers import Containers
-from parley.interop.foreign.network import Networks
+from parley.interop.foreign.containers import Containers, Networks
 from worlds.core.wire import WireRequest, WireResponse
 
 _GONE = b"this machine is gone\n"
@@ -54,11 +39,11 @@ class ForeignPod:
     ) -> None:
         """Prepare the pod; `check` is called after each creation, and raises if the run was aborted meanwhile."""
         self._engine, self._task, self._images, self._check = engine, spec.task, images, check
-        self._services, self._verifier = services_of(spec.task), verifier_of(spec.task)
+        self._services, self._verifier = asked.services_of(spec.task), asked.verifier_of(spec.task)
         self._labels = labels(spec)
         self._containers = Containers(engine, spec, images, cpus=cpus)
-        self._networks = Networks(engine, self._labels, public_phases(spec.task), many=len(self._services) > 1)
-        self._apart = Networks(engine, self._labels, {"verifier": verifier_is_public(spec.task)}, many=False)
+        self._networks = Networks(engine, self._labels, asked.public_phases(spec.task), many=len(self._services) > 1)
+        self._apart = Networks(engine, self._labels, {"verifier": asked.verifier_is_public(spec.task)}, many=False)
         self._sleep = ("sh", "-c", f"sleep {deadline_s(spec.task, wall_s)}")
         self._first: list[tuple[int, int]] = []
         self._has_tests = False
@@ -131,7 +116,7 @@ class ForeignPod:
 
     def _create(self, service: Service) -> None:
         main = service.name == "main"
-        environment = {**service.environment, **(main_environment(self._task) if main else {})}
+        environment = {**service.environment, **(asked.main_environment(self._task) if main else {})}
         self._containers.create(
             service.name, self._networks, self._task.file.environment, environment, guarded=main, init=main or service.init,
             command=service.command or (self._sleep if main else None), user=service.user, working_dir=service.working_dir,
@@ -140,30 +125,30 @@ class ForeignPod:
 
     def _upload(self) -> None:
         """Copy the files beside a ready image to the working directory."""
-        files = upload_of(self._task)
+        files = asked.upload_of(self._task)
         if files is None or not (files.files or files.links):
             return
         if self._workdir is not None:
             self._containers.as_root("main", "mkdir", "-p", "--", self._workdir)
         here = (self._workdir or self._containers.execute("main", ["pwd"], 60).output.decode().strip()).rstrip("/")
-        data = {f"{here}/{name}": data for name, (data, _) in files.files.items()}
+        data = {f"{here}/{name}": file.data for name, file in files.files.items()}
         links = {f"{here}/{name}": target for name, target in files.links.items()}
         self._containers.put("main", "/", pack(data, mode=0o755, links=links))
 
     def _healthcheck(self) -> None:
         """Run [environment.healthcheck] as Harbor does: failures in the start period do not count, and one success ends it."""
-        asked = self._task.file.environment.healthcheck
+        check = self._task.file.environment.healthcheck
         failures, began = 0, time.monotonic()
-        while asked:
-            early = time.monotonic() - began < asked.start_period_sec
-            done = self._containers.execute("main", ["bash", "-c", asked.command], asked.timeout_sec, workdir=self._workdir)
+        while check:
+            early = time.monotonic() - began < check.start_period_sec
+            done = self._containers.execute("main", ["bash", "-c", check.command], check.timeout_sec, workdir=self._workdir)
             if done.code == 0:
                 return
             failures += not early
-            if failures >= asked.retries:
+            if failures >= check.retries:
                 said = self._containers.tail(done.output)
                 raise RuntimeFailure(f"the environment's healthcheck failed {failures} times: {said or 'no output'}")
-            time.sleep(asked.start_interval_sec if early else asked.interval_sec)
+            time.sleep(check.start_interval_sec if early else check.interval_sec)
 
     def _judge_shared(self) -> Judgement:
         """Run the tests in `main` (shared mode), after all processes of the agent have ended.
@@ -184,7 +169,7 @@ class ForeignPod:
         judged = grading.judge(self._containers, "main", self._task, self._workdir)
         return Judgement(judged.reward, judged.verdict, note.encode() + judged.log)
 
-    def _judge_apart(self, verifier: Verifier) -> Judgement:
+    def _judge_apart(self, verifier: asked.Verifier) -> Judgement:
         """Run the tests in a container of their own (separate mode), after taking artifacts and killing `main`."""
         self._collect(of_main=True)
         taken, notes = grading.take(self._containers, self._task, of_main=True)
@@ -194,18 +179,18 @@ class ForeignPod:
         self._apart.create()
         settings = verifier.settings
         self._containers.create(
-            VERIFIER, self._apart, settings, verifier.environment, guarded=True, init=True, command=self._sleep
+            asked.VERIFIER, self._apart, settings, verifier.environment, guarded=True, init=True, command=self._sleep
         )
         self._check()
-        self._containers.start(VERIFIER)
-        grading.make_folders(self._containers, VERIFIER)
+        self._containers.start(asked.VERIFIER)
+        grading.make_folders(self._containers, asked.VERIFIER)
         if settings.workdir is not None:
-            self._containers.as_root(VERIFIER, "mkdir", "-p", "--", settings.workdir)
+            self._containers.as_root(asked.VERIFIER, "mkdir", "-p", "--", settings.workdir)
         if verifier.uploads_tests:
-            grading.upload_tests(self._containers, VERIFIER, self._task, merged=True)
-        grading.give(self._containers, VERIFIER, {**taken, **others})
-        grading.prepare(self._containers, VERIFIER)
-        judged = grading.judge(self._containers, VERIFIER, self._task, settings.workdir)
+            grading.upload_tests(self._containers, asked.VERIFIER, self._task, merged=True)
+        grading.give(self._containers, asked.VERIFIER, {**taken, **others})
+        grading.prepare(self._containers, asked.VERIFIER)
+        judged = grading.judge(self._containers, asked.VERIFIER, self._task, settings.workdir)
         return Judgement(judged.reward, judged.verdict, "".join(f"{line}\n" for line in (*notes, *more)).encode() + judged.log)
 
     def _end_agent(self) -> str:
@@ -213,7 +198,7 @@ class ForeignPod:
         main, note = self._containers.ids["main"], ""
         if self._containers.is_running("main") and self._has_services() and self._first:
             try:
-                processes.kill_others(self._engine, main, self._first, self._images[HELPER], self._labels)
+                processes.kill_others(self._engine, main, self._first, self._images[asked.HELPER], self._labels)
                 return note
             except RuntimeFailure as failure:
                 note = f"main was started anew, and its services with it: {failure}\n"

@@ -1,15 +1,10 @@
 """Killing of all processes of the agent before a shared verifier starts; the container's own services continue.
 
-A root agent may have replaced sh, ps and kill, and two processes can restart each other faster than they can be killed.
-Therefore no program of the container is used, and processes are frozen first:
-1. Before the agent's first command, the existing processes are recorded, each with its start time.
-2. Afterwards the container is frozen. A helper, in a container of our own image that shares only its process namespace, spares
-the recorded processes and their children, and sends SIGKILL to all others. Orphans belong to process 1 and do not count as its
-children, so an orphan that was not recorded is killed.
-3. The container thaws, and processes with a pending SIGKILL die before their next instruction.
-A process can rename itself, daemonize and change its session, but it cannot change its start time, or its parent to a recorded
-process. A container without services of its own is restarted instead, which no process survives, and so is one that cannot be
-frozen. Both are described in docs/decisions/0019-shared-verifier.md.
+A root agent may have replaced sh, ps and kill, and two processes can restart each other faster than they can be killed. So no
+program of the container is used. It is frozen, a helper in a container of our own image, which shares its process namespace,
+kills all but the processes recorded before the agent's first command and their children, and it thaws. A process cannot change
+its start time, by which it is recorded, or its parent to a recorded one; orphans belong to process 1 and do not count as its
+children. docs/decisions/0019-shared-verifier.md has the reasons, and what is done where a container cannot be frozen.
 """
 
 from __future__ import annotations
@@ -74,23 +69,18 @@ def listed(stat: bytes) -> list[tuple[int, int]]:
 
 def kill_others(engine: Engine, container: str, kept: list[tuple[int, int]], image: str, labels: Mapping[str, str]) -> None:
     """Kill every process of a container except those in `kept` and their children; raises RuntimeFailure if that fails."""
+    host = {
+        "pid_mode": f"container:{container}", "network_mode": "none", "read_only": True, "cap_drop": ["ALL"],
+        "cap_add": ["KILL"], "security_opt": ["no-new-privileges"], "mem_limit": "128m", "pids_limit": 16,
+    }  # fmt: skip
+    command = ["python3", "-I", "-S", "-c", _HELPER, json.dumps(kept)]
     _freeze(engine, container)
-    helper = ""
     try:
-        host = {
-            "pid_mode": f"container:{container}", "network_mode": "none", "read_only": True, "cap_drop": ["ALL"],
-            "cap_add": ["KILL"], "security_opt": ["no-new-privileges"], "mem_limit": "128m", "pids_limit": 16,
-        }  # fmt: skip
-        command = ["python3", "-I", "-S", "-c", _HELPER, json.dumps(kept)]
-        helper = engine.create(image, command, host=host, user="0", entrypoint=[], labels=dict(labels))
-        engine.start(helper)
-        if (code := engine.wait(helper, _HELPER_S)) != 0:
-            raise RuntimeFailure(
-                f"the helper that ends the agent's processes ended with {code}: {engine.log_tail(helper)[-200:]!r}"
-            )
+        with engine.running(image, command, host=host, user="0", entrypoint=[], labels=dict(labels)) as helper:
+            if (code := engine.wait(helper, _HELPER_S)) != 0:
+                said = engine.log_tail(helper)[-200:]
+                raise RuntimeFailure(f"the helper that ends the agent's processes ended with {code}: {said!r}")
     finally:
-        if helper:
-            engine.remove(helper)
         with engine.doing("thawing a container") as api:
             api.unpause(container)
 

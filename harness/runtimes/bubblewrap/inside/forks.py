@@ -1,12 +1,11 @@
 """Children of a template process: the PID 1 of a pod, of a room, or a program whose code is already in memory.
 
 A template is one sandbox per process of this host, made by bwrap, whose PID 1 has imported what each episode needs
-(`inside.template`). It shows a room as its programs see it, and below /host what else is needed to make one. A child
-1. leaves the template's namespaces for new ones of its own, and forks: the second child is PID 1 of the new sandbox, the first
-waits for it, and holds the `lifeline`, by which the host detects that everything in the sandbox has ended;
-2. mounts the files of the episode, removes /host, and gives up the rights that it needed to do so;
-3. serves the host as any PID 1 does (`inside.init`), and drops user, limits and capabilities for the programs that it starts.
-A template never receives a secret or a task's files: these are sent over the socket of its grandchild.
+(`inside.template`). It shows a room as its programs see it, and below /host what else is needed to make one. A child leaves
+the template's namespaces for new ones, and forks: the second child is PID 1 of the new sandbox, the first waits for it, and
+holds the `lifeline`, by which the host detects that everything in the sandbox has ended. The second mounts the files of the
+episode, removes /host, gives up the rights that it needed to do so, and serves the host as any PID 1 does (`inside.init`). A
+template never receives a secret or a task's files: these are sent over the socket of its grandchild.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from harness.runtimes.bubblewrap.inside import kernel
@@ -31,20 +30,34 @@ KEPT = (kernel.KILL, kernel.SETGID, kernel.SETUID, kernel.SETPCAP)
 """Capabilities of a room's PID 1 as root: to start programs as another user, without rights, and to kill them."""
 
 
-class Fork:
-    """Sandbox to be forked."""
+class HostMessage:
+    """Fields of a message of the host, as attributes. A dataclass would cost each episode four times its time in imports."""
 
-    def __init__(
-        self, hostname: str, network: bool, binds: list[tuple[str, str, bool]], scratch: list[tuple[str, str]],
-        masks: list[str], user: tuple[int, int] | None, lifeline: int | None,
-    ) -> None:  # fmt: skip
-        """Describe a room with a hostname, or a pod without one. `network` creates a new one; `lifeline` is an open file.
+    def __init__(self, **given: object) -> None:
+        vars(self).update(given)
 
-        `binds` are folders of the host with their mount points, and whether they are writable; `scratch` are folders in memory
-        with their options; `masks` are files of /proc to hide; `user` is the mapping of a new user namespace: inside, outside.
-        """
-        self.hostname, self.network, self.binds, self.scratch = hostname, network, binds, scratch
-        self.masks, self.user, self.lifeline = masks, user, lifeline
+
+class Fork(HostMessage):
+    """Sandbox to be forked: a room with a hostname, or a pod without one."""
+
+    hostname = ""
+    network = False
+    """True for a new one."""
+
+    binds: Sequence[tuple[str, str, bool]] = ()
+    """Folders of the host with their mount points, and whether they are writable."""
+
+    scratch: Sequence[tuple[str, str]] = ()
+    """Folders in memory with their options."""
+
+    masks: Sequence[str] = ()
+    """Files of /proc to hide."""
+
+    user: tuple[int, int] | None = None
+    """Mapping of a new user namespace: inside, outside."""
+
+    lifeline: int | None = None
+    """Open file."""
 
 
 def become(fork: Fork, serve: Callable[[int], object]) -> None:
@@ -70,12 +83,6 @@ def become(fork: Fork, serve: Callable[[int], object]) -> None:
     os._exit(0)
 
 
-def see_host_only() -> None:
-    """Change the root to the template's view of the host, from which the next program builds its own view."""
-    kernel.unshare(kernel.NEW_MOUNTS)
-    kernel.change_root(HOST)
-
-
 def call(name: str, env: dict[str, str]) -> None:
     """Run `module:function` as if its module were the program, with this environment. Never returns."""
     # what few of those need who import this module, most of which are PID 1 of one room
@@ -85,7 +92,9 @@ def call(name: str, env: dict[str, str]) -> None:
     module, _, function = name.partition(":")
     os.environ.clear()
     os.environ.update(env)
-    _forget_harness()
+    # a program must not import the code of PID 1
+    for harness in [name for name in sys.modules if name.partition(".")[0] == __name__.partition(".")[0]]:
+        del sys.modules[harness]
     sys.argv, sys.path = [module], [os.getcwd(), *(place for place in sys.path if place != sys.argv[1])]  # noqa: PTH109
     gc.enable()
     for signum in (signal.SIGPIPE, signal.SIGXFSZ):
@@ -107,22 +116,16 @@ def call(name: str, env: dict[str, str]) -> None:
 
 def _wait(inner: int, lifeline: int | None) -> None:
     """Hold the lifeline until the sandbox is gone, and exit with its exit status."""
-    for file in range(CONTROL):
-        os.close(file)
-    os.closerange(CONTROL, CONTROL + 64) if lifeline is None else _close_all_but(lifeline)
-    code = os.waitstatus_to_exitcode(os.waitpid(inner, 0)[1])
-    os._exit(code if code >= 0 else 128 - code)
+    rest = CONTROL if lifeline is None else lifeline + 1
+    os.closerange(0, CONTROL if lifeline is None else lifeline)
+    os.closerange(rest, rest + 64)
+    os._exit(shell_code(os.waitpid(inner, 0)[1]))
 
 
-def _close_all_but(file: int) -> None:
-    os.closerange(CONTROL, file)
-    os.closerange(file + 1, file + 64)
-
-
-def _forget_harness() -> None:
-    """Remove the harness from the imported modules, so that a program cannot import the code of PID 1."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == __name__.partition(".")[0]]:
-        del sys.modules[name]
+def shell_code(status: int) -> int:
+    """Return the exit code of a wait status, 128 plus the signal for a killed process."""
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
 
 
 def _furnish(fork: Fork) -> None:
@@ -135,7 +138,7 @@ def _furnish(fork: Fork) -> None:
     kernel.mount_terminals("/dev/pts")
     for mask in fork.masks:
         if os.path.exists(mask):  # noqa: PTH110
-            kernel.bind_device(os.devnull, mask)
+            kernel.bind(os.devnull, mask, writable=True)
     socket.sethostname(fork.hostname)
     # a folder in there that is somebody's own would stay in reach
     os.chdir("/")

@@ -1,17 +1,12 @@
 """PID 1 of every sandbox: starts programs for the host, with the user and the limits of the sandbox.
 
 The host holds the other end of a socket. Its first message is the configuration, followed by one message per process, with its
-open files attached: {"start": name, ...} with the fields of a Program, or {"kill": name}, encoded with marshal, which needs no
-import. The replies are `here`, then `NAME CODE` for each process that ended. A program is another executable, a function of
-this process's own Python (`call`), or a sandbox that is forked from it (`sandbox`).
-1. When the host's end closes for any reason, PID 1 ends, and the kernel kills everything in its pid namespace.
-2. When a vital process ends, all others here are killed.
-3. A room's PID 1 restricts itself before it starts anything: its control groups, a keyring of its own, no capabilities for the
-programs that it starts, no inspection by processes of its user, no file of the host, filtered system calls.
-4. Limits do not apply to root, so a process changes to its own user id first, and its limits are set just before. It enters its
-folder as that user; if an agent has closed its own folders, it runs in /.
-5. Processes inside cannot kill PID 1. A sandbox that is full of processes is emptied before the next one starts.
-It imports only modules of this folder: it runs with -I -S, in places without other code of ours.
+open files attached: the fields of a Program, or {"kill": name}, encoded with marshal, which needs no import. The replies are
+`here`, then `NAME CODE` for each process that ended. When the host's end closes for any reason, PID 1 ends, and the kernel
+kills everything in its pid namespace; when a vital process ends, all others here are killed. Limits do not apply to root, so a
+process changes to its own user id first, and its limits are set just before. Processes inside cannot kill PID 1. A sandbox
+that is full of processes is emptied before the next one starts. It imports only modules of this folder: it runs with -I -S, in
+places without other code of ours.
 """
 
 from __future__ import annotations
@@ -23,6 +18,7 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from harness.runtimes.bubblewrap.inside import forks, kernel
@@ -42,31 +38,37 @@ HEADROOM = 16
 """Processes and threads that must still fit before another command starts."""
 
 
-class Config:
-    """Configuration of a sandbox, sent first. A plain class, because an import would cost each episode four times its time."""
+class Config(forks.HostMessage):
+    """Configuration of a sandbox, sent first: the user (without one, programs stay as they are) and the limits of its programs.
 
-    def __init__(self, user: int | None, limits: dict[str, int], oom: int, groups: list[int], calls: str | None) -> None:
-        """Store the configuration. `calls` is the file of a filter, or None without one.
+    `groups` are open files for joining control groups, and `calls` is the file of a system call filter; without one, calls are
+    unfiltered, and the sandbox may mount.
+    """
 
-        `groups` are open files. Without a `user`, programs stay root.
-        """
-        self.user, self.limits, self.oom, self.groups, self.calls = user, limits, oom, groups, calls
+    user: int | None = None
+    limits: Mapping[str, int] = {}
+    oom = 0
+    groups: Sequence[int] = ()
+    calls: str | None = None
 
 
-class Program:
-    """Program to start."""
+class Program(forks.HostMessage):
+    """Program to start: its name here, command line, environment and folder, and whether the others end with it.
 
-    def __init__(
-        self, start: str, argv: list[str], env: dict[str, str], cwd: str, vital: bool, mounts: list[tuple[str, str]],
-        call: str, sandbox: dict[str, object] | None, on_host: bool,
-    ) -> None:  # fmt: skip
-        """Describe a program: its name here, command line, environment and folder, and mounts to make before.
+    `mounts` are tmpfs folders with options to mount before, which only an outer sandbox may do. A template, and what was forked
+    from one, may `call` a function that it has imported (`module:function`), fork a `sandbox` (the fields of a `forks.Fork`),
+    and start a program that sees only the template's view of the host (`on_host`).
+    """
 
-        `call` is `module:function`, instead of another program; `sandbox` are the fields of a `forks.Fork`; `on_host` means
-        that it sees only what the template of this process shows of the host.
-        """
-        self.name, self.argv, self.env, self.cwd, self.vital, self.mounts = start, argv, env, cwd, vital, mounts
-        self.call, self.sandbox, self.on_host = call, sandbox, on_host
+    name: str
+    argv: list[str]
+    env: dict[str, str]
+    cwd = "/"
+    vital = False
+    mounts: Sequence[tuple[str, str]] = ()
+    call = ""
+    sandbox: Mapping[str, object] | None = None
+    on_host = False
 
 
 class Init:
@@ -109,7 +111,8 @@ class Init:
 
     def _start(self, program: Program, files: list[int]) -> None:
         limit = self._config.limits.get("NPROC")
-        if limit and _tasks() > limit - HEADROOM:
+        # processes and threads in this pid namespace
+        if limit and sum(len(_names(f"/proc/{pid}/task")) for pid in _processes()) > limit - HEADROOM:
             _kill_all()
         try:
             pid = os.fork()
@@ -135,9 +138,11 @@ class Init:
             for place, options in program.mounts:
                 kernel.mount_tmpfs(place, options)
             if program.sandbox is not None:
-                forks.become(forks.Fork(**program.sandbox), main)  # type: ignore[arg-type]
+                forks.become(forks.Fork(**program.sandbox), main)
             if program.on_host:
-                forks.see_host_only()
+                # the next program builds its own view from the template's view of the host
+                kernel.unshare(kernel.NEW_MOUNTS)
+                kernel.change_root(forks.HOST)
             self._confine()
             _enter(program.cwd)
             if program.call:
@@ -168,7 +173,7 @@ class Init:
     def _kill(self, name: str) -> None:
         """Kill a sandbox that was started here, by its PID 1, with which the kernel kills the rest."""
         for pid in [pid for pid, known in self._names.items() if known == name]:
-            for target in _children(pid) or [pid]:
+            for target in [int(child) for child in _processes() if _parent(child) == pid] or [pid]:
                 os.kill(target, signal.SIGKILL)
 
     def _reap(self) -> None:
@@ -184,8 +189,7 @@ class Init:
                 _kill_all()
             pid, status = os.waitpid(ended.si_pid, 0)
             if (name := self._names.pop(pid, None)) is not None:
-                code = os.waitstatus_to_exitcode(status)
-                self._say(f"{name} {code if code >= 0 else 128 - code}")
+                self._say(f"{name} {forks.shell_code(status)}")
 
     def _say(self, message: str) -> None:
         # The host asks for what it wants to know; where nobody reads, the rest may be lost.
@@ -210,13 +214,8 @@ def _enter(folder: str) -> None:
         os.write(2, f"{folder}: {error.strerror}; this command runs in /\n".encode())
 
 
-def _tasks() -> int:
-    """Return the number of processes and threads in this pid namespace."""
-    return sum(len(_names(f"/proc/{pid}/task")) for pid in _names("/proc") if pid.isdecimal())
-
-
-def _children(parent: int) -> list[int]:
-    return [int(pid) for pid in _names("/proc") if pid.isdecimal() and _parent(pid) == parent]
+def _processes() -> list[str]:
+    return [name for name in _names("/proc") if name.isdecimal()]
 
 
 def _names(folder: str) -> list[str]:
@@ -227,12 +226,8 @@ def _names(folder: str) -> list[str]:
 
 
 def _parent(pid: str) -> int:
-    with suppress(OSError):
-        stat = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
-        try:
-            return int(os.read(stat, 1024).rpartition(b")")[2].split()[1])
-        finally:
-            os.close(stat)
+    with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as stat:  # noqa: PTH123 - as elsewhere in here, without pathlib
+        return int(stat.read().rpartition(b")")[2].split()[1])
     return 0
 
 

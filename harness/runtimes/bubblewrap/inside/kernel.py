@@ -134,18 +134,13 @@ def mount_terminals(place: str) -> None:
 
 
 def bind(source: str, place: str, *, writable: bool = False) -> None:
-    """Bind a file or folder to another path."""
+    """Bind a file, a folder or a device to another path."""
     _mount(source, place, None, MS_BIND)
     if not writable:
         # in a user namespace nothing that its host has set may be left out
         flags = os.statvfs(place).f_flag
         kept = flags & (MS_NOEXEC | MS_NOATIME | MS_NODIRATIME) | (MS_RELATIME if flags & ST_RELATIME else 0)
         _mount(None, place, None, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | kept)
-
-
-def bind_device(source: str, place: str) -> None:
-    """Bind a device over a file."""
-    _mount(source, place, None, MS_BIND)
 
 
 def detach(place: str) -> None:

@@ -1,10 +1,9 @@
 """Docker client: the few calls that this project makes, typed and thread-safe, with attributed failures.
 
-The docker SDK is imported when an engine is first created, because the import takes 100 ms that most commands do not need.
-1. Connection settings are the SDK's own (DOCKER_HOST, TLS); no bind mounts and no local paths, so a remote engine works.
-2. Programs started by `execute` use a hijacked connection. They send nothing before they have read something, or are read
-through the response's own buffer, so that no early byte is lost.
-3. Exceptions of the SDK become RuntimeFailure, with the action that failed.
+The docker SDK is imported when an engine is first created, because the import takes 100 ms that most commands do not need. Its
+connection settings apply (DOCKER_HOST, TLS); no bind mounts and no local paths, so a remote engine works. Programs started by
+`execute` use a hijacked connection: they send nothing before they have read something, or are read through the response's own
+buffer, so that no early byte is lost.
 """
 
 from __future__ import annotations
@@ -30,6 +29,9 @@ _CHUNK = 65_536
 SECCOMP = "seccomp="
 """Prefix of the security option of a container that contains its system call profile."""
 
+SETTLE_TRIES, SETTLE_PAUSE_S = 20, 0.05
+"""Attempts to hear from the engine that a program or a container has ended, which it notices shortly after its last output."""
+
 _GONE_TRIES, _GONE_PAUSE_S = 100, 0.05
 _REMOVE_TRIES = 4
 """Number of attempts; in each, the engine itself waits about 10 seconds for a killed container to end."""
@@ -49,7 +51,9 @@ class Engine:
             self.api: Any = sdk.APIClient(**sdk.utils.kwargs_from_env(), version="auto", **limits)
         except self.errors as error:
             where = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
-            raise RuntimeFailure(f"no Docker engine answers at {where} ({_reason(error)})", hint="docker info") from None
+            # the operating system's message, which the SDK nests in its own
+            said = re.findall(r"'([^']+)'", str(error)) or [_clause(error)]
+            raise RuntimeFailure(f"no Docker engine answers at {where} ({said[-1]})", hint="docker info") from None
 
     @contextmanager
     def doing(self, what: str) -> Iterator[Any]:
@@ -88,6 +92,16 @@ class Engine:
                 image, list(command) if command is not None else None, host_config=api.create_host_config(**host), **config
             )
             return str(made["Id"])
+
+    @contextmanager
+    def running(self, image: str, command: Sequence[str], *, host: Mapping[str, Any], **config: Any) -> Iterator[str]:
+        """Create and start a container as `create` does, yield its id, and remove it."""
+        container = self.create(image, command, host=host, **config)
+        try:
+            self.start(container)
+            yield container
+        finally:
+            self.remove(container)
 
     def start(self, container: str) -> None:
         """Start a created container."""
@@ -128,23 +142,18 @@ class Engine:
 
     def remove_volume(self, name: str) -> bool:
         """Remove a volume if it exists; return False if a container still uses it."""
-        with self.doing(f"removing volume {name}") as api:
-            try:
-                api.remove_volume(name, force=True)
-            except self._refused as error:
-                if error.status_code not in (404, 409):
-                    raise
-                return bool(error.status_code == 404)
-        return True
+        return self._gone_after(f"removing volume {name}", lambda api: api.remove_volume(name, force=True), (409,))
 
     def remove_network(self, name: str) -> bool:
-        """Remove a network if it exists; return False if a container is still connected."""
-        with self.doing(f"removing network {name}") as api:
+        """Remove a network if it exists; return False if a container is still connected, which Docker says with 403 too."""
+        return self._gone_after(f"removing network {name}", lambda api: api.remove_network(name), (403, 409))
+
+    def _gone_after(self, what: str, remove: Callable[[Any], object], in_use: Sequence[int]) -> bool:
+        with self.doing(what) as api:
             try:
-                api.remove_network(name)
+                remove(api)
             except self._refused as error:
-                # Docker says 403 for a network in use.
-                if error.status_code not in (403, 404, 409):
+                if error.status_code not in (404, *in_use):
                     raise
                 return bool(error.status_code == 404)
         return True
@@ -159,20 +168,15 @@ class Engine:
         with self.doing("inspecting a container") as api:
             return dict(api.inspect_container(container)["State"])
 
-    def log_tail(self, container: str, lines: int | str = 20) -> bytes:
-        """Return the last lines of a container's output, at most 1 MiB."""
+    def log_tail(self, container: str) -> bytes:
+        """Return the last 20 lines of a container's output, at most 1 MiB."""
         with self.doing("reading a container's output") as api:
-            return bytes(api.logs(container, tail=lines))[-(1 << 20) :]
+            return bytes(api.logs(container, tail=20))[-(1 << 20) :]
 
     def put(self, container: str, folder: str, archive: bytes) -> None:
         """Unpack a tar archive into a folder of a container whose root is writable."""
         with self.doing(f"copying files to {folder}") as api:
             api.put_archive(container, folder, archive)
-
-    def fetch(self, container: str, path: str, limit: int) -> dict[str, bytes] | None:
-        """Return the regular files at or directly under `path` by name, without links; None if nothing exists there."""
-        data = self.archive(container, path, limit)
-        return None if data is None else regular_files(data)
 
     def archive(self, container: str, path: str, limit: int) -> bytes | None:
         """Return a tar archive of `path`, None if it does not exist; raises RuntimeFailure above `limit` bytes."""
@@ -248,9 +252,9 @@ class Streams:
         # another thread may have closed it
         return bytes(buffered.read1(_CHUNK)) if buffered is not None else b""
 
-    def limit(self, seconds: float | None) -> None:
+    def limit(self, seconds: float) -> None:
         """Set a deadline after which reads and writes raise TimeoutError, however much data was transferred."""
-        self._until = None if seconds is None else time.monotonic() + seconds
+        self._until = time.monotonic() + seconds
         self._link.settimeout(seconds)
 
     def end_input(self) -> None:
@@ -274,21 +278,32 @@ class Exec(Streams):
         super().__init__(link)
         self._engine, self._number = engine, number
 
-    def exit_code(self) -> int | None:
-        """Return the program's exit code, or None while it runs."""
-        with self._engine.doing("asking for an exit code") as api:
-            code = api.exec_inspect(self._number)["ExitCode"]
-            return None if code is None else int(code)
+    def output(self, stdin: bytes, most: int) -> bytes | None:
+        """Send the program its whole input and return its stdout; None if that is longer than `most` bytes."""
+        self.frames.send(stdin)
+        self.end_input()
+        said = bytearray()
+        while chunk := self.frames.receive():
+            said += chunk
+            if len(said) > most:
+                return None
+        return bytes(said)
+
+    def exit_code(self, *, tries: int = 1) -> int | None:
+        """Return the program's exit code, which the engine knows shortly after the last output; None while it runs."""
+        for left in reversed(range(tries)):
+            with self._engine.doing("asking for an exit code") as api:
+                code = api.exec_inspect(self._number)["ExitCode"]
+            if code is not None:
+                return int(code)
+            if left:
+                time.sleep(SETTLE_PAUSE_S)
+        return None
 
     def started(self) -> bool:
-        """Return True if the program ever ran. The engine is asked, because the program's streams cannot be trusted."""
+        """Return True if the program ever ran, as the engine says, because the program's streams cannot be trusted."""
         with self._engine.doing("asking for a process") as api:
             return bool(api.exec_inspect(self._number)["Pid"])
-
-    def code(self) -> int:
-        """Return the exit code of a program that has ended."""
-        with self._engine.doing("asking for an exit code") as api:
-            return int(api.exec_inspect(self._number)["ExitCode"])
 
 
 def regular_files(data: bytes) -> dict[str, bytes]:
@@ -300,12 +315,6 @@ def regular_files(data: bytes) -> dict[str, bytes]:
             if content is not None and entry.name.count("/") <= 1:
                 contents[entry.name.rpartition("/")[2]] = content.read()
     return contents
-
-
-def _reason(error: BaseException) -> str:
-    """Return the reason of a failed connection: the operating system's message, which the SDK nests in its own."""
-    said = re.findall(r"'([^']+)'", str(error))
-    return said[-1] if said else _clause(error)
 
 
 def _clause(error: BaseException) -> str:

@@ -1,11 +1,9 @@
 """Docker images, named by a hash of their inputs, so an unchanged folder is never rebuilt and a changed one never reused.
 
-A tag is the hash of the build context, its Dockerfile, the arguments and the id of its base image.
-1. Base images: parley/agent, parley/world, parley/verifier, each tagged with its hash and `:1`, the name on which task
-Dockerfiles (and so Harbor) build. Their own base is PARLEY_BASE, else python:3.12-slim, else the image of docker/bootstrap.sh.
-2. Task images: the world from environment/api, the verifier from tests, `main` from environment. A Dockerfile that consists of
-`FROM parley/<room>:1` needs no build.
-3. Contexts are in-memory archives, so the engine may be on another machine. A tag is built by one thread at a time.
+A tag is the hash of the build context, its Dockerfile, the arguments and the id of its base image. The base images
+parley/agent, parley/world and parley/verifier are also tagged `:1`, the name on which task Dockerfiles (and so Harbor) build.
+Their own base is PARLEY_BASE, else python:3.12-slim, else the image of docker/bootstrap.sh. A task's Dockerfile that consists
+of `FROM parley/<room>:1` needs no build. Contexts are in-memory archives, so the engine may be on another machine.
 """
 
 from __future__ import annotations
@@ -30,6 +28,7 @@ from harness.runtimes.archives import pack
 from harness.runtimes.docker.engine.client import Engine
 from harness.runtimes.docker.engine.dockerfile import instructions
 from harness.runtimes.recipes import plain_recipe
+from harness.safe_read import Content
 
 BASE = "python:3.12-slim"
 BOOTSTRAPPED = "parley/base:bookworm"
@@ -43,17 +42,22 @@ _OURS = re.compile(r"^([ \t]*FROM[ \t]+)parley/(\w+):1(?=\s|$)", re.IGNORECASE |
 
 @dataclass(frozen=True)
 class Context:
-    """Build context: file bytes and executable bit by path, links with their targets, and the name of the Dockerfile."""
+    """Build context: files by path, links with their targets, and the name of the Dockerfile."""
 
-    files: Mapping[str, tuple[bytes, bool]]
+    files: Mapping[str, Content]
     dockerfile: str = "Dockerfile"
     links: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def text(self) -> str:
+        """Text of the Dockerfile."""
+        return self.files[self.dockerfile].data.decode("utf-8", "replace")
+
+    @property
     def recipe(self) -> list[str]:
         """Lines of the Dockerfile without comments and blank lines."""
-        lines = self.files[self.dockerfile][0].decode("utf-8", "replace").splitlines()
-        return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+        lines = (line.strip() for line in self.text.splitlines())
+        return [line for line in lines if line and not line.startswith("#")]
 
     def digest(self, *more: str) -> str:
         """Return the SHA-256 over every path, mode and content, and all other inputs of the image."""
@@ -66,20 +70,18 @@ class Context:
 
     def archive(self) -> bytes:
         """Return the context as a tar archive; the same files give the same bytes."""
-        executable = {name for name, (_, may_run) in self.files.items() if may_run}
-        return pack({name: data for name, (data, _) in self.files.items()}, executable=executable, links=self.links)
+        executable = {name for name, file in self.files.items() if file.executable}
+        return pack({name: file.data for name, file in self.files.items()}, executable=executable, links=self.links)
 
 
-def folder_context(folder: Path, prefix: str = "", dockerfile: str = "Dockerfile", part: str = "") -> Context:
+def folder_context(folder: Path, prefix: str = "", part: str = "") -> Context:
     """Return a context of every file of `folder/part` except caches, below `prefix`; raises TaskInvalid if one is not plain."""
-    files = contents_of(folder, part).items()
-    return Context({prefix + name: (file.data, file.executable) for name, file in files}, dockerfile)
+    return Context({prefix + name: file for name, file in contents_of(folder, part).items()})
 
 
 def linked_context(folder: Path, dockerfile: str = "Dockerfile") -> Context:
     """Return a context of every file of a folder and its internal links; raises TaskInvalid if anything else is not plain."""
-    files = contents_of(folder, links="").items()
-    return Context({name: (file.data, file.executable) for name, file in files}, dockerfile, inner_links(folder))
+    return Context(contents_of(folder, links=""), dockerfile, inner_links(folder))
 
 
 class Images:
@@ -143,10 +145,7 @@ class Images:
                 return None
 
     def need(self, name: str, place: str = "") -> None:
-        """Pull an image if it is missing; raises ImageFailure if that fails.
-
-        `place` (`path:line`) is the place that requires it.
-        """
+        """Pull an image if it is missing; raises ImageFailure with the `place` that needs it (`path:line`) if that fails."""
         with self._locks[name]:
             if self.image_id(name):
                 return
@@ -157,7 +156,13 @@ class Images:
 
     def clean_images(self, task_id: str | None = None) -> list[str]:
         """Remove all but the newest image of each room of each task, or of one task, and return the removed tags."""
-        return [tag for tag in self.old_images(task_id) if self._remove(tag)]
+        removed: list[str] = []
+        for tag in self.old_images(task_id):
+            # one in use by a container has its turn later
+            with suppress(*self._engine.errors):
+                self._engine.api.remove_image(tag)
+                removed.append(tag)
+        return removed
 
     def old_images(self, task_id: str | None = None) -> list[str]:
         """Return the tags of all but the newest image of each room of each task, or of one task."""
@@ -172,12 +177,13 @@ class Images:
     def _task_image(self, task: Task, room: str, part: str) -> str:
         context = folder_context(task.path, part=part)
         if room == "agent":
-            context = _only_main(context)
+            # the world's folder must neither enter the image of `main` nor rebuild it
+            context = Context({name: file for name, file in context.files.items() if not name.startswith("api/")})
         bases = self.build_bases()
         if "Dockerfile" not in context.files:
             if (plain := plain_recipe(task, room)) is None:
                 raise TaskInvalid(f"{task.path / part}/Dockerfile:1: the file is missing", hint=f"harness sync {task.task_id}")
-            context = Context({**context.files, "Dockerfile": (plain.encode(), False)})
+            context = Context({**context.files, "Dockerfile": Content(plain.encode(), False)})
         recipe = context.recipe
         if len(recipe) == 1 and (base := _OURS.fullmatch(recipe[0])):
             return bases[base[2]]
@@ -226,35 +232,19 @@ class Images:
             raise RuntimeFailure(f"the base image parley/{room}:1 is missing", hint="harness images")
         return f"parley/{room}:1"
 
-    def _remove(self, tag: str) -> bool:
-        try:
-            self._engine.api.remove_image(tag)
-        except self._engine.errors:
-            # In use by a container: its turn comes later.
-            return False
-        return True
-
 
 def image_name(task: Task, room: str) -> str:
     """Return the repository name of one room of a task, in characters that Docker allows."""
-    return f"parley-task/{_plain(task.task_id)}/{_plain(room)}"
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "x"
-
-
-def _only_main(context: Context) -> Context:
-    """Return the context of `main` without the world's folder, which must neither enter the image nor rebuild it."""
-    return Context({name: file for name, file in context.files.items() if not name.startswith("api/")})
+    parts = (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "x" for name in (task.task_id, room))
+    return "/".join(("parley-task", *parts))
 
 
 def _pinned(context: Context, bases: Mapping[str, str]) -> Context:
     """Return the context with our base images pinned to hashes, because another checkout may replace `:1` at any time."""
-    written, executable = context.files[context.dockerfile]
-    pinned = _OURS.sub(lambda line: line[1] + bases[line[2]], written.decode("utf-8", "surrogateescape"))
-    recipe = pinned.encode("utf-8", "surrogateescape")
-    return Context({**context.files, context.dockerfile: (recipe, executable)}, context.dockerfile)
+    written = context.files[context.dockerfile]
+    pinned = _OURS.sub(lambda line: line[1] + bases[line[2]], written.data.decode("utf-8", "surrogateescape"))
+    recipe = written._replace(data=pinned.encode("utf-8", "surrogateescape"))
+    return Context({**context.files, context.dockerfile: recipe}, context.dockerfile)
 
 
 def _follow(stream: Any, tag: str, context: Context, folder: Path | None) -> None:
@@ -270,7 +260,7 @@ def _follow(stream: Any, tag: str, context: Context, folder: Path | None) -> Non
             tail = " / ".join(line for line in said if line and not _NOISE.match(line))[-600:]
             if folder is None:
                 raise ImageFailure(f"building {tag}: {message['error']} ({tail})", hint="harness images")
-            steps = instructions(context.files[context.dockerfile][0].decode("utf-8", "replace"))
+            steps = instructions(context.text)
             file, at = folder / context.dockerfile, steps[min(step, len(steps)) - 1].line if steps else 1
             named = "" if context.dockerfile == "Dockerfile" else f"-f {quoted(file)} "
             why = f"{file}:{at}: the build failed: {message['error']}" + (f" ({tail})" if tail else "")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from typing import Any
 
+from harness.orphans import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, this_owner
 from harness.pod import EpisodeSpec
 from harness.registry import Task
 from harness.runtimes.docker.engine.client import SECCOMP
-from harness.runtimes.ownership import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, this_owner
 from harness.runtimes.seccomp import docker_profile
 
 PIDS = 256
@@ -16,6 +17,11 @@ Check = Callable[[], None]
 """Function that raises Cancelled if the run was interrupted."""
 
 _LOGGED = {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}}
+
+
+def fresh_name(room: str) -> str:
+    """Return a name for one more container, volume or network."""
+    return f"parley-{room}-{secrets.token_hex(6)}".lower()
 
 
 def labels(spec: EpisodeSpec) -> dict[str, str]:

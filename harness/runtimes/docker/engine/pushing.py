@@ -40,8 +40,8 @@ def push(engine: Engine, images: Images, prefix: str, tasks: Mapping[str, Task],
 def _build_tests(images: Images, verifier: str, tasks: Mapping[str, Task], say: Say) -> str:
     files = dict(folder_context(recipes() / TESTS_ROOM, f"docker/{TESTS_ROOM}/").files)
     for tests, task in tasks.items():
-        inner = {name: content for name, content in contents_of(task.path, "tests").items() if name != "Dockerfile"}
-        files |= {f"tests/{tests}/{name}": (content.data, content.executable) for name, content in inner.items()}
+        inner = contents_of(task.path, "tests").items()
+        files |= {f"tests/{tests}/{name}": content for name, content in inner if name != "Dockerfile"}
     context = Context(files, _RECIPE)
     tag = f"parley/{TESTS_ROOM}:{context.digest(images.image_id(verifier) or verifier)}"
     say(f"building {tag} with the tests of {len(tasks)} tasks")

@@ -1,4 +1,4 @@
-"""Removal of Docker resources by label: all of one run, or all that belong to dead processes.
+"""Listing and removal of Docker resources by label: all of one run, or all that belong to dead processes.
 
 Labels are on containers, named volumes and networks; anonymous volumes are removed with their container. A resource without our
 owner label is never touched; a resource of a live owner is kept, even if it is stopped. The engine may create what a process
@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from harness.orphans import Leftover, moment
+from harness.orphans import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, Leftover, is_dead, moment
 from harness.runtimes.docker.engine.client import Engine
-from harness.runtimes.ownership import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, is_dead
 
 _PASSES, _SETTLE_S = 5, 0.3
 """Number of passes of a sweep, and seconds in which the engine may finish its work between them."""
@@ -44,6 +43,13 @@ def sweep(engine: Engine) -> list[str]:
     return sorted(gone)
 
 
+def services_up(engine: Engine, run_id: str) -> dict[str, str]:
+    """Return the engine id of one running container of a run for each service (`world` and `main` for a task of ours)."""
+    containers = engine.labelled(f"{RUN_LABEL}={run_id}")["containers"]
+    up = [container for container in containers if container["State"] == "running"]
+    return {container["Names"][0].removeprefix("/parley-").rpartition("-")[0]: container["Id"] for container in up}
+
+
 def remove_run(engine: Engine, run_id: str) -> list[str]:
     """Kill and remove everything of one run."""
     return _remove(engine, f"{RUN_LABEL}={run_id}", lambda labels: OWNER_LABEL in labels)
@@ -64,10 +70,7 @@ def _remove(engine: Engine, label: str, wanted: Callable[[dict[str, str]], bool]
 
 
 def _each(remove: Callable[[str], bool], names: Iterable[str]) -> list[str]:
-    """Remove all of them concurrently, and return the removed ones.
-
-    One still in use belongs to a process that just started it.
-    """
+    """Remove all of them concurrently, and return the removed ones. Others are in use by a process that just started them."""
     names = list(names)
     with ThreadPoolExecutor(max_workers=16) as pool:
         return [name for name, went in zip(names, pool.map(remove, names), strict=True) if went]
