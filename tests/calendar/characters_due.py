@@ -126,9 +126,8 @@ DUE: dict[str, Due] = {
         TRUTHFUL, messages=(120, 6, 4, 4), messages_per_scheduled=(120 / 2, 2, 2, 2),
         found={(2, 1, (0,)): 58, (2, 2, (0,)): 58}, prose=(120, 4, 4),
     ),
-    # What it says is mended and heard; its schedule has lost its slot, which none of A to G names. An empty list that is cut
-    # off cannot be read. The server says `stop` of each reply, so none counts as cut off at the limit of tokens.
-    "truncator": spoilt(Label.OTHER, "malformed"),
+    # A reply that breaks off is not repaired. The server says `stop` of each, so none counts as cut off at the limit of tokens.
+    "truncator": speechless(spoilt(Label.NO_SCHEDULE, "no_schedule")),
     # M4 goes from 0 to 2 for 1 in both rounds, which are undone; twice apart is a cascade, told of its first round.
     "mover": replace(
         RUINED, labels=(MOVED, MOVED, WON), slots=((1, 1, 1),) * 3, cost=(2, 0, 0, 0), broken=(4,),
