@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import os
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from harness.errors import RuntimeFailure, UsageError
 
@@ -71,25 +69,6 @@ def append_to_file(path: Path, content: bytes) -> None:
         os.write(file, content)
     finally:
         os.close(file)
-
-
-def spread_json(document: Mapping[str, Any], opened: Container[str]) -> bytes:
-    """Return JSON with a line for each key, and for each entry of the values of the `opened` keys, at any depth."""
-    return (_spread(document, opened, 0) + "\n").encode()
-
-
-def _spread(value: Any, opened: Container[str], depth: int) -> str:
-    if not value:
-        return json.dumps(value)
-    inner, outer = "\n" + " " * (depth + 1), "\n" + " " * depth
-    if isinstance(value, list):
-        return "[" + ",".join(inner + json.dumps(one, ensure_ascii=False) for one in value) + outer + "]"
-    entries = (
-        f"{json.dumps(str(key))}: "
-        + (_spread(one, opened, depth + 1) if key in opened else json.dumps(one, ensure_ascii=False))
-        for key, one in value.items()
-    )
-    return "{" + ",".join(inner + entry for entry in entries) + outer + "}"
 
 
 @contextmanager

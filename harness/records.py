@@ -32,13 +32,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_serializer, model_validator
 
-from harness.archive import RunFiles, files_of
 from harness.atomic_write import is_locked, locked, make_folder, write_file, writing
 from harness.causes import CAUSES, CauseName, Responsible, cause_of_old_record
 from harness.errors import HarnessError, UsageError, quoted
 from harness.limits import RESULT_BYTES
 from harness.orphans import Leftover
-from harness.run_files import is_packed, is_run, left_in, remove
+from harness.run_files import RunFiles, files_of, is_packed, is_run, left_in, remove
 from validators.verdict import UNEXPLAINED
 from worlds.core.models import Amount, Span, Strict, Whole
 from worlds.core.parts import part

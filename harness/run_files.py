@@ -1,4 +1,4 @@
-"""Files of a recorded run, stored in a folder (here) or packed into one file (`harness.archive`).
+"""Files of a recorded run, stored in a folder (here) or packed into one file (`parley.reports.archive`).
 
 All of it is untrusted data: it is read without following links and up to a limit. Episodes are listed from folder names alone,
 because there may be 100,000 of them.
@@ -11,11 +11,13 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Protocol
 
 from harness.limits import Limit
 from harness.orphans import Leftover, changed_at
+from harness.plugins import optional
 from harness.safe_read import names_in, read_file
 
 PACKED = ".run.parquet"
@@ -90,6 +92,60 @@ class FolderFiles:
                 with suppress(FileNotFoundError):
                     total += os.lstat(f"{folder}/{name}").st_size
         return total
+
+
+class RunFiles(Protocol):
+    """Reader of one run's files by their paths below its folder, such as `episodes/contract/a-task/s0-a1/result.json`.
+
+    `FolderFiles` reads a folder, and `parley.reports.archive.PackedFiles` a packed run; the methods are the same.
+    """
+
+    def finished(self) -> list[str]:
+        """Return the path of result.json of each finished episode."""
+        ...
+
+    def results(self, most: Limit) -> Iterator[tuple[str, bytes | OSError]]:
+        """Yield the path of each result with its bytes, or with the error that reading it raised."""
+        ...
+
+    def read(self, name: str, most: Limit) -> bytes:
+        """Read one file; raises OSError if it does not exist, is not a plain file, or has more bytes than `most`."""
+        ...
+
+    def names(self, part: str) -> list[str]:
+        """Return the sorted paths below the folder `part`, relative to it; raises OSError if it cannot be listed."""
+        ...
+
+    def has(self, name: str) -> bool:
+        """Return True if the file exists."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Total size of all files in bytes."""
+        ...
+
+
+def files_of(run: Path) -> RunFiles:
+    """Return the files of a run, in a folder or packed; raises UsageError for a file that is not a packed run."""
+    if not is_packed(run):
+        return FolderFiles(run)
+    info = run.stat()
+    return _opened(run.resolve(), info.st_mtime_ns, info.st_ino)
+
+
+@lru_cache(maxsize=16)
+def _opened(path: Path, changed: int, number: int) -> RunFiles:
+    """Open a packed run, cached as long as the file does not change."""
+    del changed, number
+    opened: RunFiles = optional("packed run")(path)
+    return opened
+
+
+def read_recorded(folder: Path, name: str, most: Limit) -> bytes:
+    """Read a file from an episode's folder, which may be in a packed run; raises OSError as `FolderFiles.read` does."""
+    run, below = run_and_place(folder)
+    return files_of(run).read(f"{below}{name}", most)
 
 
 def in_order(name: str) -> list[str]:

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from harness.archive import PackedFiles, files_of
 from harness.errors import UsageError
 from harness.limits import FILE_BYTES
-from harness.run_files import is_packed
+from harness.plugins import optional
+from harness.run_files import files_of, is_packed
 
 HIDDEN = "[secret]"
 ALLOWED = "PARLEY_PUBLISH_SECRETS"
@@ -124,7 +124,7 @@ def _files(run: Path) -> Iterator[tuple[str, bytes]]:
     Unreadable files are skipped, as they are not published.
     """
     if is_packed(run):
-        yield from ((piece.path, piece.data) for piece in PackedFiles(run).everything())
+        yield from ((piece.path, piece.data) for piece in optional("packed run")(run).everything())
         return
     files = files_of(run)
     for folder, _, names in os.walk(run):

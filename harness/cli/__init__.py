@@ -47,7 +47,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("parley.commands.importing", "Write published scenarios of another benchmark as task folders."),
     "release": ("parley.commands.release", "Pin the tasks of a release, by which reports judge what is complete."),
     "images": ("parley.commands.doctor", "Build the base images, and the images of tasks."),
-    "clean": ("harness.cli.clean", "List what dead runs left behind, or (--images) old images, and remove it."),
+    "clean": ("parley.commands.clean", "List what dead runs left behind, or (--images) old images, and remove it."),
     "doctor": ("parley.commands.doctor", "Say which runtimes work here, and what to do about the others."),
 }
 """For each command, the module that holds its function, and its one line of help.

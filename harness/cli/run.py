@@ -59,9 +59,7 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
     session = _resumed(ctx, flags, flags.resume, replies) if flags.resume else _begun(ctx, flags, replies)
     session.check(resumed=flags.resume is not None, asks=not flags.dry_run)
     if flags.dry_run:
-        from harness.cli.dry_run import show_planned  # noqa: PLC0415
-
-        show_planned(session, json=flags.json)
+        optional("plan")(session, json=flags.json)
         return
     if not (flags.names or flags.yes or flags.retry_of or flags.resume):
         _confirm_all(session)
@@ -204,9 +202,7 @@ def _next_command(results: list[Result], session: RunSession, *, is_resumed: boo
 
 
 def _confirm_all(session: RunSession) -> None:
-    from harness.cli.dry_run import say_planned  # noqa: PLC0415
-
-    say_planned(session)
+    optional("words of a plan")(session)
     if not sys.stdin.isatty():
         cheapest = min(session.tasks, key=lambda task: task.is_seated).task_id
         hint = f"harness run ... --yes, or one task first: harness run ... {cheapest}"

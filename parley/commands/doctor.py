@@ -15,10 +15,10 @@ from harness.cli.tasks import Json, Names, selected
 from harness.errors import GateFailed, UsageError
 from harness.output import emit, say, show_table
 from harness.runtime_choice import RUNTIMES, runtime_named
-from harness.runtimes.docker.engine.pushing import push
 from harness.runtimes.docker.runtime import DockerRuntime
 from parley.commands.model_diagnosis import examine
 from parley.sharing.bases import name_of_tests
+from parley.sharing.pushing import push
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 
 

@@ -17,7 +17,6 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from harness.archive import read_recorded
 from harness.atomic_write import make_folder, write_file, writing
 from harness.cli.tasks import Names, selected
 from harness.errors import UsageError, quoted
@@ -26,7 +25,7 @@ from harness.limits import TEXT_BYTES
 from harness.output import say, show_table
 from harness.plugins import family_part, family_part_or_none
 from harness.records import RunFolder
-from harness.run_files import is_packed, run_name
+from harness.run_files import is_packed, read_recorded, run_name
 from harness.runs.request import Planned, read_record
 from harness.runs.templates import with_texts
 from harness.secrets import refuse_secrets_in

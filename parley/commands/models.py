@@ -1,10 +1,10 @@
-"""`harness models`: the models known by name, from harness/models.toml. Any other model can run too."""
+"""`harness models`: the models known by name, from parley/reports/models.toml. Any other model can run too."""
 
 from __future__ import annotations
 
 from harness.cli.tasks import Json
-from harness.models import known_models
 from harness.output import emit, show_table
+from parley.reports.models import known_models
 from parley.reports.table import MISSING
 
 

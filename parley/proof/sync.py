@@ -10,9 +10,11 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Container, Iterator, Sequence
+import json
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from harness.errors import TaskInvalid, UnknownTask, quoted
 from harness.plugins import family_part_or_none
@@ -144,3 +146,22 @@ def _differs(path: Path, content: bytes) -> Finding | None:
     if given == content:
         return None
     return Place(path, first_difference(content, given)).finding("drift", f"differs from what sync writes; {_AGAIN}")
+
+
+def spread_json(document: Mapping[str, Any], opened: Container[str]) -> bytes:
+    """Return JSON with a line for each key, and for each entry of the values of the `opened` keys, at any depth."""
+    return (_spread(document, opened, 0) + "\n").encode()
+
+
+def _spread(value: Any, opened: Container[str], depth: int) -> str:
+    if not value:
+        return json.dumps(value)
+    inner, outer = "\n" + " " * (depth + 1), "\n" + " " * depth
+    if isinstance(value, list):
+        return "[" + ",".join(inner + json.dumps(one, ensure_ascii=False) for one in value) + outer + "]"
+    entries = (
+        f"{json.dumps(str(key))}: "
+        + (_spread(one, opened, depth + 1) if key in opened else json.dumps(one, ensure_ascii=False))
+        for key, one in value.items()
+    )
+    return "{" + ",".join(inner + entry for entry in entries) + outer + "}"

@@ -23,13 +23,13 @@ from harness.compact_results import kept
 from harness.errors import HarnessError, UsageError
 from harness.frames import grouped
 from harness.headline import ended_by
-from harness.models import ModelEntry, find_model
 from harness.records import Result, RunFolder, misfit
 from harness.registry import Task
 from harness.run_files import runs_in
 from harness.runs.request import Planned, read_record
 from harness.statistics import mde_words, pass_hat
 from harness.teams import PlannedTeam
+from parley.reports.models import ModelEntry, find_model
 from parley.reports.table import Table
 from parley.sharing.release import pinned_tasks
 from worlds.core.chance import PUBLISHED_KEY, key_digest

@@ -1,4 +1,4 @@
-"""Packing of a run's folder into one file (`harness.archive`), and unpacking it byte for byte.
+"""Packing of a run's folder into one file (`parley.reports.archive`), and unpacking it byte for byte.
 
 1. Files are read slightly ahead while DuckDB writes group by group, so memory use is that of a few groups, whatever the length
 of the run. Links and other special files are refused, and so is a file that changes meanwhile.
@@ -20,7 +20,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness.archive import GROUP, KIND, PIECE, VERSION, PackedFiles, is_result
 from harness.atomic_write import append_to_file, make_folder, write_file, writing
 from harness.errors import UsageError, quoted
 from harness.plugins import report_library
@@ -28,6 +27,7 @@ from harness.records import RunFolder
 from harness.run_files import is_abandoned, remove
 from harness.safe_read import read_file, read_files
 from harness.secrets import refuse_secrets
+from parley.reports.archive import GROUP, KIND, PIECE, VERSION, PackedFiles, is_result
 
 _THREADS, _FILES = 4, 64
 _HELD = 16 << 20

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from harness.frames import grouped
-from harness.models import find_model
 from harness.records import Result, Tokens
 from parley.reports.evidence import Run
+from parley.reports.models import find_model
 from parley.reports.table import Column, Row, Table, titled
 
 NAME = "spent"

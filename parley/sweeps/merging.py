@@ -20,12 +20,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from harness.agents.llm.meter import RunLimits
-from harness.archive import RunFiles, files_of
 from harness.atomic_write import append_to_file, make_folder, write_file, writing
 from harness.errors import UsageError, quoted
 from harness.limits import FILE_BYTES
 from harness.records import Key, Result, RunFolder, first_problem
-from harness.run_files import is_abandoned, runs_in
+from harness.run_files import RunFiles, files_of, is_abandoned, runs_in
 from harness.runs.ledger import FILE as SPENDING
 from harness.runs.plan import differing
 from harness.runs.request import MergedShard, RunRecord, RunRequest, read_record

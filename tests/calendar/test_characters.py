@@ -125,7 +125,7 @@ def test_the_log_blames_seat_0_alone(play: Play, name: str) -> None:
     refused, parsed, dropped = (table.notes(what) for what in ("batch_rejected", "parsed", "invalid_tool_call"))
     forfeits = [one for one in table.events if isinstance(one, Turned) and one.no_reply]
     # A round of seat 0 has two turns of talk, the second of which ends it, and four tries.
-    unread = dict.fromkeys(("malformed", "endless", "mute", "truncator"), {"failed": 12})
+    unread = {silent: {"failed": 12} for silent in ("malformed", "endless", "mute", "truncator")}
     # Per turn one message is too long and five of the others are too many; there are three turns in each of two rounds.
     beyond = {"flooder": {TOO_LONG: 6, TOO_MANY: 30}}
 

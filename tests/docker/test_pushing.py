@@ -8,9 +8,9 @@ import pytest
 
 from harness.errors import RuntimeFailure, UsageError
 from harness.registry import Task
-from harness.runtimes.docker.engine.pushing import push
 from harness.runtimes.docker.runtime import DockerRuntime
 from parley.sharing.bases import PinnedBases, name_of_tests
+from parley.sharing.pushing import push
 
 pytestmark = pytest.mark.docker
 

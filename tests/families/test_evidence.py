@@ -13,10 +13,10 @@ import pytest
 
 from harness.agents.llm.provider import library
 from harness.errors import UsageError
-from harness.models import find_model, known_models
 from harness.registry import Task
 from parley.families.contract.report import report
 from parley.reports.evidence import Evidence, read_runs
+from parley.reports.models import find_model, known_models
 from tests.shipped import SHIPPED
 
 Record = Callable[..., Path]

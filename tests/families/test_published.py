@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from harness.models import known_models
 from parley.families.contract.published import catalogue, leaderboard, numbers, suite, task_rates
+from parley.reports.models import known_models
 from worlds.contract.labels import LABELS, Label
 
 

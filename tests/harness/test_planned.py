@@ -20,12 +20,12 @@ from harness.prices import Price
 from harness.records import RunFolder
 from harness.registry import Task
 from harness.runs.episode_filter import EVERYTHING
-from harness.runs.forecast import Experience, PartForecast, forecast
 from harness.runs.ledger import RunLedger
 from harness.runs.plan import Plan
 from harness.runs.request import RunRequest
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
+from parley.commands.forecast import Experience, PartForecast, forecast
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 MODEL = AgentSpec(kind="llm", model="openai/any", interface="tool")

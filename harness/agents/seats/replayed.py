@@ -21,13 +21,13 @@ from harness.agents.llm.interface import Interface, Mistake
 from harness.agents.seats.game import SeatedGame
 from harness.agents.seats.holders import Forfeit, SeatHolder, SeatReply
 from harness.agents.trajectory import Trajectory, scripted_trajectory
-from harness.archive import read_recorded
 from harness.errors import UsageError, quoted
 from harness.limits import RECORD_BYTES, RESULT_BYTES
 from harness.live_agent import Agent
 from harness.pod import Pod
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task
+from harness.run_files import read_recorded
 from worlds.core.errors import LogError
 from worlds.core.events import Opened, Turned, read_log
 from worlds.core.turns import OpenTurn

@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from harness.archive import read_recorded
 from harness.limits import RECORD_BYTES
 from harness.plugins import report_library
 from harness.records import Result, SeatResult
 from harness.registry import Task
+from harness.run_files import read_recorded
 from oracles.calendar.problem import tables as problem_tables
 from oracles.calendar.programme import BEST, solve
 from parley.families.calendar.seat_rows import name_of

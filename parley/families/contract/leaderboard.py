@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from harness.frames import grouped
 from harness.headline import ended_by
-from harness.models import ModelEntry, known_models
 from harness.statistics import METHOD, Interval, rate_interval
 from parley.families.contract.published import MARK, PublishedRow, leaderboard, numbers, source, suite
 from parley.reports.causes import bounds_cells, bounds_columns
 from parley.reports.evidence import Evidence, Group, Status, pass_k, plan_words, status, wanted_tasks
+from parley.reports.models import ModelEntry, known_models
 from parley.reports.table import Column, Row, Table, Value, row_of, table_of, titled
 from worlds.contract.labels import LABELS, Axis, Label
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import tomli
 
-from harness.models import ModelEntry
+from parley.reports.models import ModelEntry
 
 PATH = Path(__file__).with_name("published.toml")
 MARK = "published"

@@ -23,12 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.frames import grouped
-from harness.models import ModelEntry
 from harness.records import Result
 from harness.registry import Task
 from harness.statistics import Interval, rate_interval, scipy_stats
 from parley.families.hidden_profile.authoring.derived import CERTIFICATE
 from parley.reports.evidence import Evidence, Group
+from parley.reports.models import ModelEntry
 from parley.reports.table import Value
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.loading import SCENARIO

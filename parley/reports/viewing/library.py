@@ -19,13 +19,12 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from harness.archive import files_of
 from harness.compact_results import MeasurePacker
 from harness.errors import HarnessError, UsageError
 from harness.headline import figure_words
 from harness.limits import RESULT_BYTES
 from harness.records import Key, Result, RunFolder, first_problem, misfit
-from harness.run_files import is_packed, runs_in
+from harness.run_files import files_of, is_packed, runs_in
 from harness.runs.request import RunRecord, read_record
 from harness.safe_read import read_file
 from parley.reports.reading.addresses import run_names

@@ -21,12 +21,11 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from harness.archive import files_of
 from harness.atomic_write import make_folder, write_file, writing
 from harness.errors import UsageError, quoted
 from harness.limits import FILE_BYTES
 from harness.records import Key
-from harness.run_files import run_and_place
+from harness.run_files import files_of, run_and_place
 from harness.secrets import refuse_secrets_in
 from parley.reports.reading import FILES, RecordedEpisode, read_episode
 from parley.reports.reading.addresses import INDEX, episode_page, run_page, seed_name

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.atomic_write import spread_json
 from oracles.calendar.certificate import Round, certify, plan
+from parley.proof.sync import spread_json
 from worlds.calendar.rules.certificate import Certificate
 from worlds.calendar.rules.scenario import Scenario, read_scenario
 from worlds.core.loading import SCENARIO

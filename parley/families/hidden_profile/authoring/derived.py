@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.atomic_write import spread_json
 from oracles.hidden_profile.certificate import certify, certify_deck
+from parley.proof.sync import spread_json
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.deck import SIZES, Deck, read_task

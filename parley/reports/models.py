@@ -1,4 +1,4 @@
-"""Known models by name: provider, size and kind. The data are in harness/models.toml.
+"""Known models by name: provider, size and kind. The data are in parley/reports/models.toml.
 
 A model that is not listed runs and is reported like any other, without these columns.
 """

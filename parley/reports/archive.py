@@ -15,7 +15,7 @@ import re
 import threading
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from harness.errors import UsageError
 from harness.limits import PACK_BYTES, PACK_PATH_BYTES, PACK_PIECE_BYTES, PACK_RATIO, PACK_ROWS, Limit
 from harness.plugins import report_library
-from harness.run_files import FolderFiles, in_order, is_packed, run_and_place
+from harness.run_files import in_order
 from harness.safe_read import NotPlain
 
 PIECE, GROUP = PACK_PIECE_BYTES, 256
@@ -270,31 +270,6 @@ class PackedFiles:
         return NotPlain(errno.EFBIG, why, f"{self.path}/{name}") if why else bytes(data)
 
 
-RunFiles = FolderFiles | PackedFiles
-"""Reader of one run's files by their paths below its folder, such as `episodes/contract/a-task/s0-a1/result.json`."""
-
-
 def is_result(path: str) -> bool:
     """Return True if a path is the result of a finished episode."""
     return _RESULT.fullmatch(path) is not None
-
-
-def files_of(run: Path) -> RunFiles:
-    """Return the files of a run, in a folder or packed; raises UsageError for a file that is not a packed run."""
-    if not is_packed(run):
-        return FolderFiles(run)
-    info = run.stat()
-    return _opened(run.resolve(), info.st_mtime_ns, info.st_ino)
-
-
-def read_recorded(folder: Path, name: str, most: Limit) -> bytes:
-    """Read a file from an episode's folder, which may be in a packed run; raises OSError as `FolderFiles.read` does."""
-    run, below = run_and_place(folder)
-    return files_of(run).read(f"{below}{name}", most)
-
-
-@lru_cache(maxsize=16)
-def _opened(path: Path, changed: int, number: int) -> PackedFiles:
-    """Open a packed run, cached as long as the file does not change."""
-    del changed, number
-    return PackedFiles(path)

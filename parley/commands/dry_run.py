@@ -8,10 +8,10 @@ from typing import Any
 from harness.cli.amounts import counted, dollars, duration, short
 from harness.errors import UsageError
 from harness.output import emit, say
-from harness.runs.forecast import PartForecast, forecasts
 from harness.runs.request import RunRequest
 from harness.runs.session import RunSession
 from harness.statistics import mde, mde_words
+from parley.commands.forecast import PartForecast, forecasts
 
 
 def show_planned(session: RunSession, *, json: bool) -> None:
