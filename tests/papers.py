@@ -65,8 +65,8 @@ def told(family: str, item: Mapping[str, str]) -> str:
 def rows(known: Papers) -> Iterator[str]:
     """The generated part of the page."""
     for family, paper in known.items():
-        folder = family.replace("-", "_")
-        yield f"\n## {paper['paper']}\n\nRuns: `{paper['run']}`. Published values: `parley/families/{folder}/published.toml`\n\n"
+        values = f"parley/families/{family.replace('-', '_')}/published.toml"
+        yield f"\n## {paper['paper']}\n\nRuns: `{paper['run']}`. Published values: `{values}`\n\n"
         yield "| of the paper | shows | ours | published values |\n|---|---|---|---|\n"
         for item in paper["items"]:
             yield f"| {item['item']} | {item['shows']} | {how(family, item)} | {told(family, item)} |\n"
