@@ -45,8 +45,8 @@ def how(family: str, item: Mapping[str, str]) -> str:
     if "table" in item:
         made.append(f"harness report RUN --table {item['table']}")
     if "figure" in item:
-        made.append(f"harness report RUN --figures DIR ({family}-{item['figure']}.svg)")
-    return "; ".join(f"`{one}`" if one.startswith("harness") else one for one in made) or "-"
+        made.append(f"{family}-{item['figure']}.svg")
+    return "; ".join(one if one.startswith("[") else f"`{one}`" for one in made) or "-"
 
 
 def told(family: str, item: Mapping[str, str]) -> str:
@@ -54,19 +54,19 @@ def told(family: str, item: Mapping[str, str]) -> str:
     if "why_not" in item:
         return item["why_not"]
     if "published" not in item:
-        return "the paper prints no number that a row of ours could stand beside"
+        return "none"
     part = numbers(family)[item["published"]]
-    folder = family.replace("-", "_")
     entries = (
         f"{len(part)} rows" if isinstance(part, list) else f"{counted(part)} numbers" if counted(part) else "names of tasks"
     )
-    return f"{entries}: `{folder}/published.toml`, `{item['published']}`"
+    return f"{entries}: `{item['published']}`"
 
 
 def rows(known: Papers) -> Iterator[str]:
     """The generated part of the page."""
     for family, paper in known.items():
-        yield f"\n## {paper['paper']}\n\nRuns: `{paper['run']}`\n\n"
+        values = f"parley/families/{family.replace('-', '_')}/published.toml"
+        yield f"\n## {paper['paper']}\n\nRuns: `{paper['run']}`. Published values: `{values}`\n\n"
         yield "| of the paper | shows | ours | published values |\n|---|---|---|---|\n"
         for item in paper["items"]:
             yield f"| {item['item']} | {item['shows']} | {how(family, item)} | {told(family, item)} |\n"

@@ -107,7 +107,7 @@ def test_sample_is_large_and_even() -> None:
 
 
 def test_accuracy_as_documented() -> None:
-    """The counts that docs/calendar.md reports: right, false alarms, missed; words that change them make it untrue."""
+    """The counts that docs/calendar-audits.md reports: right, false alarms, missed; words that change them make it untrue."""
     assert {(one.label, one.late): (one.right, one.false_alarms, one.missed) for one in accuracies()} == {
         (P, False): (16, 0, 1), (A, False): (24, 0, 0), (C, False): (18, 0, 0), (E, False): (7, 0, 2),
         (P, True): (10, 0, 1), (A, True): (15, 0, 4), (C, True): (19, 0, 0), (E, True): (3, 0, 4),

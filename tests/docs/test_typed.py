@@ -22,7 +22,8 @@ MIXED = "harness run presigned-url-download cursor-pagination-integrity uniform-
 GAMES = "harness run uniform-01 uniform-02 --agent imap --out runs/{}"
 BEFORE: Mapping[str, tuple[str, ...]] = {
     "README.md": (SMALL.format("gpt-5", "old"), SMALL.format("gpt-5", "new")),
-    "docs/calendar.md": tuple(GAMES.format(name) for name in ("RUN", "RUNS", "BASE", "PROBED")),
+    "docs/calendar.md": tuple(GAMES.format(name) for name in ("RUN", "RUNS")),
+    "docs/calendar-audits.md": tuple(GAMES.format(name) for name in ("RUN", "BASE", "PROBED")),
     "docs/reports.md": (
         MIXED,
         GAMES.format("imap"),
