@@ -81,6 +81,8 @@ OTHERS: Mapping[str, str] = {
     "make property": _SUITES,
     "make reference": _SUITES,
     "make lint types": _SUITES,
+    "make real-model": _SUITES,
+    "make house": _SUITES,
     "make proof": _SUITES,
     "make attacks": _SUITES,
     "make mutants": _SUITES,
