@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from inspect import Parameter, Signature
-from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import typer
 
@@ -68,22 +67,3 @@ def takes_flags(table: type[FlagsT]) -> Callable[[Callable[[typer.Context, Flags
         return called
 
     return command_of
-
-
-_KINDS: dict[Any, str] = {int: "N", float: "X", Path: "PATH"}
-"""Types of flags in `--help`; anything else is TEXT."""
-
-
-def plainly_typed(command: Any) -> Any:
-    """Return a command or group whose help shows N, PATH and TEXT instead of Python's types."""
-    for parameter in command.params:
-        label = "" if parameter.param_type_name == "argument" else _kind(parameter.type_descriptor.annotation)
-        parameter.display_type = lambda ctx, label=label: label
-    for inner in command.commands.values() if isinstance(command, typer.core.TyperGroup) else ():
-        plainly_typed(inner)
-    return command
-
-
-def _kind(annotation: Any) -> str:
-    inner = get_args(annotation)[0] if get_origin(annotation) is list else annotation
-    return _KINDS.get(inner, "TEXT")

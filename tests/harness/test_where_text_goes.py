@@ -30,7 +30,7 @@ ENTRY = {
 }
 PROVED = ("task", "verdict", "checks", "failed", "seconds")
 PRINTED: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
-    "list": (("list", "calendar"), ("task", "family", "difficulty"), ""),
+    "list": (("list", "calendar"), ("calendar: 120 tasks", "difficulty"), ""),
     "models": (("models",), ("name", "--model", "provider", "family", "kind", "size", "price"), ""),
     "doctor": (("doctor",), ("runtime", "works", "why"), "Python 3"),
     "verify": (("verify", "presigned-url-download", "--seeds", "0"), PROVED, "1 of 1 tasks hold"),
