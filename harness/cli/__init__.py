@@ -13,13 +13,13 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from harness.cli.help import plainly_told
-from harness.errors import Cancelled, HarnessError
+from harness.errors import Cancelled
 from harness.interrupts import stop_signals
 from harness.plugins import plugin
 from worlds.core.errors import ParleyError
@@ -38,7 +38,7 @@ HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
         "compare": ("parley.commands.compare", "Compare two runs on what both played; the exit code says whether B is worse."),
         "leaderboard": ("parley.commands.leaderboard", "Rank models over all families, with intervals of their ranks."),
         "runs": ("parley.commands.runs", "List the runs in a folder: who, what, how far, at what cost."),
-        "audit": ("parley.commands.audit", "Ask a judge model about runs, and say how far it agrees."),
+        "audit": ("parley.commands.kinds", "Ask a judge model about runs, and say how far it agrees."),
         "export": ("parley.commands.export", "Write tasks and episodes as other programs read them."),
         "replay": ("parley.commands.replay", "Play games again from their traces alone, and say what agrees."),
         "models": ("parley.commands.models", "List the models that reports know by name."),
@@ -47,8 +47,8 @@ HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
         "new": ("parley.commands.authoring", "Start a new task folder that verifies at once."),
         "sync": ("parley.commands.authoring", "Rewrite the boilerplate of task folders from its templates."),
         "verify": ("parley.commands.verify", "Prove tasks: lint, oracle, nop, every violation, determinism."),
-        "generate": ("parley.commands.generate", "Generate tasks, or parts of them, by code or by a model."),
-        "import": ("parley.commands.importing", "Write published scenarios of another benchmark as task folders."),
+        "generate": ("parley.commands.kinds", "Generate tasks, or parts of them, by code or by a model."),
+        "import": ("parley.commands.kinds", "Write published scenarios of another benchmark as task folders."),
         "release": ("parley.commands.release", "Pin the tasks of a release, by which reports judge what is complete."),
     },
     "Housekeeping": {
@@ -75,7 +75,7 @@ class LazyGroup(typer.core.TyperGroup):
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
-        plainly_told(self)
+        _with_own_help(self)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the commands, in the order of the table."""
@@ -131,10 +131,24 @@ def _command(name: str, implementation: Any, help_line: str | None) -> Any:
     if isinstance(implementation, typer.Typer):
         group = typer.main.get_command(implementation)
         group.name, group.help = name, help_line
-        return plainly_told(group)
+        return _with_own_help(group)
     command = typer.Typer(add_completion=False, rich_markup_mode=None)
     command.command(name=name, help=help_line)(implementation)
-    return plainly_told(typer.main.get_command(command))
+    return _with_own_help(typer.main.get_command(command))
+
+
+def _with_own_help(command: Any) -> Any:
+    """Return a command or group, and what it holds, with options that `harness.cli.help` writes."""
+    command.format_options = partial(_write_options, command)
+    for inner in command.commands.values() if isinstance(command, typer.core.TyperGroup) else ():
+        _with_own_help(inner)
+    return command
+
+
+def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
+    from harness.cli.help import write_options  # noqa: PLC0415 - a command that runs needs none
+
+    write_options(command, ctx, formatter)
 
 
 def _show_version(asked: bool) -> None:
@@ -185,17 +199,6 @@ def main() -> None:
     except ParleyError as error:
         if isinstance(error, Cancelled):
             stop_signals.ignore()
+        from harness.cli.hints import report_error  # noqa: PLC0415 - nothing is wrong as a rule
+
         sys.exit(report_error(error))
-
-
-def report_error(error: ParleyError) -> int:
-    """Print an error with its hint, and return the exit code."""
-    from harness.cli.hints import whole  # noqa: PLC0415 - nothing is wrong as a rule
-    from harness.sanitize import printable  # noqa: PLC0415
-
-    print(printable(f"harness: {error}"), file=sys.stderr)
-    if not isinstance(error, HarnessError):
-        return HarnessError.exit_code
-    if error.hint:
-        print(printable(f"  try: {whole(error.hint, sys.argv[1:])}"), file=sys.stderr)
-    return stop_signals.exit_code if isinstance(error, Cancelled) else error.exit_code

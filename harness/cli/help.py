@@ -1,8 +1,7 @@
-"""The text of `--help`: values are called N, PATH and TEXT, and the options of commands with many stand under headings."""
+"""The options in `--help`: values are called N, PATH and TEXT, and where there are many they stand under headings."""
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -44,16 +43,15 @@ _KINDS: dict[Any, str] = {int: "N", float: "X", Path: "PATH"}
 """Types of flags in `--help`; anything else is TEXT."""
 
 
-def plainly_told(command: Any) -> Any:
-    """Return a command or group whose help shows N, PATH and TEXT instead of Python's types, and its groups of options."""
+def write_options(command: Any, ctx: typer.Context, formatter: Any) -> None:
+    """Write the arguments, and then the options under the headings of their groups, all in the same columns."""
     for parameter in command.params:
         label = "" if parameter.param_type_name == "argument" else _kind(parameter.type_descriptor.annotation)
         parameter.display_type = lambda ctx, label=label: label
     if command.name in GROUPS:
-        command.format_options = partial(_write_groups, command, GROUPS[command.name])
-    for inner in command.commands.values() if isinstance(command, typer.core.TyperGroup) else ():
-        plainly_told(inner)
-    return command
+        _write_groups(command, GROUPS[command.name], ctx, formatter)
+    else:
+        type(command).format_options(command, ctx, formatter)
 
 
 def _kind(annotation: Any) -> str:
@@ -62,7 +60,6 @@ def _kind(annotation: Any) -> str:
 
 
 def _write_groups(command: Any, groups: dict[str, str], ctx: typer.Context, formatter: Any) -> None:
-    """Write the arguments, and then the options under the headings of their groups, all in the same columns."""
     parameters = {parameter.name: parameter for parameter in command.get_params(ctx)}
     arguments = [name for name, parameter in parameters.items() if parameter.param_type_name == "argument"]
     headed = {"Arguments": arguments} | {heading: names.split() for heading, names in groups.items()}

@@ -11,7 +11,6 @@ import typer
 from harness.cli.amounts import spent_by
 from harness.cli.flags import RunFlags
 from harness.cli.progress import plainly, progress
-from harness.cli.selection import gated
 from harness.cli.settings import folder_for, found_again, new_request, options, resumed_request
 from harness.cli.signatures import takes_flags
 from harness.cli.summary import show_closing, show_left, stops
@@ -92,7 +91,7 @@ def _begun(ctx: typer.Context, flags: RunFlags, replies: KeepsReplies | None) ->
         raise UsageError("--only is about a run that is gone on with", hint="harness run --resume RUN --only errored")
     key = chosen_key(flags.key, flags.retry_of)
     first = read_retry(flags.retry_of, flags.hint, key) if flags.retry_of else None
-    known = gated(ctx, flags.names, trust=flags.trust).tasks
+    known = gate(selected(ctx, flags.names), trust=flags.trust).tasks
     tasks = grant(first.tasks(known) if first else known, flags.env or ())
     tasks = tasks if first else runnable(tasks, flags.names or (), say, options(flags).get(LEVEL, ()))
     request = new_request(flags, tasks, first, key, _confirmed)
@@ -107,7 +106,7 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: KeepsRe
     key, resumed = chosen_key(flags.key, folder), read_resumed(folder)
     first = read_retry(flags.retry_of, flags.hint, key) if flags.retry_of else None
     if flags.names:
-        named = gated(ctx, flags.names, trust=flags.trust).tasks
+        named = gate(selected(ctx, flags.names), trust=flags.trust).tasks
         known = [task for task in named if first is None or task.task_id in resumed.request.tasks]
     else:
         again = found_again(resumed.request.tasks, selected(ctx, None), trust=flags.trust)

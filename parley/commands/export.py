@@ -156,23 +156,24 @@ def _object(recorded: bytes) -> dict[str, Any] | None:
     return json.loads(recorded) if recorded else None
 
 
-Where = Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write, new or empty.")]
-Pinned = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--images",
-        metavar="REF",
-        help="What harness images --push prints: a file of it, or PREFIX/ROOM@sha256:..., once a room.",
-    ),
-]
-Alone = Annotated[bool, typer.Option("--standalone", help="Need no image of ours: each task carries what they are made of.")]
-Base = Annotated[
-    str | None, typer.Option("--base", metavar="IMAGE", help=f"The image below --standalone; {PLAIN_BASE} unless given.")
-]
-
-
 def harbor_command(
-    ctx: typer.Context, out: Where, names: Names = None, images: Pinned = None, standalone: Alone = False, base: Base = None
+    ctx: typer.Context,
+    out: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write, new or empty.")],
+    names: Names = None,
+    images: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--images",
+            metavar="REF",
+            help="What harness images --push prints: a file of it, or PREFIX/ROOM@sha256:..., once a room.",
+        ),
+    ] = None,
+    standalone: Annotated[
+        bool, typer.Option("--standalone", help="Need no image of ours: each task carries what they are made of.")
+    ] = False,
+    base: Annotated[
+        str | None, typer.Option("--base", metavar="IMAGE", help=f"The image below --standalone; {PLAIN_BASE} unless given.")
+    ] = None,
 ) -> None:
     """Write tasks in Harbor's format, flat, with registry.json, dataset.toml, a card, eval.yaml and metric.py."""
     bases = _bases(images or [], base, standalone=standalone)
@@ -204,16 +205,17 @@ def _references(given: str) -> list[str]:
         ) from None
 
 
-Family = Annotated[str, typer.Argument(metavar="FAMILY", help="calendar or hidden-profile.")]
-Format = Annotated[str, typer.Option("--format", help="contractbench: the record of the paper's Appendix G.")]
-Out = Annotated[Path | None, typer.Option(help="The file to write, whole or not at all; stdout unless given.")]
-
-
 export_command = typer.Typer(cls=Kinds, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
 
 @export_command.command("episodes")
-def episodes_command(runs: Runs, form: Format = "contractbench", out: Out = None) -> None:
+def episodes_command(
+    runs: Runs,
+    form: Annotated[
+        str, typer.Option("--format", help="contractbench: the record of the paper's Appendix G.")
+    ] = "contractbench",
+    out: Annotated[Path | None, typer.Option(help="The file to write, whole or not at all; stdout unless given.")] = None,
+) -> None:
     """Write first tries that were graded, a JSON object a line; others, and families without such records, are counted."""
     counted = Counter[str]()
     with _lines_of(out) as file:
@@ -257,7 +259,9 @@ def trace_command(runs: Runs, out: Folder) -> None:
 
 
 @export_command.command("templates")
-def templates_command(family: Family, out: Folder) -> None:
+def templates_command(
+    family: Annotated[str, typer.Argument(metavar="FAMILY", help="calendar or hidden-profile.")], out: Folder
+) -> None:
     """Write a family's own texts, ready to be changed and given to --templates, and say what each may name."""
     known = placeholders(family) if family in with_texts() else None
     if known is None:

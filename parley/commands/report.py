@@ -22,39 +22,34 @@ from parley.reports.table import Table, as_csv
 from parley.reports.whole import WholeReport, caveats, make_report, refuse_unfinished
 
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or of folders of runs.")]
-Wanted = Annotated[
-    list[str] | None,
-    typer.Option("--table", help="A table by name (docs/reports.md has them, by family), or all; repeatable."),
-]
-Published = Annotated[
-    bool | None,
-    typer.Option(
-        "--published/--no-published",
-        help="The papers' numbers of every model, or of none; without either, of the models that were run here.",
-        show_default=False,
-    ),
-]
-EveryTask = Annotated[bool, typer.Option("--all-tasks", help="Rows also of tasks that nobody in these runs played.")]
-Plot = Annotated[Path | None, typer.Option(help="Write the one figure of these tables as SVG.")]
-Figures = Annotated[Path | None, typer.Option(help="Write every figure of these tables into this folder, as SVG.")]
-Csv = Annotated[
-    Path | None,
-    typer.Option("--csv", help="Write each table into this folder, or the one table into FILE.csv; - is stdout."),
-]
-Html = Annotated[Path | None, typer.Option("--html", help="Write one page with everything, to open or to publish.")]
 
 
 def report_command(
     ctx: typer.Context,
     runs: Runs,
-    table: Wanted = None,
-    published: Published = None,
-    all_tasks: EveryTask = False,
+    table: Annotated[
+        list[str] | None,
+        typer.Option("--table", help="A table by name (docs/reports.md has them, by family), or all; repeatable."),
+    ] = None,
+    published: Annotated[
+        bool | None,
+        typer.Option(
+            "--published/--no-published",
+            help="The papers' numbers of every model, or of none; without either, of the models that were run here.",
+            show_default=False,
+        ),
+    ] = None,
+    all_tasks: Annotated[
+        bool, typer.Option("--all-tasks", help="Rows also of tasks that nobody in these runs played.")
+    ] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Markdown on stdout.")] = False,
-    csv: Csv = None,
-    html: Html = None,
-    plot: Plot = None,
-    figures: Figures = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option("--csv", help="Write each table into this folder, or the one table into FILE.csv; - is stdout."),
+    ] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write one page with everything, to open or to publish.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write the one figure of these tables as SVG.")] = None,
+    figures: Annotated[Path | None, typer.Option(help="Write every figure of these tables into this folder, as SVG.")] = None,
     json: Json = False,
 ) -> None:
     """Sum up these runs; with any option, make the tables of every family in them that has reports."""

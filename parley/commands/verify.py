@@ -6,15 +6,14 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from harness.agents.solutions import SolutionAgent
 from harness.atomic_write import writing
-from harness.cli.selection import gated
-from harness.cli.signatures import Flags, takes_flags
-from harness.cli.tasks import Json, Names, Trust
+from harness.cli.signatures import Flags, flag, takes_flags
+from harness.cli.tasks import Json, Names, Trust, selected
 from harness.env_interpolation import grant
 from harness.errors import RuntimeFailure, TaskInvalid, UsageError
 from harness.output import emit, say, show_table
@@ -23,7 +22,7 @@ from harness.pod import Runtime, SandboxedRuntime
 from harness.registry import Task
 from harness.runs.plan import parse_seeds
 from harness.runtime_choice import SANDBOXES, choose_runtime, choose_sandbox, runnable
-from harness.trust import TrustGate
+from harness.trust import TrustGate, gate
 from parley.commands.attacks import attack_tasks
 from parley.commands.mutants import mutate_tasks
 from parley.proof.attacks.suite import one_of_each_machine
@@ -105,47 +104,29 @@ def _rate(points: Sequence[CurvePoint]) -> str:
 
 _SHOWN = 40
 
-Seeds = Annotated[str | None, typer.Option(help="Of each task's own seeds these; all unless given.")]
-Where = Annotated[str, typer.Option(help="inprocess; docker or bubblewrap, or both with a comma, add the same clients there.")]
-Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Processes, and episodes at once.")]
-Sample = Annotated[
-    bool,
-    typer.Option(
-        help="In containers only oracle, nop and one violation of each task on its first seed; ten of tasks that are data. "
-        "With --attacks one folder of each kind of machine."
-    ),
-]
-Thorough = Annotated[bool, typer.Option("--thorough", help="Play each client twice, and at each level on every seed.")]
-Mutations = Annotated[bool, typer.Option(help="Play each oracle behind its family's path mutations instead.")]
-ChangedFirst = Annotated[bool, typer.Option(help="Begin with folders that differ from the main branch.")]
-Attacks = Annotated[bool, typer.Option("--attacks", help="Attack the tasks instead, in --runtime, else in the best.")]
-Mutants = Annotated[bool, typer.Option("--mutants", help="Change servers, tests and shared rules; each must be noticed.")]
-Draw = Annotated[int | None, typer.Option(min=1, help="With --mutants only so many, drawn by hash.")]
-Curve = Annotated[bool, typer.Option("--curve", help="Play a careful, a hasty and a careless client at each level instead.")]
-Into = Annotated[Path | None, typer.Option(help="With --curve a page that gets the table, between its markers.")]
-Env = Annotated[
-    list[str] | None, typer.Option("--env", help="NAME of a variable of this host that a foreign task may be given.")
-]
-
 
 @dataclass(frozen=True)
 class VerifyFlags(Flags):
     """The values of the flags of `harness verify`."""
 
     names: Names = None
-    seeds: Seeds = None
-    runtime: Where = "inprocess"
-    workers: Workers = 2
-    sample: Sample = False
-    thorough: Thorough = False
-    mutations: Mutations = False
-    changed_first: ChangedFirst = False
-    attacks: Attacks = False
-    mutants: Mutants = False
-    draw: Draw = None
-    curve: Curve = False
-    into: Into = None
-    env: Env = None
+    seeds: str | None = flag(None, "Of each task's own seeds these; all unless given.")
+    runtime: str = flag("inprocess", "inprocess; docker or bubblewrap, or both with a comma, add the same clients there.")
+    workers: int = flag(2, "Processes, and episodes at once.", "--workers", "-n", min=1)
+    sample: bool = flag(
+        False,
+        "In containers only oracle, nop and one violation of each task on its first seed; ten of tasks that are data. "
+        "With --attacks one folder of each kind of machine.",
+    )
+    thorough: bool = flag(False, "Play each client twice, and at each level on every seed.", "--thorough")
+    mutations: bool = flag(False, "Play each oracle behind its family's path mutations instead.")
+    changed_first: bool = flag(False, "Begin with folders that differ from the main branch.")
+    attacks: bool = flag(False, "Attack the tasks instead, in --runtime, else in the best.", "--attacks")
+    mutants: bool = flag(False, "Change servers, tests and shared rules; each must be noticed.", "--mutants")
+    draw: int | None = flag(None, "With --mutants only so many, drawn by hash.", min=1)
+    curve: bool = flag(False, "Play a careful, a hasty and a careless client at each level instead.", "--curve")
+    into: Path | None = flag(None, "With --curve a page that gets the table, between its markers.")
+    env: list[str] | None = flag(None, "NAME of a variable of this host that a foreign task may be given.", "--env")
     trust: Trust = False
     json: Json = False
 
@@ -153,34 +134,34 @@ class VerifyFlags(Flags):
 @takes_flags(VerifyFlags)
 def verify_command(ctx: typer.Context, flags: VerifyFlags) -> None:
     """Prove tasks; exit 4 and say path, line and rule when one does not hold."""
-    gate = gated(ctx, flags.names, trust=flags.trust)
-    tasks = grant(_changed_first(gate.tasks) if flags.changed_first else gate.tasks, flags.env or ())
+    trusted = gate(selected(ctx, flags.names), trust=flags.trust)
+    tasks = grant(_changed_first(trusted.tasks) if flags.changed_first else trusted.tasks, flags.env or ())
     tasks = runnable(tasks, flags.names or (), say)
     if flags.mutations:
-        gate.demand("harness verify --mutations")
+        trusted.demand("harness verify --mutations")
         _mutations(tasks, json=flags.json)
     elif flags.mutants:
-        gate.demand("harness verify --mutants")
+        trusted.demand("harness verify --mutants")
         mutate_tasks(ctx, tasks, flags.seeds, draw=flags.draw, workers=flags.workers, json=flags.json)
     elif flags.curve:
-        gate.demand("harness verify --curve")
+        trusted.demand("harness verify --curve")
         draw_curve(tasks, flags.seeds, flags.into, json=flags.json)
     elif flags.attacks:
         attacked = one_of_each_machine(tasks) if flags.sample else tasks
         where = "auto" if flags.runtime == "inprocess" else flags.runtime
         attack_tasks(attacked, where, workers=flags.workers, json=flags.json)
     else:
-        _prove(flags, gate, tasks)
+        _prove(flags, trusted, tasks)
 
 
-def _prove(flags: VerifyFlags, gate: TrustGate, tasks: Sequence[Task]) -> None:
+def _prove(flags: VerifyFlags, trusted: TrustGate, tasks: Sequence[Task]) -> None:
     """Check all claims about each task. Raises TaskInvalid if one does not hold."""
     runtimes = _runtimes(flags.runtime, tasks)
     foreign = [task for task in tasks if task.parley is None]
     docker = _docker(foreign, alone=len(foreign) == len(tasks)) if foreign and not runtimes else None
     seeds = parse_seeds(flags.seeds) if flags.seeds else None
-    sandbox = _sandbox(flags.runtime) if gate.outside else None
-    for line in gate.told(sandbox.name if sandbox else ""):
+    sandbox = _sandbox(flags.runtime) if trusted.outside else None
+    for line in trusted.told(sandbox.name if sandbox else ""):
         say(line)
     proved = verify(
         tasks, seeds, runtimes=runtimes, sandbox=sandbox, docker=docker, workers=flags.workers, thorough=flags.thorough,

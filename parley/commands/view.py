@@ -16,13 +16,11 @@ from harness.run_files import is_packed, is_run
 from parley.reports.reading import is_episode
 from parley.reports.viewing import Library, Site, first_page, open_server, write_bundle
 
-Runs = Annotated[
-    list[Path] | None, typer.Argument(metavar="RUN...", help="Runs, folders of runs, or one episode; none means runs/.")
-]
-
 
 def view_command(
-    runs: Runs = None,
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="RUN...", help="Runs, folders of runs, or one episode; none means runs/.")
+    ] = None,
     bundle: Annotated[Path | None, typer.Option(help="Write the pages into this folder instead, to publish them.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="8642, or any free one, unless given.")] = None,
     host: Annotated[str, typer.Option(help="A loopback address; others are refused.")] = "127.0.0.1",

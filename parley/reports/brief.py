@@ -14,7 +14,6 @@ from harness.errors import quoted
 from harness.headline import bounds_of, ended_by, headline_of, task_means
 from harness.records import Result
 from harness.registry import Task
-from harness.runs.run import summary
 from harness.statistics import Interval, share_interval
 from parley.reports.comparison import compared
 from parley.reports.evidence import Evidence, Group, Run, gather
@@ -70,10 +69,9 @@ def _between(interval: Interval | None) -> str:
 
 
 def _counts(results: Sequence[Result]) -> Iterator[str]:
-    counts = summary(list(results))
     graded, lost = ([one for one in results if (one.status == "graded") is is_graded] for is_graded in (True, False))
-    mean = "" if counts["mean_reward"] is None else f", mean reward {counts['mean_reward']:.3g}"
-    yield f"{counts['success']} of {len(graded)} graded episodes succeeded{mean}"
+    mean = f", mean reward {fmean(one.reward or 0.0 for one in graded):.3g}" if graded else ""
+    yield f"{sum(one.success for one in graded)} of {len(graded)} graded episodes succeeded{mean}"
     bounds = bounds_of(graded, lost, lambda one: float(one.success))
     yield f"ungraded: {f'the success rate is {bounds.sentence()}' if bounds else 'none'}"
     yield f"stopped: {ended_by([one for one in results if not one.success]) or 'none'}"
