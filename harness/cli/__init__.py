@@ -73,10 +73,6 @@ _KEY_NOT_CERTAIN = {"--api-base", "--config", "--resume", "--executor", "--dry-r
 class LazyGroup(typer.core.TyperGroup):
     """Command group that prints help without importing command modules."""
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        _with_own_help(self)
-
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the commands, in the order of the table."""
         return list(COMMANDS)
@@ -92,6 +88,10 @@ class LazyGroup(typer.core.TyperGroup):
         if cmd_name == "run" and cmd_name in sys.argv[1:]:
             _require_keys(sys.argv[1:])
         return _command(cmd_name, getattr(importlib.import_module(module), f"{cmd_name}_command"), help_line)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, and then the commands."""
+        _write_options(self, ctx, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write each heading with its commands."""
@@ -138,7 +138,7 @@ def _command(name: str, implementation: Any, help_line: str | None) -> Any:
 
 
 def _with_own_help(command: Any) -> Any:
-    """Return a command or group, and what it holds, with options that `harness.cli.help` writes."""
+    """Return a command or group whose help is written by `harness.cli.help`."""
     command.format_options = partial(_write_options, command)
     for inner in command.commands.values() if isinstance(command, typer.core.TyperGroup) else ():
         _with_own_help(inner)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -36,36 +37,34 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 """For each command with many options, their names by heading, in the order of `--help`."""
 
-_OTHERS, _WIDEST = "Options", 30
-"""The heading of options that no group has; columns for the name of an option beside its help, as everywhere else."""
+_WIDEST = 30
+"""Columns for the name of an option beside its help, as in every other help."""
 
 _KINDS: dict[Any, str] = {int: "N", float: "X", Path: "PATH"}
 """Types of flags in `--help`; anything else is TEXT."""
 
 
 def write_options(command: Any, ctx: typer.Context, formatter: Any) -> None:
-    """Write the arguments, and then the options under the headings of their groups, all in the same columns."""
-    for parameter in command.params:
-        label = "" if parameter.param_type_name == "argument" else _kind(parameter.type_descriptor.annotation)
+    """Write the arguments and options, those of a command with groups under their headings and all in the same columns."""
+    records: dict[str, tuple[str, str]] = {}
+    arguments: list[str] = []
+    for parameter in command.get_params(ctx):
+        is_argument = parameter.param_type_name == "argument"
+        label = "" if is_argument else _kind(parameter.type_descriptor.annotation)
         parameter.display_type = lambda ctx, label=label: label
-    if command.name in GROUPS:
-        _write_groups(command, GROUPS[command.name], ctx, formatter)
-    else:
-        type(command).format_options(command, ctx, formatter)
+        records[parameter.name] = parameter.get_help_record(ctx)
+        arguments += [parameter.name] * is_argument
+    groups = {heading: names.split() for heading, names in GROUPS.get(command.name, {}).items()}
+    left = [name for name in records if name not in {*arguments, *chain(*groups.values())}]
+    width = min(_WIDEST, max(len(name) for name, _ in records.values())) if groups else 0
+    for heading, names in {"Arguments": arguments, **groups, "Options": left}.items():
+        if names:
+            with formatter.section(heading):
+                formatter.write_dl([(f"{records[name][0]:<{width}}", records[name][1]) for name in names])
+    if isinstance(command, typer.core.TyperGroup):
+        command.format_commands(ctx, formatter)
 
 
 def _kind(annotation: Any) -> str:
     inner = get_args(annotation)[0] if get_origin(annotation) is list else annotation
     return _KINDS.get(inner, "TEXT")
-
-
-def _write_groups(command: Any, groups: dict[str, str], ctx: typer.Context, formatter: Any) -> None:
-    parameters = {parameter.name: parameter for parameter in command.get_params(ctx)}
-    arguments = [name for name, parameter in parameters.items() if parameter.param_type_name == "argument"]
-    headed = {"Arguments": arguments} | {heading: names.split() for heading, names in groups.items()}
-    left = [name for name in parameters if not any(name in names for names in headed.values())]
-    records = {name: parameter.get_help_record(ctx) for name, parameter in parameters.items()}
-    width = min(_WIDEST, max(len(told) for told, _ in records.values()))
-    for heading, names in (headed | ({_OTHERS: left} if left else {})).items():
-        with formatter.section(heading):
-            formatter.write_dl([(f"{records[name][0]:<{width}}", records[name][1]) for name in names])
