@@ -1,4 +1,4 @@
-"""`harness pack` and `harness unpack`: a run as one file, and as a folder again."""
+"""`harness pack`, `unpack` and `merge`: a run as one file, as a folder again, and of shards played on several machines."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from harness.errors import UsageError, quoted
 from harness.output import say
 from harness.run_files import PACKED, is_packed, run_name, runs_in
 from parley.reports.packing import KEY_FILE, differs, pack, unpack
+from parley.sweeps.merging import merge
 
 
 def pack_command(
@@ -61,3 +62,17 @@ def unpack_command(
         raise UsageError(f"{packed} is no packed run", hint=f"harness unpack RUN{PACKED}")
     folder = out or packed.with_name(run_name(packed))
     say(f"{folder}: {counted(unpack(packed, folder), 'file')}")
+
+
+def merge_command(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write the run into, new or empty.")],
+    shards: Annotated[list[Path], typer.Argument(metavar="SHARD...", help="The folders of all shards, in any order.")],
+) -> None:
+    """Make one run of shards; the shards stay as they are."""
+    merged = merge(out, shards)
+    if len(merged.versions) > 1:
+        say(f"warning: the shards were played by several versions: {', '.join(merged.versions)}")
+    say(f"{counted(len(merged.shards), 'shard')} merged: {counted(merged.episodes, 'episode')} in {out}")
+    if merged.ungraded:
+        say(f"  {merged.ungraded} of them have no grade; harness run --resume {quoted(out)} plays them again")
+    say(f"  tables: harness report {quoted(out)}")

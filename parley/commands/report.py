@@ -1,4 +1,4 @@
-"""`harness report`: one or many runs in five lines, or their tables: on stdout, as files, or as a page to publish."""
+"""`harness report`: runs in five lines, or their tables: on stdout, as files, or as a page; and `harness leaderboard`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from harness.output import emit, say, say_notes, show_table
 from harness.registry import Task, survey, tasks_root
 from harness.sanitize import printable
 from parley.reports import early, spent
+from parley.reports.board import board
 from parley.reports.brief import brief_lines
-from parley.reports.evidence import Breadth, Run, naming_misfits, read_runs
+from parley.reports.evidence import Breadth, Run, gather, naming_misfits, read_runs
 from parley.reports.table import Table, as_csv
 from parley.reports.whole import WholeReport, caveats, make_report, refuse_unfinished
 
@@ -220,3 +221,24 @@ def shown(tables: Sequence[Table], tell: Callable[[str], None]) -> None:
     for one in tables:
         show_table(one.header, one.cells(), title=f"\n{one.title}", beside_json=tell is say)
         say_notes(one.notes, beside_json=tell is say)
+
+
+def leaderboard_command(
+    ctx: typer.Context,
+    runs: Runs,
+    published: Annotated[bool, typer.Option(help="The papers' numbers as references, without a rank.")] = True,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Markdown on stdout.")] = False,
+    json: Json = False,
+) -> None:
+    """Rank models over all families in these runs."""
+    _one_for_stdout({"--markdown": markdown, "--json": json})
+    read, tasks = read_runs(runs), registry(ctx)
+    families = sorted({result.family for run in read for result in run.results})
+    with naming_misfits(read):
+        made = board([gather(read, family, tasks) for family in families], published=published)
+    if json:
+        emit({"runs": [str(run.path) for run in read], "tables": [made.document()]})
+    elif markdown:
+        print(made.markdown(), end="")
+    else:
+        shown([made], print)

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.output import show_table
-from parley.commands.attacks import show_siege
-from parley.commands.mutants import show_mutants
+from parley.commands.verify import show_mutants, show_siege
 from parley.proof.attacks.base import AttackRow, Siege
 from parley.proof.mutants.run import MutantReport, TriedMutant
 
