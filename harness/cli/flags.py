@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
@@ -32,9 +32,9 @@ Out = Annotated[Path | None, typer.Option(help="Folder of the run; runs/<time>-<
 
 def _from_file(ctx: typer.Context, path: Path | None) -> Path | None:
     if path is not None:
-        from harness.cli.config import kind_of, read_config  # noqa: PLC0415
+        from harness.cli.config import read_config  # noqa: PLC0415
 
-        read_config(ctx, path, {name: kind_of(annotation) for name, annotation in get_type_hints(RunFlags).items()})
+        read_config(ctx, path)
     return path
 
 

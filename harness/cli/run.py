@@ -60,7 +60,7 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
     if flags.dry_run:
         from harness.cli.dry_run import show_planned  # noqa: PLC0415
 
-        show_planned(session, json=flags.json)
+        show_planned(session, print, json=flags.json)
         return
     if not (flags.names or flags.yes or flags.retry_of or flags.resume):
         _confirm_all(session)
@@ -190,9 +190,9 @@ def _next_command(results: list[Result], session: RunSession, *, is_resumed: boo
 
 
 def _confirm_all(session: RunSession) -> None:
-    from harness.cli.dry_run import say_planned  # noqa: PLC0415
+    from harness.cli.dry_run import show_planned  # noqa: PLC0415
 
-    say_planned(session)
+    show_planned(session, say)
     if not sys.stdin.isatty():
         cheapest = min(session.tasks, key=lambda task: task.is_seated).task_id
         hint = f"harness run ... --yes, or one task first: harness run ... {cheapest}"
