@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -22,6 +24,7 @@ from harness.live_agent import KeepsReplies
 from harness.output import emit, log_to_stderr, say
 from harness.plugins import optional
 from harness.records import Result
+from harness.registry import Task
 from harness.runs.coaching import read_retry
 from harness.runs.episode_filter import read_choice
 from harness.runs.executors.sites import HERE, RunSite
@@ -96,9 +99,7 @@ def _begun(ctx: typer.Context, flags: RunFlags, replies: KeepsReplies | None) ->
     tasks = tasks if first else runnable(tasks, flags.names or (), say, options(flags).get(LEVEL, ()))
     request = new_request(flags, tasks, first, key, _confirmed)
     folder = flags.out or folder_for(request, tasks)
-    return _kind(request)(
-        request, tasks, key, folder, _person(flags, request), replies=replies, command=_command(), site=_site(flags),
-    )  # fmt: skip
+    return _session(flags, request, tasks, key, folder, replies=replies)
 
 
 def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: KeepsReplies | None) -> RunSession:
@@ -114,10 +115,14 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: KeepsRe
     request = resumed_request(flags, resumed.request, known, first, key, _confirmed)
     choice = read_choice(flags.only or (), request.tasks)
     tasks = grant(known, flags.env or ())
-    return _kind(request)(
-        request, tasks, key, folder, _person(flags, request), resumed.parts, replies=replies, choice=choice,
-        command=_command(), site=_site(flags),
-    )  # fmt: skip
+    return _session(flags, request, tasks, key, folder, parts=resumed.parts, replies=replies, choice=choice)
+
+
+def _session(flags: RunFlags, request: RunRequest, tasks: Sequence[Task], key: str, folder: Path, **more: Any) -> RunSession:
+    """Return the session of a request, which is another with --until."""
+    kind: type[RunSession] = RunSession if request.until is None else optional("until")
+    person, command = _person(flags, request), ["harness", *sys.argv[1:]]
+    return kind(request, tasks, key, folder, person, command=command, site=_site(flags), **more)
 
 
 def _site(flags: RunFlags) -> RunSite:
@@ -136,20 +141,9 @@ def _site(flags: RunFlags) -> RunSite:
     return site
 
 
-def _command() -> list[str]:
-    """Return the typed command, for the record."""
-    return ["harness", *sys.argv[1:]]
-
-
 def _takes_stdout(flags: RunFlags) -> bool:
     """Return True if stdout is for a program."""
     return flags.json or flags.jsonl == STDOUT
-
-
-def _kind(request: RunRequest) -> type[RunSession]:
-    """Return the session class for a request."""
-    kind: type[RunSession] = RunSession if request.until is None else optional("until")
-    return kind
 
 
 def _close(results: list[Result], session: RunSession, flags: RunFlags) -> None:
@@ -184,9 +178,8 @@ def _next_command(results: list[Result], session: RunSession, *, is_resumed: boo
         return f"start the server with a larger context; then {session.resume_line}"
     if is_resumed or not ended <= _CURES.keys():
         return session.resume_line
-    return ", or ".join(
-        f"{cure} --out {quoted(f'{session.folder}-2')}" for cure in sorted({_CURES[one] for one in ended if one})
-    )
+    cures = sorted({_CURES[one] for one in ended if one})
+    return ", or ".join(f"{cure} --out {quoted(f'{session.folder}-2')}" for cure in cures)
 
 
 def _confirm_all(session: RunSession) -> None:
