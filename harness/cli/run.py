@@ -115,7 +115,7 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: KeepsRe
     request = resumed_request(flags, resumed.request, known, first, key, _confirmed)
     choice = read_choice(flags.only or (), request.tasks)
     tasks = grant(known, flags.env or ())
-    return _session(flags, request, tasks, key, folder, parts=resumed.parts, replies=replies, choice=choice)
+    return _session(flags, request, tasks, key, folder, only=resumed.parts, replies=replies, choice=choice)
 
 
 def _session(flags: RunFlags, request: RunRequest, tasks: Sequence[Task], key: str, folder: Path, **more: Any) -> RunSession:

@@ -92,7 +92,7 @@ def harbor_job_command(runs: Runs, out: Folder) -> None:
             job = HarborJob(out / run.name, run.name, run.began, run.planned.tasks)
             for episode in run.episodes():
                 recorded = _file(episode, "trajectory.json")
-                trajectory = whole_trajectory(episode, _object(recorded))
+                trajectory = whole_trajectory(episode, json.loads(recorded) if recorded else None)
                 job.add(episode, trajectory, _file(episode, "verifier.log"))
                 episodes += 1
             job.close()
@@ -110,9 +110,6 @@ def scout_command(runs: Runs, out: Folder) -> None:
                 episodes += 1
         database.close(read[-1].began)
     say(f"{episodes} transcripts of {len(read)} runs in {out}; try: scout view -T {out}")
-
-
-FOR_VIEWERS = {"inspect": inspect_command, "harbor-job": harbor_job_command, "scout": scout_command}
 
 
 def _publishable(runs: Sequence[Path]) -> list[tuple[Path, Planned]]:
@@ -149,11 +146,6 @@ def _file(episode: RecordedEpisode, name: str) -> bytes:
         return b""
     except OSError as error:
         raise UsageError(f"{episode.path}/{name} cannot be read: {error.strerror}") from None
-
-
-def _object(recorded: bytes) -> dict[str, Any] | None:
-    """Return a trajectory, which has already been validated as an object."""
-    return json.loads(recorded) if recorded else None
 
 
 def harbor_command(
@@ -276,9 +268,9 @@ def templates_command(
 
 
 export_command.command("harbor")(harbor_command)
-for name, command in FOR_VIEWERS.items():
-    export_command.command(name)(command)
-
+export_command.command("inspect")(inspect_command)
+export_command.command("harbor-job")(harbor_job_command)
+export_command.command("scout")(scout_command)
 
 _LEFT_OUT = _UNGRADED, _RETRIES, _OTHERS = "ungraded", "retries", "of families without such records"
 _EXPORTED = "exported"
