@@ -43,7 +43,7 @@ def selected(ctx: typer.Context, names: list[str] | None) -> list[Task]:
 def list_command(
     ctx: typer.Context,
     names: Names = None,
-    by_family: Annotated[bool, typer.Option("--families", help="One row a family instead.")] = False,
+    by_family: bool = typer.Option(False, "--families", help="One row a family instead."),
     json: Json = False,
 ) -> None:
     """One row a task, or a family."""

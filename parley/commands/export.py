@@ -152,20 +152,18 @@ def harbor_command(
     ctx: typer.Context,
     out: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write, new or empty.")],
     names: Names = None,
-    images: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--images",
-            metavar="REF",
-            help="What harness images --push prints: a file of it, or PREFIX/ROOM@sha256:..., once a room.",
-        ),
-    ] = None,
-    standalone: Annotated[
-        bool, typer.Option("--standalone", help="Need no image of ours: each task carries what they are made of.")
-    ] = False,
-    base: Annotated[
-        str | None, typer.Option("--base", metavar="IMAGE", help=f"The image below --standalone; {PLAIN_BASE} unless given.")
-    ] = None,
+    images: list[str] | None = typer.Option(
+        None,
+        "--images",
+        metavar="REF",
+        help="What harness images --push prints: a file of it, or PREFIX/ROOM@sha256:..., once a room.",
+    ),
+    standalone: bool = typer.Option(
+        False, "--standalone", help="Need no image of ours: each task carries what they are made of."
+    ),
+    base: str | None = typer.Option(
+        None, "--base", metavar="IMAGE", help=f"The image below --standalone; {PLAIN_BASE} unless given."
+    ),
 ) -> None:
     """Write tasks in Harbor's format, flat, with registry.json, dataset.toml, a card, eval.yaml and metric.py."""
     bases = _bases(images or [], base, standalone=standalone)

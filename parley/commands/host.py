@@ -31,15 +31,14 @@ def host_command(
     ctx: typer.Context,
     task: Annotated[str, typer.Argument(help="One task with seats.")],
     seat: Seats = None,
-    seed: Annotated[int, typer.Option(min=0, help="Which instance.")] = 0,
+    seed: int = typer.Option(0, min=0, help="Which instance."),
     options: Options = None,
-    minutes: Annotated[
-        int | None,
-        typer.Option(min=1, max=240, help="How long a free chat is open; 15 unless given. Short for --set minutes=N."),
-    ] = None,
-    patience: Annotated[float, typer.Option(min=1, help="Seconds to answer a turn; who does not, forfeits it.")] = 600.0,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 0,
-    bind: Annotated[str, typer.Option(help="Another address of this machine, for people on its network.")] = _LOOPBACK,
+    minutes: int | None = typer.Option(
+        None, min=1, max=240, help="How long a free chat is open; 15 unless given. Short for --set minutes=N."
+    ),
+    patience: float = typer.Option(600.0, min=1, help="Seconds to answer a turn; who does not, forfeits it."),
+    port: int = typer.Option(0, min=0, max=65535, help="0: any that is free."),
+    bind: str = typer.Option(_LOOPBACK, help="Another address of this machine, for people on its network."),
     api_base: ApiBase = None,
     temperature: Temperature = 0.0,
     runtime: RuntimeName = "auto",

@@ -18,9 +18,9 @@ from parley.sweeps.merging import merge
 
 def pack_command(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or of a sweep: then each of its parts.")],
-    out: Annotated[Path | None, typer.Option(help=f"The file, which ends in {PACKED}; beside the folder unless given.")] = None,
-    with_key: Annotated[bool, typer.Option("--with-key", help="Also the key of a private edition.")] = False,
-    remove: Annotated[bool, typer.Option("--remove", help="Compare each byte, and then remove the folder.")] = False,
+    out: Path | None = typer.Option(None, help=f"The file, which ends in {PACKED}; beside the folder unless given."),
+    with_key: bool = typer.Option(False, "--with-key", help="Also the key of a private edition."),
+    remove: bool = typer.Option(False, "--remove", help="Compare each byte, and then remove the folder."),
 ) -> None:
     """Write a run into one file; the folder stays as it is."""
     runs = [one for one in runs_in(run) if not is_packed(one)]
@@ -55,7 +55,7 @@ def _remove(run: Path, packed: Path) -> None:
 
 def unpack_command(
     packed: Annotated[Path, typer.Argument(metavar="FILE", help=f"A packed run, which ends in {PACKED}.")],
-    out: Annotated[Path | None, typer.Option(help="The folder, new or empty; beside the file unless given.")] = None,
+    out: Path | None = typer.Option(None, help="The folder, new or empty; beside the file unless given."),
 ) -> None:
     """Write the folder of a packed run; the file stays as it is."""
     if not is_packed(packed):

@@ -28,29 +28,23 @@ Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs
 def report_command(
     ctx: typer.Context,
     runs: Runs,
-    table: Annotated[
-        list[str] | None,
-        typer.Option("--table", help="A table by name (docs/reports.md has them, by family), or all; repeatable."),
-    ] = None,
-    published: Annotated[
-        bool | None,
-        typer.Option(
-            "--published/--no-published",
-            help="The papers' numbers of every model, or of none; without either, of the models that were run here.",
-            show_default=False,
-        ),
-    ] = None,
-    all_tasks: Annotated[
-        bool, typer.Option("--all-tasks", help="Rows also of tasks that nobody in these runs played.")
-    ] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Markdown on stdout.")] = False,
-    csv: Annotated[
-        Path | None,
-        typer.Option("--csv", help="Write each table into this folder, or the one table into FILE.csv; - is stdout."),
-    ] = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Write one page with everything, to open or to publish.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Write the one figure of these tables as SVG.")] = None,
-    figures: Annotated[Path | None, typer.Option(help="Write every figure of these tables into this folder, as SVG.")] = None,
+    table: list[str] | None = typer.Option(
+        None, "--table", help="A table by name (docs/reports.md has them, by family), or all; repeatable."
+    ),
+    published: bool | None = typer.Option(
+        None,
+        "--published/--no-published",
+        help="The papers' numbers of every model, or of none; without either, of the models that were run here.",
+        show_default=False,
+    ),
+    all_tasks: bool = typer.Option(False, "--all-tasks", help="Rows also of tasks that nobody in these runs played."),
+    markdown: bool = typer.Option(False, "--markdown", help="Markdown on stdout."),
+    csv: Path | None = typer.Option(
+        None, "--csv", help="Write each table into this folder, or the one table into FILE.csv; - is stdout."
+    ),
+    html: Path | None = typer.Option(None, "--html", help="Write one page with everything, to open or to publish."),
+    plot: Path | None = typer.Option(None, help="Write the one figure of these tables as SVG."),
+    figures: Path | None = typer.Option(None, help="Write every figure of these tables into this folder, as SVG."),
     json: Json = False,
 ) -> None:
     """Sum up these runs; with any option, make the tables of every family in them that has reports."""

@@ -6,7 +6,6 @@ import os
 import sys
 import webbrowser
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -18,13 +17,13 @@ from parley.reports.viewing import Library, Site, first_page, open_server, write
 
 
 def view_command(
-    runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="RUN...", help="Runs, folders of runs, or one episode; none means runs/.")
-    ] = None,
-    bundle: Annotated[Path | None, typer.Option(help="Write the pages into this folder instead, to publish them.")] = None,
-    port: Annotated[int | None, typer.Option(min=0, max=65535, help="8642, or any free one, unless given.")] = None,
-    host: Annotated[str, typer.Option(help="A loopback address; others are refused.")] = "127.0.0.1",
-    browser: Annotated[bool, typer.Option(help="Open the page in a browser, where there is a screen.")] = True,
+    runs: list[Path] | None = typer.Argument(
+        None, metavar="RUN...", help="Runs, folders of runs, or one episode; none means runs/."
+    ),
+    bundle: Path | None = typer.Option(None, help="Write the pages into this folder instead, to publish them."),
+    port: int | None = typer.Option(None, min=0, max=65535, help="8642, or any free one, unless given."),
+    host: str = typer.Option("127.0.0.1", help="A loopback address; others are refused."),
+    browser: bool = typer.Option(True, help="Open the page in a browser, where there is a screen."),
 ) -> None:
     """Read recorded runs in a browser."""
     if bundle is not None and port is not None:
