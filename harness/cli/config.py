@@ -54,7 +54,7 @@ def preset(name: str) -> Path:
 
 
 def print_config(ctx: typer.Context) -> str:
-    """Return the flags of this command line as a file: those that have a value, in the order of `--help`."""
+    """Return the flags of this command line as a file: those that have a value, in the order of their table."""
     values = {key: ctx.params.get(parameter.name) for key, parameter in flags(ctx).items()}
     return settings_text({key: value for key, value in values.items() if key not in {*TYPED_ONLY, *NOT_SETTINGS}})
 

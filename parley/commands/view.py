@@ -9,6 +9,7 @@ from pathlib import Path
 
 import typer
 
+from harness.cli.amounts import counted
 from harness.errors import UsageError, quoted
 from harness.output import people, say
 from harness.run_files import is_packed, is_run
@@ -64,9 +65,7 @@ def _named(words: list[Path]) -> tuple[list[Path], Path | None]:
 def _counted(library: Library) -> str:
     """Return the number of runs and episodes as text."""
     runs = library.runs()
-    episodes = sum(len(run.episodes) for run in runs)
-    numbers = ((len(runs), "run"), (episodes, "episode"))
-    return ", ".join(f"{number:,} {word}{'s' if number != 1 else ''}" for number, word in numbers)
+    return f"{counted(len(runs), 'run')}, {counted(sum(len(run.episodes) for run in runs), 'episode')}"
 
 
 def _write(library: Library, bundle: Path) -> None:
