@@ -12,7 +12,6 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from harness.cli.amounts import counted
 from harness.cli.tasks import Json
 from harness.errors import GateFailed, UsageError
 from harness.output import emit, say
@@ -79,9 +78,8 @@ def _tell_too_few(comparisons: Sequence[Comparison]) -> None:
     """Warn about families with too few tasks to show a drop, so that exit code 0 is not taken for a proof."""
     for one in comparisons:
         if 0 < len(one.tasks) < FEWEST:
-            say(
-                f"{one.family}: {counted(len(one.tasks), 'task')} can show no drop, whatever happened; {FEWEST} can, and --strict fails till then"
-            )
+            count = f"{len(one.tasks)} task{'s' if len(one.tasks) > 1 else ''}"
+            say(f"{one.family}: {count} can show no drop, whatever happened; {FEWEST} can, and --strict fails till then")
 
 
 def points(text: str) -> float:
