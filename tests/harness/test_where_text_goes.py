@@ -155,5 +155,5 @@ def test_only_a_run_has_a_table_beside_json(root: Path) -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "show_table"
     ]
 
-    assert {name for name, beside in calls if beside} == {"closing.py", "report.py"}
-    assert {"host.py", "attacks.py", "mutants.py", "generate.py"} <= {name for name, beside in calls if not beside}
+    assert {name for name, beside in calls if beside} == {"summary.py", "report.py"}
+    assert {"doctor.py", "verify.py", "generate.py"} <= {name for name, beside in calls if not beside}
