@@ -234,14 +234,11 @@ def _same_team(flags: RunFlags, spec: AgentSpec, tasks: Sequence[Task], combinat
     names = [member.name for member in spec.team.members]
     entrant = names.pop() if spec.team.entrant else None
     recorded = TeamFlags(",".join(names), entrant, spec.team.entrant_seat)
-    named = TeamFlags(**{**recorded._asdict(), **{_FIELDS[flag]: value for flag, value in flags.given(*_TEAM).items()}})
+    given = flags.given(*_TEAM)
+    named = recorded._replace(**{"members" if flag == "team" else flag: value for flag, value in given.items()})
     if named == recorded:
         return spec
     return spec.model_copy(update={"team": make_team(named, tasks, _families(tasks), combinations)})
-
-
-_FIELDS = {"team": "members", "entrant": "entrant", "entrant_seat": "entrant_seat"}
-"""For each flag, its field of a team."""
 
 
 _LIMITS = {"max_cost": "cost_usd", "max_tokens": "tokens"}

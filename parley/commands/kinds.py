@@ -14,7 +14,7 @@ import typer
 from harness.errors import UsageError
 from harness.plugins import families, family_part_or_none
 
-_PARTS = {"audit": "commands.audit", "generate": "commands.generate", "import": "commands.importing"}
+PARTS = {"audit": "commands.audit", "generate": "commands.generate", "import": "commands.importing"}
 """For each such command, the family's part with its kinds."""
 
 
@@ -51,6 +51,6 @@ def kinds(command: str, part: str) -> typer.Typer:
 def __getattr__(name: str) -> typer.Typer:
     """Return `audit_command`, `generate_command` or `import_command`."""
     command = name.removesuffix("_command")
-    if command not in _PARTS:
+    if command not in PARTS:
         raise AttributeError(name)
-    return kinds(command, _PARTS[command])
+    return kinds(command, PARTS[command])

@@ -17,6 +17,7 @@ import pytest
 
 from harness.plugins import families
 from harness.runtimes.docker.runtime import DockerRuntime
+from parley.commands.kinds import PARTS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "add-a-family.md"
@@ -131,7 +132,7 @@ def test_the_page_names_every_part_there_is() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "harness").rglob("*.py"))
     source += "".join(path.read_text(encoding="utf-8") for path in (ROOT / "parley").rglob("*.py"))
     looked_up = set(re.findall(r"family_part(?:_or_none)?\([^()\"]+, \"([\w.]+)\"\)", source))
-    looked_up |= set(re.findall(r"kinds\(\"\w+\", \"([\w.]+)\"\)", source))
+    looked_up |= set(PARTS.values())
 
     assert looked_up == set(re.findall(r"^\| `([\w.]+)` \| `", PAGE.read_text(encoding="utf-8"), re.MULTILINE)) - {"worlds"}
     assert len(looked_up) > len(families())
