@@ -64,7 +64,8 @@ def main() -> int:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as base:
         count = grown(recorded(given.family, Path(base, "short")), Path(base, "long"), given.episodes)
-        command = [*HARNESS, "report", str(Path(base, "long")), *(["--html", str(Path(base, "r.html"))] if given.html else [])]
+        asked = ["--html", str(Path(base, "r.html"))] if given.html else ["--table", "all"]
+        command = [*HARNESS, "report", str(Path(base, "long")), *asked]
         rounds = [timed(command) for _ in range(given.rounds)]
     clock, processor = (min(seconds) for seconds in zip(*rounds, strict=True))
     print(f"{given.family}: {count} episodes, best of {given.rounds}: {clock:.2f} s, {processor:.2f} s of a processor")

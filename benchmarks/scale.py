@@ -91,10 +91,10 @@ def table(base: Path, run: Path, parts: Sequence[tuple[int, Path]], *, cold: boo
     if cold:
         evict(run)
     measured("pack", ["pack", str(run)])
-    measured("report", ["report", str(run)])
+    measured("report", ["report", str(run), "--table", "all"])
     measured("report --html", ["report", str(run), "--html", str(base / "report.html")])
     measured("run --resume", ["run", "--resume", str(run), "--runtime", "inprocess"])
-    measured("report, packed", ["report", str(packed)])
+    measured("report, packed", ["report", str(packed), "--table", "all"])
     measured("show, packed", ["show", str(packed), "uniform-01", "s7-a1"])
     measured("export episodes", ["export", "episodes", str(run), "--out", str(base / "episodes.jsonl")])
     for kind, (episodes, part) in itertools.product(("trace", "inspect"), parts):

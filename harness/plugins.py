@@ -28,7 +28,6 @@ OPTIONAL = {
     "foreign images": "parley.interop.foreign.asked:build_images",
     "foreign refusal": "parley.interop.foreign.asked:unsupported",
     "plan": "parley.commands.dry_run:show_planned",
-    "words of a plan": "parley.commands.dry_run:say_planned",
     "packed run": "parley.reports.archive:PackedFiles",
     "tables": "parley.commands.report:show_tables",
     "episode": "parley.reports.reading:read_episode",

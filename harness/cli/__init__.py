@@ -12,59 +12,66 @@ import gc
 import importlib
 import os
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from harness.cli.signatures import plainly_typed
-from harness.errors import Cancelled, HarnessError
+from harness.errors import Cancelled
 from harness.interrupts import stop_signals
 from harness.plugins import plugin
 from worlds.core.errors import ParleyError
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "list": ("harness.cli.tasks", "List tasks by name, glob or family."),
-    "show": ("parley.commands.show", "Show one task, one recorded episode, or the episodes of a run."),
-    "run": ("harness.cli.run", "Run tasks with an agent or a model, and record every episode."),
-    "view": ("parley.commands.view", "Read recorded runs in a browser, or write their pages into a folder."),
-    "runs": ("parley.commands.runs", "List the runs in a folder: who, what, how far, at what cost."),
-    "merge": ("parley.commands.merge", "Make one run of the shards that were played apart (run --shard)."),
-    "pack": ("parley.commands.packing", "Write a run into one file, which every command reads like its folder."),
-    "unpack": ("parley.commands.packing", "Write the folder of a packed run again, byte for byte."),
-    "host": ("parley.commands.host", "Let a group of people play a game, each on a web page of this host."),
-    "report": ("parley.commands.report", "Make the tables of runs, with published numbers beside."),
-    "compare": ("parley.commands.compare", "Compare two runs on what both played; the exit code says whether B is worse."),
-    "leaderboard": ("parley.commands.leaderboard", "Rank models over all families, with intervals of their ranks."),
-    "audit": ("parley.commands.audit", "Ask a judge model about runs, and say how far it agrees."),
-    "export": ("parley.commands.export", "Write tasks and episodes as other programs read them."),
-    "replay": ("parley.commands.replay", "Play games again from their traces alone, and say what agrees."),
-    "models": ("parley.commands.models", "List the models that reports know by name."),
-    "verify": ("parley.commands.verify", "Prove tasks: lint, oracle, nop, every violation, determinism."),
-    "new": ("parley.commands.authoring", "Start a new task folder that verifies at once."),
-    "sync": ("parley.commands.authoring", "Rewrite the boilerplate of task folders from its templates."),
-    "generate": ("parley.commands.generate", "Generate tasks, or parts of them, by code or by a model."),
-    "import": ("parley.commands.importing", "Write published scenarios of another benchmark as task folders."),
-    "release": ("parley.commands.release", "Pin the tasks of a release, by which reports judge what is complete."),
-    "images": ("parley.commands.doctor", "Build the base images, and the images of tasks."),
-    "clean": ("parley.commands.clean", "List what dead runs left behind, or (--images) old images, and remove it."),
-    "doctor": ("parley.commands.doctor", "Say which runtimes work here, and what to do about the others."),
+HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
+    "Play": {
+        "list": ("harness.cli.tasks", "List tasks by name, glob or family."),
+        "show": ("parley.commands.show", "Show one task, one recorded episode, or the episodes of a run."),
+        "run": ("harness.cli.run", "Run tasks with an agent or a model, and record every episode."),
+        "host": ("parley.commands.host", "Let a group of people play a game, each on a web page of this host."),
+        "merge": ("parley.commands.packing", "Make one run of the shards that were played apart (run --shard)."),
+    },
+    "Read results": {
+        "view": ("parley.commands.view", "Read recorded runs in a browser, or write their pages into a folder."),
+        "report": ("parley.commands.report", "Sum up runs in five lines, or make their tables (--table all)."),
+        "compare": ("parley.commands.compare", "Compare two runs on what both played; the exit code says whether B is worse."),
+        "leaderboard": ("parley.commands.report", "Rank models over all families, with intervals of their ranks."),
+        "runs": ("parley.commands.runs", "List the runs in a folder: who, what, how far, at what cost."),
+        "audit": ("parley.commands.kinds", "Ask a judge model about runs, and say how far it agrees."),
+        "export": ("parley.commands.export", "Write tasks and episodes as other programs read them."),
+        "replay": ("parley.commands.replay", "Play games again from their traces alone, and say what agrees."),
+        "models": ("parley.commands.models", "List the models that reports know by name."),
+    },
+    "Make tasks": {
+        "new": ("parley.commands.authoring", "Start a new task folder that verifies at once."),
+        "sync": ("parley.commands.authoring", "Rewrite the boilerplate of task folders from its templates."),
+        "verify": ("parley.commands.verify", "Prove tasks: lint, oracle, nop, every violation, determinism."),
+        "generate": ("parley.commands.kinds", "Generate tasks, or parts of them, by code or by a model."),
+        "import": ("parley.commands.kinds", "Write published scenarios of another benchmark as task folders."),
+        "release": ("parley.commands.release", "Pin the tasks of a release, by which reports judge what is complete."),
+    },
+    "Housekeeping": {
+        "doctor": ("parley.commands.doctor", "Say which runtimes work here, and what to do about the others."),
+        "images": ("parley.commands.doctor", "Build the base images, and the images of tasks."),
+        "pack": ("parley.commands.packing", "Write a run into one file, which every command reads like its folder."),
+        "unpack": ("parley.commands.packing", "Write the folder of a packed run again, byte for byte."),
+        "clean": ("parley.commands.clean", "List what dead runs left behind, or (--images) old images, and remove it."),
+    },
 }
-"""For each command, the module that holds its function, and its one line of help.
+"""Under each heading of `harness --help`, for each command the module that holds its function, and its one line of help.
 
 Other names are looked up among the entry points `parley.commands`.
 """
 
-EARLY = {"run": "harness.cli.early"}
-"""For each command, the light module whose `check` reads the command line before the command's own module is imported."""
+COMMANDS = {name: entry for commands in HEADINGS.values() for name, entry in commands.items()}
+
+_KEY_NOT_CERTAIN = {"--api-base", "--config", "--resume", "--executor", "--dry-run", "--print-config", "--help"}
+"""Options of `harness run` with which a key may come from elsewhere, or is not needed."""
 
 
 class LazyGroup(typer.core.TyperGroup):
     """Command group that prints help without importing command modules."""
-
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        plainly_typed(self)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the commands, in the order of the table."""
@@ -78,9 +85,20 @@ class LazyGroup(typer.core.TyperGroup):
         module, help_line = COMMANDS[cmd_name]
         if cmd_name not in [*sys.argv[1:], *_being_completed()]:
             return typer.core.TyperCommand(cmd_name, help=help_line)
-        if cmd_name in EARLY and cmd_name in sys.argv[1:]:
-            importlib.import_module(EARLY[cmd_name]).check(sys.argv[1:])
+        if cmd_name == "run" and cmd_name in sys.argv[1:]:
+            _require_keys(sys.argv[1:])
         return _command(cmd_name, getattr(importlib.import_module(module), f"{cmd_name}_command"), help_line)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, and then the commands."""
+        _write_options(self, ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each heading with its commands."""
+        width = max(map(len, COMMANDS))
+        for heading, commands in HEADINGS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:<{width}}", line) for name, (_, line) in commands.items()])
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command, and convert an interrupt to Cancelled."""
@@ -95,15 +113,42 @@ def _being_completed() -> list[str]:
     return [word for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS") for word in os.environ.get(name, "").split()]
 
 
+def _require_keys(words: Sequence[str]) -> None:
+    """Raise UsageError for a model whose API key is certainly needed and not set, before the command itself is imported."""
+    if _KEY_NOT_CERTAIN & {word.partition("=")[0] for word in words}:
+        return
+    for place, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name == "--model":
+            from harness.agents.llm.model_table import require_key  # noqa: PLC0415 - no model plays as a rule
+
+            for model in (value if equals else "".join(words[place + 1 : place + 2])).split(","):
+                require_key(model)
+
+
 def _command(name: str, implementation: Any, help_line: str | None) -> Any:
     """Return a function as a command; a command with kinds of its own becomes a group."""
     if isinstance(implementation, typer.Typer):
         group = typer.main.get_command(implementation)
         group.name, group.help = name, help_line
-        return plainly_typed(group)
+        return _with_own_help(group)
     command = typer.Typer(add_completion=False, rich_markup_mode=None)
     command.command(name=name, help=help_line)(implementation)
-    return plainly_typed(typer.main.get_command(command))
+    return _with_own_help(typer.main.get_command(command))
+
+
+def _with_own_help(command: Any) -> Any:
+    """Return a command or group whose help is written by `harness.cli.help`."""
+    command.format_options = partial(_write_options, command)
+    for inner in command.commands.values() if isinstance(command, typer.core.TyperGroup) else ():
+        _with_own_help(inner)
+    return command
+
+
+def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
+    from harness.cli.help import write_options  # noqa: PLC0415 - a command that runs needs none
+
+    write_options(command, ctx, formatter)
 
 
 def _show_version(asked: bool) -> None:
@@ -154,17 +199,6 @@ def main() -> None:
     except ParleyError as error:
         if isinstance(error, Cancelled):
             stop_signals.ignore()
+        from harness.cli.hints import report_error  # noqa: PLC0415 - nothing is wrong as a rule
+
         sys.exit(report_error(error))
-
-
-def report_error(error: ParleyError) -> int:
-    """Print an error with its hint, and return the exit code."""
-    from harness.cli.hints import whole  # noqa: PLC0415 - nothing is wrong as a rule
-    from harness.sanitize import printable  # noqa: PLC0415
-
-    print(printable(f"harness: {error}"), file=sys.stderr)
-    if not isinstance(error, HarnessError):
-        return HarnessError.exit_code
-    if error.hint:
-        print(printable(f"  try: {whole(error.hint, sys.argv[1:])}"), file=sys.stderr)
-    return stop_signals.exit_code if isinstance(error, Cancelled) else error.exit_code

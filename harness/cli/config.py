@@ -14,7 +14,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import tomli
 import typer
@@ -38,15 +38,11 @@ NOT_SETTINGS = frozenset({"config", "preset", "print-config"})
 _CREDENTIAL = re.compile(r"(^|[-_])(key|token|secret|password|credentials?)($|[-_])", re.IGNORECASE)
 
 
-Kinds = Mapping[str, str]
-"""Kind of each flag's values, by parameter name: one of the keys of `_FITS`."""
-
-
-def read_config(ctx: typer.Context, path: Path, kinds: Kinds) -> None:
+def read_config(ctx: typer.Context, path: Path) -> None:
     """Use the values of a file as defaults of this command's flags. Raises UsageError for an invalid file."""
     if ctx.default_map:
         raise UsageError("--config and --preset are two files of settings; choose one")
-    ctx.default_map = dict(_settings(ctx, path, kinds))
+    ctx.default_map = dict(_settings(ctx, path))
 
 
 def preset(name: str) -> Path:
@@ -58,7 +54,7 @@ def preset(name: str) -> Path:
 
 
 def print_config(ctx: typer.Context) -> str:
-    """Return the flags of this command line as a file: those that have a value, in the order of `--help`."""
+    """Return the flags of this command line as a file: those that have a value, in the order of their table."""
     values = {key: ctx.params.get(parameter.name) for key, parameter in flags(ctx).items()}
     return settings_text({key: value for key, value in values.items() if key not in {*TYPED_ONLY, *NOT_SETTINGS}})
 
@@ -81,7 +77,7 @@ def _key(parameter: Any) -> str:
     return longest.removeprefix("--")
 
 
-def _settings(ctx: typer.Context, path: Path, kinds: Kinds) -> Iterator[tuple[str, Any]]:
+def _settings(ctx: typer.Context, path: Path) -> Iterator[tuple[str, Any]]:
     """Yield parameter names and values. Raises UsageError naming file, line and key."""
     known = flags(ctx)
     try:
@@ -94,7 +90,7 @@ def _settings(ctx: typer.Context, path: Path, kinds: Kinds) -> Iterator[tuple[st
         place = f"{path}:{line_of(text, (key,))}: {key}"
         if key not in known or key in {*TYPED_ONLY, *NOT_SETTINGS}:
             raise _refused(key, place, list(known))
-        yield known[key].name, _value(ctx, known[key], kinds[known[key].name], value, place)
+        yield known[key].name, _value(ctx, known[key], value, place)
 
 
 def _refused(key: str, place: str, known: list[str]) -> UsageError:
@@ -109,28 +105,24 @@ def _refused(key: str, place: str, known: list[str]) -> UsageError:
     return UsageError(f"{place} is no flag of this command" + (f"; did you mean {near[0]}?" if near else ""))
 
 
-_FITS: Mapping[str, Callable[[Any], bool]] = {
-    "a list of texts": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
-    "true or false": lambda value: isinstance(value, bool),
-    "a whole number": lambda value: isinstance(value, int) and not isinstance(value, bool),
-    "a number or default": lambda value: value == PROVIDERS or _FITS["a number"](value),
-    "a number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "a text": lambda value: isinstance(value, str),
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_KINDS: Mapping[Any, tuple[str, Callable[[Any], bool]]] = {
+    list[str]: ("a list of texts", lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value)),
+    bool: ("true or false", lambda value: isinstance(value, bool)),
+    int: ("a whole number", lambda value: _is_number(value) and isinstance(value, int)),
+    float: ("a number", _is_number),
+    Any: ("a number or default", lambda value: value == PROVIDERS or _is_number(value)),
 }
+"""For each type of values, its name, and whether a value of a file is of that type; all others are texts."""
 
 
-def kind_of(annotation: Any) -> str:
-    """Return the kind of a flag by the type of its values."""
-    kinds = {
-        bool: "true or false", int: "a whole number", float: "a number", list[str]: "a list of texts",
-        Any: "a number or default",
-    }  # fmt: skip
-    return next((kind for kind_type, kind in kinds.items() if kind_type in (annotation, *get_args(annotation))), "a text")
-
-
-def _value(ctx: typer.Context, parameter: Any, kind: str, value: Any, place: str) -> Any:
+def _value(ctx: typer.Context, parameter: Any, value: Any, place: str) -> Any:
     """Return a valid value of the flag. Raises UsageError for an invalid one."""
-    if not _FITS[kind](value):
+    kind, fits = _KINDS.get(parameter.type_descriptor.annotation, ("a text", lambda value: isinstance(value, str)))
+    if not fits(value):
         raise UsageError(f"{place} must be {kind}, not {value!r}")
     if parameter.name == "api_base" and public_address(value) != value:
         raise UsageError(f"{place} holds a credential, and those come from the environment alone")

@@ -1,11 +1,17 @@
-"""Hints that repeat the typed command with the flags that it lacks."""
+"""Errors on stderr, with hints that repeat the typed command with the flags that it lacks."""
 
 from __future__ import annotations
 
 import re
 import shlex
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
+
+from harness.errors import Cancelled, HarnessError
+from harness.interrupts import stop_signals
+from harness.sanitize import printable
+from worlds.core.errors import ParleyError
 
 _WORDS = r"""(?: (?!or\b|and\b|then\b)(?:'[^']*'|"'"|[^\s,;'"])+)*"""
 """Pattern of the words that a hint adds to a command; words with blanks are quoted as by `shlex.quote`."""
@@ -17,6 +23,16 @@ _INSTEAD = {"--out": "--resume", "--resume": "--out"}
 
 _SECRETS = re.compile(r"(?<=://)[^/@\s]+@|(?<=\S)[?#].*\Z")
 """Parts of an address that are not repeated: user and password, query, fragment."""
+
+
+def report_error(error: ParleyError) -> int:
+    """Print an error with its hint, and return the exit code."""
+    print(printable(f"harness: {error}"), file=sys.stderr)
+    if not isinstance(error, HarnessError):
+        return HarnessError.exit_code
+    if error.hint:
+        print(printable(f"  try: {whole(error.hint, sys.argv[1:])}"), file=sys.stderr)
+    return stop_signals.exit_code if isinstance(error, Cancelled) else error.exit_code
 
 
 def whole(hint: str, words: Sequence[str]) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from harness.cli.amounts import spent_by
 from harness.cli.flags import RunFlags
 from harness.cli.progress import plainly, progress
-from harness.cli.selection import gated
 from harness.cli.settings import folder_for, found_again, new_request, options, resumed_request
 from harness.cli.signatures import takes_flags
 from harness.cli.summary import show_closing, show_left, stops
@@ -23,6 +24,7 @@ from harness.live_agent import KeepsReplies
 from harness.output import emit, log_to_stderr, say
 from harness.plugins import optional
 from harness.records import Result
+from harness.registry import Task
 from harness.runs.episode_filter import read_choice
 from harness.runs.executors.base import LEAST
 from harness.runs.executors.sites import HERE, RunSite
@@ -59,7 +61,7 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
     session = _resumed(ctx, flags, flags.resume, replies) if flags.resume else _begun(ctx, flags, replies)
     session.check(resumed=flags.resume is not None, asks=not flags.dry_run)
     if flags.dry_run:
-        optional("plan")(session, json=flags.json)
+        optional("plan")(session, print, json=flags.json)
         return
     if not (flags.names or flags.yes or flags.retry_of or flags.resume):
         _confirm_all(session)
@@ -90,14 +92,12 @@ def _begun(ctx: typer.Context, flags: RunFlags, replies: KeepsReplies | None) ->
         raise UsageError("--only is about a run that is gone on with", hint="harness run --resume RUN --only errored")
     key = chosen_key(flags.key, flags.retry_of)
     first = _first(flags, key)
-    known = gated(ctx, flags.names, trust=flags.trust).tasks
+    known = gate(selected(ctx, flags.names), trust=flags.trust).tasks
     tasks = grant(first.tasks(known) if first else known, flags.env or ())
     tasks = tasks if first else runnable(tasks, flags.names or (), say, options(flags).get(LEVEL, ()))
     request = new_request(flags, tasks, first, key, _confirmed)
     folder = flags.out or folder_for(request, tasks)
-    return _kind(request)(
-        request, tasks, key, folder, _person(flags, request), replies=replies, command=_command(), site=_site(flags, request),
-    )  # fmt: skip
+    return _session(flags, request, tasks, key, folder, replies=replies)
 
 
 def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: KeepsReplies | None) -> RunSession:
@@ -105,7 +105,7 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: KeepsRe
     key, resumed = chosen_key(flags.key, folder), read_resumed(folder)
     first = _first(flags, key)
     if flags.names:
-        named = gated(ctx, flags.names, trust=flags.trust).tasks
+        named = gate(selected(ctx, flags.names), trust=flags.trust).tasks
         known = [task for task in named if first is None or task.task_id in resumed.request.tasks]
     else:
         again = found_again(resumed.request.tasks, selected(ctx, None), trust=flags.trust)
@@ -113,10 +113,14 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: KeepsRe
     request = resumed_request(flags, resumed.request, known, first, key, _confirmed)
     choice = read_choice(flags.only or (), request.tasks)
     tasks = grant(known, flags.env or ())
-    return _kind(request)(
-        request, tasks, key, folder, _person(flags, request), resumed.parts, replies=replies, choice=choice,
-        command=_command(), site=_site(flags, request),
-    )  # fmt: skip
+    return _session(flags, request, tasks, key, folder, only=resumed.parts, replies=replies, choice=choice)
+
+
+def _session(flags: RunFlags, request: RunRequest, tasks: Sequence[Task], key: str, folder: Path, **more: Any) -> RunSession:
+    """Return the session of a request, which is another with --until."""
+    kind: type[RunSession] = RunSession if request.until is None else optional("until")
+    person, command = _person(flags, request), ["harness", *sys.argv[1:]]
+    return kind(request, tasks, key, folder, person, command=command, site=_site(flags, request), **more)
 
 
 def _first(flags: RunFlags, key: str) -> FirstRun | None:
@@ -148,20 +152,9 @@ def _site(flags: RunFlags, request: RunRequest) -> RunSite:
     return site
 
 
-def _command() -> list[str]:
-    """Return the typed command, for the record."""
-    return ["harness", *sys.argv[1:]]
-
-
 def _takes_stdout(flags: RunFlags) -> bool:
     """Return True if stdout is for a program."""
     return flags.json or flags.jsonl == STDOUT
-
-
-def _kind(request: RunRequest) -> type[RunSession]:
-    """Return the session class for a request."""
-    kind: type[RunSession] = RunSession if request.until is None else optional("until")
-    return kind
 
 
 def _close(results: list[Result], session: RunSession, flags: RunFlags) -> None:
@@ -196,13 +189,12 @@ def _next_command(results: list[Result], session: RunSession, *, is_resumed: boo
         return f"start the server with a larger context; then {session.resume_line}"
     if is_resumed or not ended <= _CURES.keys():
         return session.resume_line
-    return ", or ".join(
-        f"{cure} --out {quoted(f'{session.folder}-2')}" for cure in sorted({_CURES[one] for one in ended if one})
-    )
+    cures = sorted({_CURES[one] for one in ended if one})
+    return ", or ".join(f"{cure} --out {quoted(f'{session.folder}-2')}" for cure in cures)
 
 
 def _confirm_all(session: RunSession) -> None:
-    optional("words of a plan")(session)
+    optional("plan")(session, say)
     if not sys.stdin.isatty():
         cheapest = min(session.tasks, key=lambda task: task.is_seated).task_id
         hint = f"harness run ... --yes, or one task first: harness run ... {cheapest}"

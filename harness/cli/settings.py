@@ -62,8 +62,7 @@ def new_agents(
     else:
         models = _models(flags, tasks) or tuple(filter(None, [_of_first(flags, tasks, first, confirmed)]))
         specs = _named(flags, models, table, tasks)
-    if flags.prices is not None:
-        specs = priced(specs, flags.prices)
+    specs = priced(specs, flags.prices)
     if not flags.filed & {"model", "api_base", *_SEATS, *_TEAM}:
         return specs
     return tuple(address_settled(flags, spec, flags.file, f"{flags.file} plays", confirmed) for spec in specs)
@@ -75,8 +74,7 @@ def resumed_agents(
     """Return the agents of a run.json, changed by the flags."""
     given = flags.given(*_PLAYING, *_ASKING, *_SEATS, *_TOLD)
     specs = _resumed_models(flags, recorded, given, tasks)
-    if flags.prices is not None:
-        specs = priced(specs, flags.prices)
+    specs = priced(specs, flags.prices)
     if flags.given(*_TEAM):
         return tuple(_same_team(flags, spec, tasks, combinations) for spec in specs)
     models = [spec for spec in specs if spec.kind == "llm"]
@@ -120,8 +118,7 @@ def _models(flags: RunFlags, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
         raise UsageError(f"--model takes names joined by commas, not {flags.model!r}", hint=hint)
     if twice := [name for name in called if called.count(name) > 1]:
         raise UsageError(f"--model names {twice[0]} twice", hint=hint)
-    names = (*_PLAYING, *_ASKING, *_SEATS, *_TOLD)
-    given = {name: getattr(flags, name) for name in names}
+    given = {name: getattr(flags, name) for name in (*_PLAYING, *_ASKING, *_SEATS, *_TOLD)}
     usual = {LOCAL: USUAL_FLAGS | flags.given(*USUAL_FLAGS)}
     return tuple(_updated(AgentSpec(kind="llm"), {**given, "model": name, **usual.get(name, {})}, tasks) for name in called)
 
@@ -143,8 +140,10 @@ def _resumed_models(
     )
 
 
-def priced(specs: Sequence[AgentSpec], file: Path) -> tuple[AgentSpec, ...]:
-    """Return the specs with the prices in a file for the models that they use."""
+def priced(specs: tuple[AgentSpec, ...], file: Path | None) -> tuple[AgentSpec, ...]:
+    """Return the specs with the prices in a file, if there is one, for the models that they use."""
+    if file is None:
+        return specs
     prices = read_prices(file)
     return tuple(
         spec.model_copy(update={"prices": {name: prices[name] for name in spec.models if name in prices}}) for spec in specs
@@ -229,21 +228,18 @@ def _teamed(flags: RunFlags, table: AgentSpec, tasks: Sequence[Task], combinatio
 
 def _same_team(flags: RunFlags, spec: AgentSpec, tasks: Sequence[Task], combinations: Combinations) -> AgentSpec:
     """Return the recorded spec with its line-ups if the flags name the same team, else the spec of the new team."""
-    if spec.team is None:
-        return _teamed(flags, spec, tasks, combinations)
     from harness.agents.seats.teams import TeamFlags, make_team  # noqa: PLC0415
 
+    if spec.team is None:
+        return _teamed(flags, spec, tasks, combinations)
     names = [member.name for member in spec.team.members]
     entrant = names.pop() if spec.team.entrant else None
     recorded = TeamFlags(",".join(names), entrant, spec.team.entrant_seat)
-    named = TeamFlags(**{**recorded._asdict(), **{_FIELDS[flag]: value for flag, value in flags.given(*_TEAM).items()}})
+    given = flags.given(*_TEAM)
+    named = recorded._replace(**{"members" if flag == "team" else flag: value for flag, value in given.items()})
     if named == recorded:
         return spec
     return spec.model_copy(update={"team": make_team(named, tasks, _families(tasks), combinations)})
-
-
-_FIELDS = {"team": "members", "entrant": "entrant", "entrant_seat": "entrant_seat"}
-"""For each flag, its field of a team."""
 
 
 _LIMITS = {"max_cost": "cost_usd", "max_tokens": "tokens"}
@@ -329,27 +325,17 @@ def found_again(recorded: dict[str, TaskRef], registry: Sequence[Task], *, trust
     return tasks
 
 
-_LONGEST_NAME = 100
-
-
 def folder_for(request: RunRequest, tasks: Sequence[Task]) -> Path:
     """Return the default folder of a run, named after the time, the tasks and the players."""
-    named = f"{_named_after(tasks)}-{'+'.join(map(_short, request.agents))}"[:_LONGEST_NAME]
+    played = tasks[0].task_id if len(tasks) == 1 else "+".join(_families(tasks))
+    # of a model's name the last part says enough
+    who = ((spec.model or "").rpartition("/")[2] if spec.kind == "llm" else spec.title for spec in request.agents)
+    named = f"{played}-{'+'.join(who)}"[:100]
     named += f"-shard-{request.shard.number}-of-{request.shard.of}" if request.shard else ""
     safe = "".join(c if c.isalnum() or c in "-_.+" else "-" for c in named)
     path = Path("runs") / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{safe}"
     taken = (path, *(path.with_name(f"{path.name}-{number}") for number in range(2, 100)))
     return next((one for one in taken if not one.exists()), path)
-
-
-def _named_after(tasks: Sequence[Task]) -> str:
-    """Return the task if there is one, else the families."""
-    return tasks[0].task_id if len(tasks) == 1 else "+".join(sorted({task.family for task in tasks}))
-
-
-def _short(spec: AgentSpec) -> str:
-    """Return the name of the player; for a model, the last part of its name."""
-    return (spec.model or "").rpartition("/")[2] if spec.kind == "llm" else spec.title
 
 
 def options(flags: RunFlags) -> dict[str, tuple[str, ...]]:
@@ -358,11 +344,8 @@ def options(flags: RunFlags) -> dict[str, tuple[str, ...]]:
     for name, equals, _ in pairs:
         if not equals or not name:
             raise UsageError(f"--set must look like name=value, not {name!r}")
-    toggles = {
-        "mutate": "+".join(flags.mutate or ()),
-        "mitigate": "+".join(flags.mitigate or ()),
-        "handles": "true" if flags.handles else "",
-    }
+    toggles = {name: "+".join(getattr(flags, name) or ()) for name in ("mutate", "mitigate")}
+    toggles["handles"] = "true" if flags.handles else ""
     chosen = {name: tuple(each for one in value.split(",") for each in _range(one)) for name, _, value in pairs}
     return chosen | {name: (value,) for name, value in toggles.items() if value}
 

@@ -6,10 +6,9 @@ A flag is given if it was typed, or if a settings file has it (`harness.cli.conf
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from inspect import Parameter, Signature
-from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
@@ -27,6 +26,11 @@ class Flags:
     def given(self, *names: str) -> dict[str, Any]:
         """Return the values of those of these flags that were given."""
         return {name: getattr(self, name) for name in names if name in self.typed | self.filed}
+
+
+def flag(default: Any, told: str, *names: str, **settings: Any) -> Any:
+    """Return a field of a table of flags, with its line of help; names and settings are those of `typer.Option`."""
+    return field(default=default, metadata={"option": typer.Option(*names, help=told, **settings)})
 
 
 PROVIDERS = "default"
@@ -47,6 +51,7 @@ def takes_flags(table: type[FlagsT]) -> Callable[[Callable[[typer.Context, Flags
     own = {field.name for field in fields(Flags)}
     defaults = {field.name: field.default for field in fields(table) if field.name not in own}
     hints = {"ctx": typer.Context, **get_type_hints(table, include_extras=True)}
+    hints |= {one.name: Annotated[hints[one.name], one.metadata["option"]] for one in fields(table) if one.metadata}
     names = ("ctx", *defaults)
 
     def command_of(function: Callable[[typer.Context, FlagsT], None]) -> Command:
@@ -68,22 +73,3 @@ def takes_flags(table: type[FlagsT]) -> Callable[[Callable[[typer.Context, Flags
         return called
 
     return command_of
-
-
-_KINDS: dict[Any, str] = {int: "N", float: "X", Path: "PATH"}
-"""Types of flags in `--help`; anything else is TEXT."""
-
-
-def plainly_typed(command: Any) -> Any:
-    """Return a command or group whose help shows N, PATH and TEXT instead of Python's types."""
-    for parameter in command.params:
-        label = "" if parameter.param_type_name == "argument" else _kind(parameter.type_descriptor.annotation)
-        parameter.display_type = lambda ctx, label=label: label
-    for inner in command.commands.values() if isinstance(command, typer.core.TyperGroup) else ():
-        plainly_typed(inner)
-    return command
-
-
-def _kind(annotation: Any) -> str:
-    inner = get_args(annotation)[0] if get_origin(annotation) is list else annotation
-    return _KINDS.get(inner, "TEXT")

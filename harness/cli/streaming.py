@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Literal
 
 from harness.atomic_write import append_to_file, writing
 from harness.cli.amounts import spent_by
@@ -50,15 +51,15 @@ class _Stream:
     def written(self) -> Iterator[None]:
         """Write `begun` on entry and `ended` on exit."""
         self._write(BegunLine(at=now(), path=str(self._watched.folder), totals=self._totals()))
+        why: Literal["complete", "interrupted", "failed"] = "failed"
         try:
             yield
+            why = "complete"
         except (KeyboardInterrupt, Cancelled):
-            self._write(EndedLine(t=self._t(), why="interrupted", totals=self._totals()))
+            why = "interrupted"
             raise
-        except BaseException:
-            self._write(EndedLine(t=self._t(), why="failed", totals=self._totals()))
-            raise
-        self._write(EndedLine(t=self._t(), why="complete", totals=self._totals()))
+        finally:
+            self._write(EndedLine(t=self._t(), why=why, totals=self._totals()))
 
     def tell(self, news: News) -> None:
         if isinstance(news, Finished):
@@ -69,10 +70,9 @@ class _Stream:
         return round(time.monotonic() - self._began, 3)
 
     def _totals(self) -> Totals:
-        results: Sequence[Result] = list(self._results.values())
+        results = list(self._results.values())
         spent = self._watched.meter.spent
-        if not spent.calls:
-            spent = spent_by(results)
+        spent = spent if spent.calls else spent_by(results)
         return Totals(
             planned=self._watched.episodes, done=len(results), succeeded=sum(one.success for one in results),
             ungraded=sum(one.status == "ungraded" for one in results), calls=spent.calls, tokens=spent.tokens,

@@ -175,9 +175,7 @@ def stops(results: Sequence[Result]) -> dict[str, int]:
 def _table(results: Sequence[Result]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     """Return a row per task of each part; columns without values (stops, costs) are left out."""
     parts = list(dict.fromkeys(result.run for result in results))
-    rows = [
-        (part if parts[1:] else "", *row) for part in parts for row in _by_task([one for one in results if one.run == part])
-    ]
+    rows = [(part * bool(parts[1:]), *row) for part in parts for row in _by_task([one for one in results if one.run == part])]
     columns = ("part", "task", "episodes", "success", "mean reward", "stopped by", "calls", "tokens", "cost", "labels")
     said = [any(row[number] for row in rows) or name not in _OPTIONAL for number, name in enumerate(columns)]
     return tuple(compress(columns, said)), [tuple(compress(row, said)) for row in rows]

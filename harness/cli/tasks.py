@@ -43,7 +43,7 @@ def selected(ctx: typer.Context, names: list[str] | None) -> list[Task]:
 def list_command(
     ctx: typer.Context,
     names: Names = None,
-    by_family: Annotated[bool, typer.Option("--families", help="One row a family instead.")] = False,
+    by_family: bool = typer.Option(False, "--families", help="One row a family instead."),
     json: Json = False,
 ) -> None:
     """One row a task, or a family."""
@@ -51,13 +51,23 @@ def list_command(
     rows = _families(tasks) if by_family else [row(task) for task in tasks]
     if json:
         emit(rows)
-        return
-    columns = ["family", "tasks", "seeds"] if by_family else ["task_id", "family", "difficulty"]
-    if any(one.get("certificate") for one in rows):
-        columns.append("certificate")
-    header = [column.removesuffix("_id") for column in columns]
-    # of some tasks nothing is said
-    show_table(header, [["-" if one[column] is None else one[column] for column in columns] for one in rows])
+    elif by_family:
+        show_table(("family", "tasks", "seeds"), [tuple(one.values()) for one in rows])
+    else:
+        _show(rows)
+
+
+def _show(rows: Sequence[dict[str, Any]]) -> None:
+    """Print the tasks of each family below a line with its name and their number."""
+    for number, family in enumerate(dict.fromkeys(one["family"] for one in rows)):
+        mine = [one for one in rows if one["family"] == family]
+        columns = ["task_id", "difficulty", *(["certificate"] if any(one["certificate"] for one in mine) else [])]
+        heading = f"{family}: {len(mine)} task{'s' * (len(mine) > 1)}"
+        # of some tasks nothing is said
+        cells = [["-" if one[column] is None else one[column] for column in columns] for one in mine]
+        if number:
+            print()
+        show_table((heading, *columns[1:]), cells)
 
 
 def _families(tasks: Sequence[Task]) -> list[dict[str, Any]]:

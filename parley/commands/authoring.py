@@ -22,7 +22,7 @@ def new_command(
     ctx: typer.Context,
     family: Annotated[str, typer.Argument(help="The family; harness list --families has them.")],
     name: Annotated[str, typer.Argument(help="Lower case, digits and hyphens.")],
-    fastapi: Annotated[bool, typer.Option("--fastapi", help="Write its server as a FastAPI app (contract).")] = False,
+    fastapi: bool = typer.Option(False, "--fastapi", help="Write its server as a FastAPI app (contract)."),
 ) -> None:
     """Write a small task that verifies at once, to be changed into yours."""
     path = new_task(drafts_root(ctx.obj["tasks"]), family, name, "fastapi" if fastapi else "")

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -47,10 +47,10 @@ class _Place:
 
 
 def clean_command(
-    images: Annotated[bool, typer.Option(help="Also remove all but the newest image of each task.")] = False,
-    runs: Annotated[Path, typer.Option(help="Folder of runs to look through for half-written episodes.")] = Path("runs"),
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List it, and remove nothing.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    images: bool = typer.Option(False, help="Also remove all but the newest image of each task."),
+    runs: Path = typer.Option(Path("runs"), help="Folder of runs to look through for half-written episodes."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="List it, and remove nothing."),
+    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask."),
     json: Json = False,
 ) -> None:
     """Remove what dead runs left; live runs, on this host or another, keep everything."""

@@ -22,18 +22,6 @@ from parley.reports.early import decisions
 from parley.reports.evidence import Run, gather, naming_misfits, read_runs
 from parley.sweeps.early_stopping import BIASED, Decision
 
-Operands = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="A B", help="Folders of runs (several joined by commas); or a sweep of two; or a sweep and two of its players."
-    ),
-]
-MaxDrop = Annotated[str, typer.Option(help="How much worse B may be: 2pp, or 0.02.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Fail too where a larger drop than allowed is not ruled out.")]
-Across = Annotated[list[str] | None, typer.Option(help="Compare although these differ: options, budget, texts; repeatable.")]
-Every = Annotated[bool, typer.Option("--every-task", help="All tasks, not only those that differ most.")]
-
-
 FEWEST = 6
 """Minimum number of tasks for a sign test with p below .05: with five that all differ in one direction its p is 2 / 2^5."""
 
@@ -48,11 +36,21 @@ class Sides(NamedTuple):
 
 def compare_command(
     ctx: typer.Context,
-    operands: Operands,
-    max_drop: MaxDrop = "0",
-    strict: Strict = False,
-    across: Across = None,
-    every_task: Every = False,
+    operands: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="A B",
+            help="Folders of runs (several joined by commas); or a sweep of two; or a sweep and two of its players.",
+        ),
+    ],
+    max_drop: Annotated[str, typer.Option(help="How much worse B may be: 2pp, or 0.02.")] = "0",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail too where a larger drop than allowed is not ruled out.")
+    ] = False,
+    across: Annotated[
+        list[str] | None, typer.Option(help="Compare although these differ: options, budget, texts; repeatable.")
+    ] = None,
+    every_task: Annotated[bool, typer.Option("--every-task", help="All tasks, not only those that differ most.")] = False,
     json: Json = False,
 ) -> None:
     """Compare two runs on the tasks and seeds that both played."""

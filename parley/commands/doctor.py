@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -25,14 +24,11 @@ from worlds.core.chance import PUBLISHED_KEY, key_digest
 def images_command(
     ctx: typer.Context,
     names: Names = None,
-    base: Annotated[
-        bool, typer.Option("--base", help="The base images alone; a task's own are built when it is first run.")
-    ] = False,
-    force: Annotated[bool, typer.Option(help="Build again what is already there.")] = False,
-    prefix: Annotated[
-        str | None,
-        typer.Option("--push", metavar="PREFIX", help="Push the base images, and one with all tests, instead."),
-    ] = None,
+    base: bool = typer.Option(False, "--base", help="The base images alone; a task's own are built when it is first run."),
+    force: bool = typer.Option(False, help="Build again what is already there."),
+    prefix: str | None = typer.Option(
+        None, "--push", metavar="PREFIX", help="Push the base images, and one with all tests, instead."
+    ),
     json: Json = False,
 ) -> None:
     """Build the base images and the prover's, then those of the named tasks (none named: of all)."""
@@ -54,14 +50,12 @@ def images_command(
 
 
 def doctor_command(
-    model: Annotated[str | None, typer.Option(help="Try this model by small calls, instead of this machine.")] = None,
-    api_base: Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write the flags to use into this file, for harness run --config.")
-    ] = None,
-    overfill: Annotated[
-        bool, typer.Option(help="Send too long a prompt also where the context is large; it costs its tokens.")
-    ] = False,
+    model: str | None = typer.Option(None, help="Try this model by small calls, instead of this machine."),
+    api_base: str | None = typer.Option(None, help="Base URL of an OpenAI-compatible server."),
+    out: Path | None = typer.Option(
+        None, "--out", "-o", help="Write the flags to use into this file, for harness run --config."
+    ),
+    overfill: bool = typer.Option(False, help="Send too long a prompt also where the context is large; it costs its tokens."),
     json: Json = False,
 ) -> None:
     """Run a small pod in every runtime, or try a model, and report what works."""

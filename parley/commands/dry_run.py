@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from harness.cli.amounts import counted, dollars, duration, short
 from harness.errors import UsageError
-from harness.output import emit, say
+from harness.output import emit
 from harness.runs.request import RunRequest
 from harness.runs.session import RunSession
 from harness.statistics import mde, mde_words
 from parley.commands.forecast import PartForecast, forecasts
 
 
-def show_planned(session: RunSession, *, json: bool) -> None:
-    """Print the plan: as JSON on stdout, else as text."""
-    parts = forecasts(session)
+def show_planned(session: RunSession, tell: Callable[[str], None], *, json: bool = False) -> None:
+    """Tell the plan line by line, or print it as JSON on stdout."""
+    request, parts = session.request, forecasts(session)
     if json:
         emit(_document(session, parts))
         return
-    for line in planned_lines(session, parts):
-        print(line)
-
-
-def say_planned(session: RunSession) -> None:
-    """Print the plan on stderr, before a confirmation."""
-    for line in planned_lines(session, forecasts(session)):
-        say(line)
-
-
-def planned_lines(session: RunSession, parts: Sequence[PartForecast]) -> Iterator[str]:
-    """Yield the lines of the plan."""
-    request = session.request
-    yield _counts(request, len(parts), session.episodes)
+    tell(_counts(request, len(parts), session.episodes))
     for part in parts:
-        yield from _part(part, len(parts))
+        for line in _part(part, len(parts)):
+            tell(line)
     if len(parts) > 1:
-        yield f"all together: {_takes(parts)}"
-    yield from _limits(request)
-    yield _visible(request)
+        tell(f"all together: {_takes(parts)}")
+    cost, tokens = request.limits.cost_usd, request.limits.tokens
+    bounds = [*([dollars(cost)] if cost is not None else []), *([f"{short(tokens)} tokens"] if tokens is not None else [])]
+    if bounds:
+        tell(f"the run ends at {' or '.join(bounds)}, and can be resumed with more")
+    tell(_told_apart(request)[1])
 
 
 def _counts(request: RunRequest, parts: int, episodes: int) -> str:
@@ -69,49 +60,41 @@ def _part(part: PartForecast, parts: int) -> Iterator[str]:
 
 
 def _takes(parts: Sequence[PartForecast]) -> str:
-    calls, seconds = sum(part.calls for part in parts), sum(part.seconds for part in parts)
+    calls, prompt, completion, cost_usd, seconds = _sums(parts).values()
     if not calls:
         return duration(seconds)
-    prompt, completion = sum(part.prompt for part in parts), sum(part.completion for part in parts)
-    costs = [part.cost_usd for part in parts]
-    cost = "cost unknown" if None in costs else dollars(sum(one for one in costs if one is not None))
+    cost = "cost unknown" if cost_usd is None else dollars(cost_usd)
     return f"{calls:,} calls, {short(prompt)} tokens in, {short(completion)} out, {cost}, {duration(seconds)}"
 
 
-def _limits(request: RunRequest) -> Iterator[str]:
-    cost, tokens = request.limits.cost_usd, request.limits.tokens
-    bounds = [*([dollars(cost)] if cost is not None else []), *([f"{short(tokens)} tokens"] if tokens is not None else [])]
-    if bounds:
-        yield f"the run ends at {' or '.join(bounds)}, and can be resumed with more"
-
-
-def _visible(request: RunRequest) -> str:
-    """Return a sentence on the smallest difference between two models that such a plan can detect."""
-    try:
-        return mde_words(len(request.tasks), len(request.seeds) * request.attempts)
-    except UsageError as error:
-        return f"how far two models must differ to be told apart is not said: {error}"
-
-
-def _mde(request: RunRequest) -> float | None:
-    try:
-        return mde(len(request.tasks), len(request.seeds) * request.attempts)
-    except UsageError:
-        return None
-
-
-def _document(session: RunSession, parts: Sequence[PartForecast]) -> dict[str, Any]:
+def _sums(parts: Sequence[PartForecast]) -> dict[str, Any]:
+    """Return what all parts take; dollars are None if those of one are unknown."""
     costs = [part.cost_usd for part in parts]
     return {
-        "path": str(session.folder),
-        "episodes": sum(part.episodes.planned for part in parts),
-        "play": sum(part.episodes.play for part in parts),
         "calls": sum(part.calls for part in parts),
         "prompt_tokens": sum(part.prompt for part in parts),
         "completion_tokens": sum(part.completion for part in parts),
         "cost_usd": None if None in costs else sum(one for one in costs if one is not None),
         "seconds": sum(part.seconds for part in parts),
+    }
+
+
+def _told_apart(request: RunRequest) -> tuple[float | None, str]:
+    """Return the smallest difference between two models that such a plan can detect, and a sentence on it."""
+    plan = len(request.tasks), len(request.seeds) * request.attempts
+    try:
+        return mde(*plan), mde_words(*plan)
+    except UsageError as error:
+        return None, f"how far two models must differ to be told apart is not said: {error}"
+
+
+def _document(session: RunSession, parts: Sequence[PartForecast]) -> dict[str, Any]:
+    return {
+        "path": str(session.folder),
+        "episodes": sum(part.episodes.planned for part in parts),
+        "play": sum(part.episodes.play for part in parts),
+        **_sums(parts),
         "limits": session.request.limits.model_dump(),
-        "mde": _mde(session.request),
+        "mde": _told_apart(session.request)[0],
         "parts": [part.model_dump(mode="json") for part in parts],
     }

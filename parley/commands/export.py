@@ -91,7 +91,7 @@ def harbor_job_command(runs: Runs, out: Folder) -> None:
             job = HarborJob(out / run.name, run.name, run.began, run.planned.tasks)
             for episode in run.episodes():
                 recorded = _file(episode, "trajectory.json")
-                trajectory = whole_trajectory(episode, _object(recorded))
+                trajectory = whole_trajectory(episode, json.loads(recorded) if recorded else None)
                 job.add(episode, trajectory, _file(episode, "verifier.log"))
                 episodes += 1
             job.close()
@@ -109,9 +109,6 @@ def scout_command(runs: Runs, out: Folder) -> None:
                 episodes += 1
         database.close(read[-1].began)
     say(f"{episodes} transcripts of {len(read)} runs in {out}; try: scout view -T {out}")
-
-
-FOR_VIEWERS = {"inspect": inspect_command, "harbor-job": harbor_job_command, "scout": scout_command}
 
 
 def _publishable(runs: Sequence[Path]) -> list[tuple[Path, Planned]]:
@@ -150,28 +147,22 @@ def _file(episode: RecordedEpisode, name: str) -> bytes:
         raise UsageError(f"{episode.path}/{name} cannot be read: {error.strerror}") from None
 
 
-def _object(recorded: bytes) -> dict[str, Any] | None:
-    """Return a trajectory, which has already been validated as an object."""
-    return json.loads(recorded) if recorded else None
-
-
-Where = Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write, new or empty.")]
-Pinned = Annotated[
-    list[str] | None,
-    typer.Option(
+def harbor_command(
+    ctx: typer.Context,
+    out: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write, new or empty.")],
+    names: Names = None,
+    images: list[str] | None = typer.Option(
+        None,
         "--images",
         metavar="REF",
         help="What harness images --push prints: a file of it, or PREFIX/ROOM@sha256:..., once a room.",
     ),
-]
-Alone = Annotated[bool, typer.Option("--standalone", help="Need no image of ours: each task carries what they are made of.")]
-Base = Annotated[
-    str | None, typer.Option("--base", metavar="IMAGE", help=f"The image below --standalone; {PLAIN_BASE} unless given.")
-]
-
-
-def harbor_command(
-    ctx: typer.Context, out: Where, names: Names = None, images: Pinned = None, standalone: Alone = False, base: Base = None
+    standalone: bool = typer.Option(
+        False, "--standalone", help="Need no image of ours: each task carries what they are made of."
+    ),
+    base: str | None = typer.Option(
+        None, "--base", metavar="IMAGE", help=f"The image below --standalone; {PLAIN_BASE} unless given."
+    ),
 ) -> None:
     """Write tasks in Harbor's format, flat, with registry.json, dataset.toml, a card, eval.yaml and metric.py."""
     bases = _bases(images or [], base, standalone=standalone)
@@ -203,16 +194,17 @@ def _references(given: str) -> list[str]:
         ) from None
 
 
-Family = Annotated[str, typer.Argument(metavar="FAMILY", help="calendar or hidden-profile.")]
-Format = Annotated[str, typer.Option("--format", help="contractbench: the record of the paper's Appendix G.")]
-Out = Annotated[Path | None, typer.Option(help="The file to write, whole or not at all; stdout unless given.")]
-
-
 export_command = typer.Typer(cls=Kinds, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
 
 @export_command.command("episodes")
-def episodes_command(runs: Runs, form: Format = "contractbench", out: Out = None) -> None:
+def episodes_command(
+    runs: Runs,
+    form: Annotated[
+        str, typer.Option("--format", help="contractbench: the record of the paper's Appendix G.")
+    ] = "contractbench",
+    out: Annotated[Path | None, typer.Option(help="The file to write, whole or not at all; stdout unless given.")] = None,
+) -> None:
     """Write first tries that were graded, a JSON object a line; others, and families without such records, are counted."""
     counted = Counter[str]()
     with _lines_of(out) as file:
@@ -256,7 +248,9 @@ def trace_command(runs: Runs, out: Folder) -> None:
 
 
 @export_command.command("templates")
-def templates_command(family: Family, out: Folder) -> None:
+def templates_command(
+    family: Annotated[str, typer.Argument(metavar="FAMILY", help="calendar or hidden-profile.")], out: Folder
+) -> None:
     """Write a family's own texts, ready to be changed and given to --templates, and say what each may name."""
     known = placeholders(family) if family in with_texts() else None
     if known is None:
@@ -271,9 +265,9 @@ def templates_command(family: Family, out: Folder) -> None:
 
 
 export_command.command("harbor")(harbor_command)
-for name, command in FOR_VIEWERS.items():
-    export_command.command(name)(command)
-
+export_command.command("inspect")(inspect_command)
+export_command.command("harbor-job")(harbor_job_command)
+export_command.command("scout")(scout_command)
 
 _LEFT_OUT = _UNGRADED, _RETRIES, _OTHERS = "ungraded", "retries", "of families without such records"
 _EXPORTED = "exported"

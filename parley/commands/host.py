@@ -10,10 +10,9 @@ import typer
 
 from harness.cli.flags import ApiBase, Options, Out, RunFlags, RuntimeName, Seats, Temperature
 from harness.cli.progress import plainly
-from harness.cli.selection import gated
 from harness.cli.settings import folder_for, new_request
 from harness.cli.summary import show_closing
-from harness.cli.tasks import Json
+from harness.cli.tasks import Json, selected
 from harness.errors import BoundaryError, UsageError, quoted
 from harness.output import emit, say
 from harness.records import Result
@@ -21,27 +20,25 @@ from harness.registry import Task
 from harness.runs.run import summary
 from harness.runs.seed_key import chosen_key
 from harness.runs.session import Person, RunSession
+from harness.trust import gate
 from parley.hosting.group import PageGroup, hosted_options
 from parley.hosting.server import PageHost, hold, maker, people_at
 
 _LOOPBACK = "127.0.0.1"
-
-Minutes = Annotated[
-    int | None,
-    typer.Option(min=1, max=240, help="How long a free chat is open; 15 unless given. Short for --set minutes=N."),
-]
 
 
 def host_command(
     ctx: typer.Context,
     task: Annotated[str, typer.Argument(help="One task with seats.")],
     seat: Seats = None,
-    seed: Annotated[int, typer.Option(min=0, help="Which instance.")] = 0,
+    seed: int = typer.Option(0, min=0, help="Which instance."),
     options: Options = None,
-    minutes: Minutes = None,
-    patience: Annotated[float, typer.Option(min=1, help="Seconds to answer a turn; who does not, forfeits it.")] = 600.0,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 0,
-    bind: Annotated[str, typer.Option(help="Another address of this machine, for people on its network.")] = _LOOPBACK,
+    minutes: int | None = typer.Option(
+        None, min=1, max=240, help="How long a free chat is open; 15 unless given. Short for --set minutes=N."
+    ),
+    patience: float = typer.Option(600.0, min=1, help="Seconds to answer a turn; who does not, forfeits it."),
+    port: int = typer.Option(0, min=0, max=65535, help="0: any that is free."),
+    bind: str = typer.Option(_LOOPBACK, help="Another address of this machine, for people on its network."),
     api_base: ApiBase = None,
     temperature: Temperature = 0.0,
     runtime: RuntimeName = "auto",
@@ -90,7 +87,7 @@ def _chosen(task: Task, options: Sequence[str], minutes: int | None) -> list[str
 
 
 def _one_task(ctx: typer.Context, name: str) -> Task:
-    tasks = gated(ctx, [name], trust=False).tasks
+    tasks = gate(selected(ctx, [name]), trust=False).tasks
     if len(tasks) != 1:
         raise UsageError(f"{name} names {len(tasks)} tasks, and a group plays one", hint="harness list")
     return tasks[0]

@@ -1,6 +1,7 @@
 """Commands whose kinds are defined by families: `harness generate calendar`, `harness import calbench`, each with own flags.
 
-The family's part has a table KINDS: the name of the kind -> a function with Typer's annotations.
+The family's part has a table KINDS: the name of the kind -> a function with Typer's annotations. A command is made when it is
+asked for, since it imports its part of every family.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import typer
 
 from harness.errors import UsageError
 from harness.plugins import families, family_part_or_none
+
+PARTS = {"audit": "commands.audit", "generate": "commands.generate", "import": "commands.importing"}
+"""For each such command, the family's part with its kinds."""
 
 
 class Kinds(typer.core.TyperGroup):
@@ -42,3 +46,11 @@ def kinds(command: str, part: str) -> typer.Typer:
     for name in sorted(brought):
         group.command(name)(brought[name])
     return group
+
+
+def __getattr__(name: str) -> typer.Typer:
+    """Return `audit_command`, `generate_command` or `import_command`."""
+    command = name.removesuffix("_command")
+    if command not in PARTS:
+        raise AttributeError(name)
+    return kinds(command, PARTS[command])

@@ -1,4 +1,4 @@
-"""`harness pack` and `harness unpack`: a run as one file, and as a folder again."""
+"""`harness pack`, `unpack` and `merge`: a run as one file, as a folder again, and of shards played on several machines."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from harness.errors import UsageError, quoted
 from harness.output import say
 from harness.run_files import PACKED, is_packed, run_name, runs_in
 from parley.reports.packing import KEY_FILE, differs, pack, unpack
+from parley.sweeps.merging import merge
 
 
 def pack_command(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or of a sweep: then each of its parts.")],
-    out: Annotated[Path | None, typer.Option(help=f"The file, which ends in {PACKED}; beside the folder unless given.")] = None,
-    with_key: Annotated[bool, typer.Option("--with-key", help="Also the key of a private edition.")] = False,
-    remove: Annotated[bool, typer.Option("--remove", help="Compare each byte, and then remove the folder.")] = False,
+    out: Path | None = typer.Option(None, help=f"The file, which ends in {PACKED}; beside the folder unless given."),
+    with_key: bool = typer.Option(False, "--with-key", help="Also the key of a private edition."),
+    remove: bool = typer.Option(False, "--remove", help="Compare each byte, and then remove the folder."),
 ) -> None:
     """Write a run into one file; the folder stays as it is."""
     runs = [one for one in runs_in(run) if not is_packed(one)]
@@ -54,10 +55,24 @@ def _remove(run: Path, packed: Path) -> None:
 
 def unpack_command(
     packed: Annotated[Path, typer.Argument(metavar="FILE", help=f"A packed run, which ends in {PACKED}.")],
-    out: Annotated[Path | None, typer.Option(help="The folder, new or empty; beside the file unless given.")] = None,
+    out: Path | None = typer.Option(None, help="The folder, new or empty; beside the file unless given."),
 ) -> None:
     """Write the folder of a packed run; the file stays as it is."""
     if not is_packed(packed):
         raise UsageError(f"{packed} is no packed run", hint=f"harness unpack RUN{PACKED}")
     folder = out or packed.with_name(run_name(packed))
     say(f"{folder}: {counted(unpack(packed, folder), 'file')}")
+
+
+def merge_command(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write the run into, new or empty.")],
+    shards: Annotated[list[Path], typer.Argument(metavar="SHARD...", help="The folders of all shards, in any order.")],
+) -> None:
+    """Make one run of shards; the shards stay as they are."""
+    merged = merge(out, shards)
+    if len(merged.versions) > 1:
+        say(f"warning: the shards were played by several versions: {', '.join(merged.versions)}")
+    say(f"{counted(len(merged.shards), 'shard')} merged: {counted(merged.episodes, 'episode')} in {out}")
+    if merged.ungraded:
+        say(f"  {merged.ungraded} of them have no grade; harness run --resume {quoted(out)} plays them again")
+    say(f"  tables: harness report {quoted(out)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
 import typer
 
@@ -21,7 +20,7 @@ REGISTRY = ROOT / "registry.json"
 
 def release_command(
     ctx: typer.Context,
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; say what differs from the pinned list.")] = False,
+    check: bool = typer.Option(False, "--check", help="Write nothing; say what differs from the pinned list."),
 ) -> None:
     """Write the pinned list of tasks and digests, and registry.json, from the tasks folder."""
     tasks = discover(tasks_root(ctx.obj["tasks"]))

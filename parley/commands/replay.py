@@ -18,12 +18,13 @@ from parley.reports.reading.model import Replayed, read_document, trace_files
 SHOWN = 10
 """Maximum number of differences that are printed per file."""
 
-Files = Annotated[
-    list[Path], typer.Argument(metavar="FILE", help="Traces, as harness export trace writes them, or folders of them.")
-]
 
-
-def replay_command(files: Files, json: Json = False) -> None:
+def replay_command(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="Traces, as harness export trace writes them, or folders of them.")
+    ],
+    json: Json = False,
+) -> None:
     """Play recorded games again from their traces alone, and say what agrees."""
     replayed = {path: _replayed(path) for path in trace_files(files)}
     if json:

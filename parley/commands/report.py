@@ -1,9 +1,8 @@
-"""`harness report`: the tables of one or many runs, on stdout, as files, or as one page that can be published."""
+"""`harness report`: runs in five lines, or their tables: on stdout, as files, or as a page; and `harness leaderboard`."""
 
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -15,49 +14,40 @@ from harness.cli.tasks import Json
 from harness.errors import HarnessError, UsageError, quoted
 from harness.output import emit, say, say_notes, show_table
 from harness.registry import Task, survey, tasks_root
-from harness.runs.request import UNTIL_FILE
-from parley.reports import spent
-from parley.reports.evidence import Breadth, naming_misfits, read_runs
+from harness.sanitize import printable
+from parley.reports import early, spent
+from parley.reports.board import board
+from parley.reports.brief import brief_lines
+from parley.reports.evidence import Breadth, Run, gather, naming_misfits, read_runs
 from parley.reports.table import Table, as_csv
-from parley.reports.whole import WholeReport, make_report
+from parley.reports.whole import WholeReport, caveats, make_report, refuse_unfinished
 
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or of folders of runs.")]
-Wanted = Annotated[
-    list[str] | None,
-    typer.Option("--table", help="A table by name (docs/reports.md has them, by family), or all; repeatable."),
-]
-Published = Annotated[
-    bool | None,
-    typer.Option(
-        "--published/--no-published",
-        help="The papers' numbers of every model, or of none; without either, of the models that were run here.",
-        show_default=False,
-    ),
-]
-EveryTask = Annotated[bool, typer.Option("--all-tasks", help="Rows also of tasks that nobody in these runs played.")]
-Plot = Annotated[Path | None, typer.Option(help="Write the one figure of these tables as SVG.")]
-Figures = Annotated[Path | None, typer.Option(help="Write every figure of these tables into this folder, as SVG.")]
-Csv = Annotated[
-    Path | None,
-    typer.Option("--csv", help="Write each table into this folder, or the one table into FILE.csv; - is stdout."),
-]
-Html = Annotated[Path | None, typer.Option("--html", help="Write one page with everything, to open or to publish.")]
 
 
 def report_command(
     ctx: typer.Context,
     runs: Runs,
-    table: Wanted = None,
-    published: Published = None,
-    all_tasks: EveryTask = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Markdown on stdout.")] = False,
-    csv: Csv = None,
-    html: Html = None,
-    plot: Plot = None,
-    figures: Figures = None,
+    table: list[str] | None = typer.Option(
+        None, "--table", help="A table by name (docs/reports.md has them, by family), or all; repeatable."
+    ),
+    published: bool | None = typer.Option(
+        None,
+        "--published/--no-published",
+        help="The papers' numbers of every model, or of none; without either, of the models that were run here.",
+        show_default=False,
+    ),
+    all_tasks: bool = typer.Option(False, "--all-tasks", help="Rows also of tasks that nobody in these runs played."),
+    markdown: bool = typer.Option(False, "--markdown", help="Markdown on stdout."),
+    csv: Path | None = typer.Option(
+        None, "--csv", help="Write each table into this folder, or the one table into FILE.csv; - is stdout."
+    ),
+    html: Path | None = typer.Option(None, "--html", help="Write one page with everything, to open or to publish."),
+    plot: Path | None = typer.Option(None, help="Write the one figure of these tables as SVG."),
+    figures: Path | None = typer.Option(None, help="Write every figure of these tables into this folder, as SVG."),
     json: Json = False,
 ) -> None:
-    """Make the tables of every family in these runs that has reports."""
+    """Sum up these runs; with any option, make the tables of every family in them that has reports."""
     # ten thousand episodes are half a million objects that stay: looking through them for garbage is a third of the time
     gc.disable()
     _one_for_stdout({"--markdown": markdown, "--json": json, "--csv -": csv == Path("-")})
@@ -68,28 +58,37 @@ def report_command(
     if plot is not None:
         with writing(plot):
             plot.parent.mkdir(parents=True, exist_ok=True)
-    breadth = Breadth(every_task=all_tasks, every_published=bool(published))
-    decided = _decided(runs)
-    with naming_misfits(read):
-        made = make_report(read, registry(ctx), table or [], published=published is not False, breadth=breadth, decided=decided)
-    for line in made.silent:
-        say(line)
-    files = ((plot, _draw), (figures, _draw_all), (html, _publish), (csv, _spread))
-    for path, write in files:
-        if path is not None:
-            write(made, path)
-    _print(made, json=json, markdown=markdown, tables=csv is None and html is None)
+    typed = {name for name in ctx.params if (source := ctx.get_parameter_source(name)) and source.name == "COMMANDLINE"}
+    if typed <= {"runs"}:
+        _sum_up(ctx, runs, read)
+    else:
+        breadth = Breadth(every_task=all_tasks, every_published=bool(published))
+        made = _made(ctx, runs, read, table or [], published=published is not False, breadth=breadth)
+        for line in made.silent:
+            say(line)
+        for path, write in ((plot, _draw), (figures, _draw_all), (html, _publish), (csv, _spread)):
+            if path is not None:
+                write(made, path)
+        _print(made, json=json, markdown=markdown, tables=csv is None and html is None)
     if damaged:
         _refuse(damaged)
 
 
-def _decided(runs: Sequence[Path]) -> list[Table]:
-    """Return the tables of runs that stopped early, without importing anything if there are none."""
-    if not any(os.path.lexists(place / UNTIL_FILE) for run in runs for place in (run, run.parent, *run.glob("*"))):
-        return []
-    from parley.reports import early  # noqa: PLC0415
+def _sum_up(ctx: typer.Context, runs: Sequence[Path], read: Sequence[Run]) -> None:
+    """Print the report in five lines, below its caveats and the decision of a run that stopped early."""
+    refuse_unfinished(read)
+    with naming_misfits(read):
+        for line in (*caveats(read), *(one.told() for one in early.decisions(runs)), *brief_lines(read, registry(ctx), runs)):
+            print(printable(line))
 
-    return early.tables(early.decisions(runs))
+
+def _made(
+    ctx: typer.Context, runs: Sequence[Path], read: Sequence[Run], wanted: Sequence[str], *, published: bool, breadth: Breadth
+) -> WholeReport:
+    """Return the wanted tables of these runs, or every table that is not empty."""
+    decided = early.tables(early.decisions(runs))
+    with naming_misfits(read):
+        return make_report(read, registry(ctx), wanted, published=published, breadth=breadth, decided=decided)
 
 
 def _print(made: WholeReport, *, json: bool, markdown: bool, tables: bool) -> None:
@@ -119,11 +118,7 @@ def _refuse(damaged: Sequence[HarnessError]) -> None:
 
 def show_tables(ctx: typer.Context, runs: Sequence[Path], *, beside_json: bool) -> None:
     """Print every table of these runs that is not empty; on stderr if stdout is for a program."""
-    decided = _decided(runs)
-    read = read_runs(runs)
-    with naming_misfits(read):
-        made = make_report(read, registry(ctx), [], published=True, breadth=Breadth(), decided=decided)
-    _show(made, say if beside_json else print)
+    _show(_made(ctx, runs, read_runs(runs), [], published=True, breadth=Breadth()), say if beside_json else print)
 
 
 def _drawn(made: WholeReport) -> dict[str, str]:
@@ -220,3 +215,24 @@ def shown(tables: Sequence[Table], tell: Callable[[str], None]) -> None:
     for one in tables:
         show_table(one.header, one.cells(), title=f"\n{one.title}", beside_json=tell is say)
         say_notes(one.notes, beside_json=tell is say)
+
+
+def leaderboard_command(
+    ctx: typer.Context,
+    runs: Runs,
+    published: Annotated[bool, typer.Option(help="The papers' numbers as references, without a rank.")] = True,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Markdown on stdout.")] = False,
+    json: Json = False,
+) -> None:
+    """Rank models over all families in these runs."""
+    _one_for_stdout({"--markdown": markdown, "--json": json})
+    read, tasks = read_runs(runs), registry(ctx)
+    families = sorted({result.family for run in read for result in run.results})
+    with naming_misfits(read):
+        made = board([gather(read, family, tasks) for family in families], published=published)
+    if json:
+        emit({"runs": [str(run.path) for run in read], "tables": [made.document()]})
+    elif markdown:
+        print(made.markdown(), end="")
+    else:
+        shown([made], print)

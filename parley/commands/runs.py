@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -28,9 +28,7 @@ from harness.sanitize import printable
 _COLUMNS = ("run", "begun", "ended", "tasks", "who", "done", "success", "cost", "size", "state")
 
 
-def runs_command(
-    folder: Annotated[Path, typer.Argument(help="Folder of runs, or one run.")] = Path("runs"), json: Json = False
-) -> None:
+def runs_command(folder: Path = typer.Argument(Path("runs"), help="Folder of runs, or one run."), json: Json = False) -> None:
     """One row a run; a part of a sweep is a row of its own."""
     if not (folder.is_dir() or is_packed(folder)):
         raise UsageError(f"{folder} is no folder of runs", hint="harness run TASK, or harness runs FOLDER")

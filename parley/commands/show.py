@@ -11,33 +11,31 @@ from typing import Annotated, Any
 import typer
 
 from harness.cli.progress import outcome
-from harness.cli.selection import gated
-from harness.cli.tasks import Json, Trust, row
+from harness.cli.tasks import Json, Trust, row, selected
 from harness.errors import UsageError, quoted
 from harness.output import emit, say, show_table
 from harness.plugins import family_part
 from harness.registry import Task
 from harness.rules import TABLE, stated_rules
 from harness.sanitize import printable
-from harness.trust import require
+from harness.trust import gate, require
 from parley.reports.reading import episode_lines, is_episode, is_recorded, read_episode, read_result, recorded_episodes
 from parley.reports.reading.text import NARROWEST, WIDEST, cut
 from worlds.core.levels import LevelChanges
 from worlds.core.loading import open_world
 
-Named = Annotated[
-    list[str], typer.Argument(help="A task id or a path; an episode's folder; a RUN, or RUN TASK [s0-a1].", metavar="NAME...")
-]
-
 
 def show_command(
     ctx: typer.Context,
-    name: Named,
-    matrix: Annotated[bool, typer.Option("--matrix", help="Who knows what, and what it rules out.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Leave nothing out of an episode's texts.")] = False,
-    seat: Annotated[int | None, typer.Option("--seat", min=0, help="Only what this seat of a game was told and said.")] = None,
-    rules: Annotated[bool, typer.Option("--rules", help="The rules that a task states, and what proves each.")] = False,
-    openapi: Annotated[bool, typer.Option("--openapi", help="The routes of a task's world, as an OpenAPI document.")] = False,
+    name: Annotated[
+        list[str],
+        typer.Argument(help="A task id or a path; an episode's folder; a RUN, or RUN TASK [s0-a1].", metavar="NAME..."),
+    ],
+    matrix: bool = typer.Option(False, "--matrix", help="Who knows what, and what it rules out."),
+    full: bool = typer.Option(False, "--full", help="Leave nothing out of an episode's texts."),
+    seat: int | None = typer.Option(None, "--seat", min=0, help="Only what this seat of a game was told and said."),
+    rules: bool = typer.Option(False, "--rules", help="The rules that a task states, and what proves each."),
+    openapi: bool = typer.Option(False, "--openapi", help="The routes of a task's world, as an OpenAPI document."),
     trust: Trust = False,
     json: Json = False,
 ) -> None:
@@ -52,7 +50,7 @@ def show_command(
         raise UsageError(
             f"--full and --seat are of a recorded episode, and {name[0]} is none", hint=f"harness show {quoted(name[0])}"
         )
-    (task, *_) = gated(ctx, name, trust=trust).tasks
+    (task, *_) = gate(selected(ctx, name), trust=trust).tasks
     if openapi:
         _show_openapi(task)
     elif matrix:

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from harness.agents.solutions import SolutionAgent
 from harness.atomic_write import writing
-from harness.cli.selection import gated
-from harness.cli.signatures import Flags, takes_flags
-from harness.cli.tasks import Json, Names, Trust
+from harness.cli.signatures import Flags, flag, takes_flags
+from harness.cli.tasks import Json, Names, Trust, selected
 from harness.env_interpolation import grant
-from harness.errors import RuntimeFailure, TaskInvalid, UsageError
+from harness.errors import GateFailed, RuntimeFailure, TaskInvalid, UsageError
 from harness.output import emit, say, show_table
 from harness.plugins import family_part_or_none
 from harness.pod import Runtime, SandboxedRuntime
 from harness.registry import Task
 from harness.runs.plan import parse_seeds
 from harness.runtime_choice import SANDBOXES, choose_runtime, choose_sandbox, runnable
-from harness.trust import TrustGate
-from parley.commands.attacks import attack_tasks
-from parley.commands.mutants import mutate_tasks
-from parley.proof.attacks.suite import one_of_each_machine
+from harness.trust import TrustGate, gate
+from parley.proof.attacks.base import AttackRow, Siege
+from parley.proof.attacks.suite import besiege, one_of_each_machine
 from parley.proof.findings import UNCERTIFIED, ProofReport, TaskProof
+from parley.proof.mutants.run import FATES, LEAST, MutantReport, TriedMutant, try_mutants
+from parley.proof.mutants.run import SEEDS as MUTANT_SEEDS
 from parley.proof.policies import HASTE_S, ONE_IN, PACES, SEEDS, THINKING_S, CurvePoint, curve
 from parley.proof.proof import verify
 from parley.reports.table import Column, Row, Table
@@ -105,47 +106,29 @@ def _rate(points: Sequence[CurvePoint]) -> str:
 
 _SHOWN = 40
 
-Seeds = Annotated[str | None, typer.Option(help="Of each task's own seeds these; all unless given.")]
-Where = Annotated[str, typer.Option(help="inprocess; docker or bubblewrap, or both with a comma, add the same clients there.")]
-Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Processes, and episodes at once.")]
-Sample = Annotated[
-    bool,
-    typer.Option(
-        help="In containers only oracle, nop and one violation of each task on its first seed; ten of tasks that are data. "
-        "With --attacks one folder of each kind of machine."
-    ),
-]
-Thorough = Annotated[bool, typer.Option("--thorough", help="Play each client twice, and at each level on every seed.")]
-Mutations = Annotated[bool, typer.Option(help="Play each oracle behind its family's path mutations instead.")]
-ChangedFirst = Annotated[bool, typer.Option(help="Begin with folders that differ from the main branch.")]
-Attacks = Annotated[bool, typer.Option("--attacks", help="Attack the tasks instead, in --runtime, else in the best.")]
-Mutants = Annotated[bool, typer.Option("--mutants", help="Change servers, tests and shared rules; each must be noticed.")]
-Draw = Annotated[int | None, typer.Option(min=1, help="With --mutants only so many, drawn by hash.")]
-Curve = Annotated[bool, typer.Option("--curve", help="Play a careful, a hasty and a careless client at each level instead.")]
-Into = Annotated[Path | None, typer.Option(help="With --curve a page that gets the table, between its markers.")]
-Env = Annotated[
-    list[str] | None, typer.Option("--env", help="NAME of a variable of this host that a foreign task may be given.")
-]
-
 
 @dataclass(frozen=True)
 class VerifyFlags(Flags):
     """The values of the flags of `harness verify`."""
 
     names: Names = None
-    seeds: Seeds = None
-    runtime: Where = "inprocess"
-    workers: Workers = 2
-    sample: Sample = False
-    thorough: Thorough = False
-    mutations: Mutations = False
-    changed_first: ChangedFirst = False
-    attacks: Attacks = False
-    mutants: Mutants = False
-    draw: Draw = None
-    curve: Curve = False
-    into: Into = None
-    env: Env = None
+    seeds: str | None = flag(None, "Of each task's own seeds these; all unless given.")
+    runtime: str = flag("inprocess", "inprocess; docker or bubblewrap, or both with a comma, add the same clients there.")
+    workers: int = flag(2, "Processes, and episodes at once.", "--workers", "-n", min=1)
+    sample: bool = flag(
+        False,
+        "In containers only oracle, nop and one violation of each task on its first seed; ten of tasks that are data. "
+        "With --attacks one folder of each kind of machine.",
+    )
+    thorough: bool = flag(False, "Play each client twice, and at each level on every seed.", "--thorough")
+    mutations: bool = flag(False, "Play each oracle behind its family's path mutations instead.")
+    changed_first: bool = flag(False, "Begin with folders that differ from the main branch.")
+    attacks: bool = flag(False, "Attack the tasks instead, in --runtime, else in the best.", "--attacks")
+    mutants: bool = flag(False, "Change servers, tests and shared rules; each must be noticed.", "--mutants")
+    draw: int | None = flag(None, "With --mutants only so many, drawn by hash.", min=1)
+    curve: bool = flag(False, "Play a careful, a hasty and a careless client at each level instead.", "--curve")
+    into: Path | None = flag(None, "With --curve a page that gets the table, between its markers.")
+    env: list[str] | None = flag(None, "NAME of a variable of this host that a foreign task may be given.", "--env")
     trust: Trust = False
     json: Json = False
 
@@ -153,34 +136,34 @@ class VerifyFlags(Flags):
 @takes_flags(VerifyFlags)
 def verify_command(ctx: typer.Context, flags: VerifyFlags) -> None:
     """Prove tasks; exit 4 and say path, line and rule when one does not hold."""
-    gate = gated(ctx, flags.names, trust=flags.trust)
-    tasks = grant(_changed_first(gate.tasks) if flags.changed_first else gate.tasks, flags.env or ())
+    trusted = gate(selected(ctx, flags.names), trust=flags.trust)
+    tasks = grant(_changed_first(trusted.tasks) if flags.changed_first else trusted.tasks, flags.env or ())
     tasks = runnable(tasks, flags.names or (), say)
     if flags.mutations:
-        gate.demand("harness verify --mutations")
+        trusted.demand("harness verify --mutations")
         _mutations(tasks, json=flags.json)
     elif flags.mutants:
-        gate.demand("harness verify --mutants")
+        trusted.demand("harness verify --mutants")
         mutate_tasks(ctx, tasks, flags.seeds, draw=flags.draw, workers=flags.workers, json=flags.json)
     elif flags.curve:
-        gate.demand("harness verify --curve")
+        trusted.demand("harness verify --curve")
         draw_curve(tasks, flags.seeds, flags.into, json=flags.json)
     elif flags.attacks:
         attacked = one_of_each_machine(tasks) if flags.sample else tasks
         where = "auto" if flags.runtime == "inprocess" else flags.runtime
         attack_tasks(attacked, where, workers=flags.workers, json=flags.json)
     else:
-        _prove(flags, gate, tasks)
+        _prove(flags, trusted, tasks)
 
 
-def _prove(flags: VerifyFlags, gate: TrustGate, tasks: Sequence[Task]) -> None:
+def _prove(flags: VerifyFlags, trusted: TrustGate, tasks: Sequence[Task]) -> None:
     """Check all claims about each task. Raises TaskInvalid if one does not hold."""
     runtimes = _runtimes(flags.runtime, tasks)
     foreign = [task for task in tasks if task.parley is None]
     docker = _docker(foreign, alone=len(foreign) == len(tasks)) if foreign and not runtimes else None
     seeds = parse_seeds(flags.seeds) if flags.seeds else None
-    sandbox = _sandbox(flags.runtime) if gate.outside else None
-    for line in gate.told(sandbox.name if sandbox else ""):
+    sandbox = _sandbox(flags.runtime) if trusted.outside else None
+    for line in trusted.told(sandbox.name if sandbox else ""):
         say(line)
     proved = verify(
         tasks, seeds, runtimes=runtimes, sandbox=sandbox, docker=docker, workers=flags.workers, thorough=flags.thorough,
@@ -249,10 +232,7 @@ def _tell(proved: TaskProof) -> None:
 
 def _show(report: ProofReport) -> None:
     findings = [str(finding) for finding in report.findings()]
-    for line in findings[:_SHOWN]:
-        print(line)
-    if len(findings) > _SHOWN:
-        say(f"and {len(findings) - _SHOWN} more findings; harness verify --json has all")
+    _show_first(findings, "more findings; harness verify --json has all")
     for task in report.tasks:
         if task.missing is not None:
             print(f"{task.task_id}: uncertified: {task.missing}")
@@ -261,6 +241,14 @@ def _show(report: ProofReport) -> None:
     uncertified = sum(task.verdict == UNCERTIFIED for task in report.tasks)
     apart = f", {uncertified} of them uncertified" if uncertified else ""
     say(f"{sum(task.ok for task in report.tasks)} of {len(report.tasks)} tasks hold{apart}, {report.seconds:.1f} s")
+
+
+def _show_first(lines: Sequence[str], more: str) -> None:
+    """Print the first lines, and say how many there are more."""
+    for line in lines[:_SHOWN]:
+        print(line)
+    if len(lines) > _SHOWN:
+        say(f"and {len(lines) - _SHOWN} {more}")
 
 
 def _changed_first(tasks: Sequence[Task]) -> list[Task]:
@@ -277,3 +265,90 @@ def _changed_files() -> list[str]:
         if done.returncode == 0:
             return done.stdout.splitlines()
     return []
+
+
+def attack_tasks(tasks: Sequence[Task], runtime: str, *, workers: int, json: bool) -> None:
+    """Attack every task. Raises TaskInvalid if an attack succeeds, RuntimeFailure if one cannot be made."""
+    chosen = choose_runtime(runtime, tasks, [SolutionAgent()], say)
+    for line in TrustGate(tuple(tasks)).told(chosen.name):
+        say(line)
+    chosen.sweep()
+    siege = besiege(tasks, chosen, workers=workers, progress=_tell_attack)
+    if json:
+        emit(siege.model_dump(mode="json"))
+    else:
+        show_siege(siege)
+    missing, count = siege.unmade, len(siege.rows)
+    unmade = f"{len(missing)} of {count} attacks could not be made"
+    if broken := siege.of("broken"):
+        raise TaskInvalid((f"{unmade}, and " if missing else "") + f"{len(broken)} of {count} attacks succeeded")
+    if missing:
+        hints = {row.hint for row in missing}
+        raise RuntimeFailure(unmade, hint=hints.pop() if len(hints) == 1 and "" not in hints else "harness doctor")
+
+
+def _tell_attack(row: AttackRow) -> None:
+    """Print a row in one line; attacks that could not be made are reported once, at the end."""
+    told = {"held": f"held ({row.examined} examined)", "n/a": f"n/a: {row.reason}"}
+    if row.outcome != "error":
+        say(f"{row.task_id}: {row.attack} {row.name}: {told.get(row.outcome, row.outcome.upper())}, {row.seconds:.1f} s")
+
+
+def show_siege(siege: Siege) -> None:
+    """Print a line for each hole and the table on stdout, and notes and the count on stderr."""
+    lines = [f"{row.task_id}: [{row.attack} {row.name}] {hole}" for row in siege.rows for hole in row.holes]
+    lines += _unmade(siege.unmade)
+    _show_first(lines, "more; harness verify --attacks --json has all")
+    if len(siege.unmade) < len(siege.rows):
+        show_table(("attack", "name", "flaw classes", "rows", "examined", "outcome"), siege.summary())
+    notes = [f"{row.task_id}: [{row.attack} {row.name}] note: {note}" for row in siege.rows for note in row.notes]
+    for note in notes[:_SHOWN]:
+        say(note)
+    say(siege.told())
+
+
+def _unmade(rows: Sequence[AttackRow]) -> Iterator[str]:
+    """Yield a line for each reason why attacks on a folder could not be made."""
+    for task_id, reason in dict.fromkeys((row.task_id, row.reason) for row in rows):
+        mine = [row for row in rows if (row.task_id, row.reason) == (task_id, reason)]
+        which = f"{mine[0].attack} {mine[0].name}" if len(mine) == 1 else f"{len(mine)} attacks"
+        yield f"{task_id}: [{which}] could not be made: {reason or 'nothing was examined'}"
+
+
+def mutate_tasks(
+    ctx: typer.Context, tasks: Sequence[Task], seeds: str | None, *, draw: int | None, workers: int, json: bool
+) -> None:
+    """Try mutants of these tasks, and of the shared code of whole families. Raises GateFailed if too many survive."""
+    every = Counter(task.family for task in selected(ctx, []))
+    whole = [family for family, count in Counter(task.family for task in tasks).items() if count == every[family]]
+    chosen = parse_seeds(seeds) if seeds else MUTANT_SEEDS
+    report = try_mutants(tasks, whole, chosen, draw=draw, workers=workers, progress=say)
+    if json:
+        emit({**report.model_dump(mode="json"), "ok": report.ok, "share": report.share})
+    else:
+        show_mutants(report)
+    if report.rules_alive:
+        raise GateFailed(
+            f"{len(report.rules_alive)} mutants of rules survived: none in a task's server may",
+            hint="write the client that notices, or list the line with a reason in equivalents.toml; docs/mutants.md",
+        )
+    if not report.ok:
+        alive = len(report.of("survived", "unreached"))
+        raise GateFailed(
+            f"{alive} of {len(report.mutants)} mutants survived, at most {report.allowed} may: {LEAST:.0%} of all must die",
+            hint="write a client or a check that notices the survivors; docs/mutants.md",
+        )
+
+
+def show_mutants(report: MutantReport) -> None:
+    """Print a line for each survivor and the table on stdout, and the share of killed mutants on stderr."""
+    for mutant in report.of("survived", "unreached"):
+        print(_line(mutant))
+    show_table(("files", "mutants", *FATES), list(report.rows()))
+    say(f"{report.share:.1%} of the mutants that are not equivalent died, {report.seconds:.0f} s")
+
+
+def _line(mutant: TriedMutant) -> str:
+    """Return `path:line: [operator] fate: change`, a format that editors parse."""
+    was, becomes = (" ".join(text.split())[:60] for text in (mutant.was or mutant.text, mutant.becomes))
+    return f"{mutant.path}:{mutant.line}: [{mutant.operator}] {mutant.fate}: `{was}` -> `{becomes}`"

@@ -6,27 +6,25 @@ import os
 import sys
 import webbrowser
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
+from harness.cli.amounts import counted
 from harness.errors import UsageError, quoted
 from harness.output import people, say
 from harness.run_files import is_packed, is_run
 from parley.reports.reading import is_episode
 from parley.reports.viewing import Library, Site, first_page, open_server, write_bundle
 
-Runs = Annotated[
-    list[Path] | None, typer.Argument(metavar="RUN...", help="Runs, folders of runs, or one episode; none means runs/.")
-]
-
 
 def view_command(
-    runs: Runs = None,
-    bundle: Annotated[Path | None, typer.Option(help="Write the pages into this folder instead, to publish them.")] = None,
-    port: Annotated[int | None, typer.Option(min=0, max=65535, help="8642, or any free one, unless given.")] = None,
-    host: Annotated[str, typer.Option(help="A loopback address; others are refused.")] = "127.0.0.1",
-    browser: Annotated[bool, typer.Option(help="Open the page in a browser, where there is a screen.")] = True,
+    runs: list[Path] | None = typer.Argument(
+        None, metavar="RUN...", help="Runs, folders of runs, or one episode; none means runs/."
+    ),
+    bundle: Path | None = typer.Option(None, help="Write the pages into this folder instead, to publish them."),
+    port: int | None = typer.Option(None, min=0, max=65535, help="8642, or any free one, unless given."),
+    host: str = typer.Option("127.0.0.1", help="A loopback address; others are refused."),
+    browser: bool = typer.Option(True, help="Open the page in a browser, where there is a screen."),
 ) -> None:
     """Read recorded runs in a browser."""
     if bundle is not None and port is not None:
@@ -67,9 +65,7 @@ def _named(words: list[Path]) -> tuple[list[Path], Path | None]:
 def _counted(library: Library) -> str:
     """Return the number of runs and episodes as text."""
     runs = library.runs()
-    episodes = sum(len(run.episodes) for run in runs)
-    numbers = ((len(runs), "run"), (episodes, "episode"))
-    return ", ".join(f"{number:,} {word}{'s' if number != 1 else ''}" for number, word in numbers)
+    return f"{counted(len(runs), 'run')}, {counted(sum(len(run.episodes) for run in runs), 'episode')}"
 
 
 def _write(library: Library, bundle: Path) -> None:

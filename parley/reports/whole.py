@@ -121,14 +121,25 @@ class WholeReport:
 
     @property
     def caveats(self) -> list[str]:
-        """Caveats to print first: the runs in which the set-up was at fault in more than 10 % of the episodes."""
-        told = ((run.path.name, setup_caveat(run.results)) for run in self.runs)
-        return [f"{name}: {caveat}" for name, caveat in told if caveat]
+        """Caveats to print first."""
+        return caveats(self.runs)
 
     def document(self) -> dict[str, Any]:
         """Return the report for programs."""
         runs = [str(run.path) for run in self.runs]
         return {"runs": runs, "caveats": self.caveats, "tables": [table.document() for table in self.closed]}
+
+
+def caveats(runs: Sequence[Run]) -> list[str]:
+    """Return a sentence for each run in which the set-up was at fault in more than 10 % of the episodes."""
+    return [f"{run.path.name}: {caveat}" for run in runs if (caveat := setup_caveat(run.results))]
+
+
+def refuse_unfinished(runs: Sequence[Run]) -> None:
+    """Raise UsageError if no episode of these runs is finished."""
+    if not any(run.results for run in runs):
+        hint = f"the run's command again, with --resume {quoted(runs[0].path)}"
+        raise UsageError("these runs have no finished episode", hint=hint)
 
 
 def make_report(
@@ -145,10 +156,7 @@ def make_report(
     Raises UsageError if no episode is finished, and for a named table that no family has or can fill.
     """
     played = list(dict.fromkeys(result.family for run in runs for result in run.results))
-    if not played:
-        raise UsageError(
-            "these runs have no finished episode", hint=f"the run's command again, with --resume {quoted(runs[0].path)}"
-        )
+    refuse_unfinished(runs)
     makers, silent = _makers(played)
     evidence = {family: gather(runs, family, tasks, breadth) for family in makers}
     made: dict[str, list[Table]] = {family: [] for family in makers}

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from harness.cli import app, report_error
+from harness.cli import app
+from harness.cli.hints import report_error
 from parley.commands import model_diagnosis
 from tests.agents.faulty_servers import FAULTS, TASK, FaultyServer
 from worlds.core.errors import ParleyError

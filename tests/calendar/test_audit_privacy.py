@@ -19,8 +19,8 @@ from harness.records import RunFolder
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from parley.commands.audit import audit_command
 from parley.commands.export import export_command
+from parley.commands.kinds import audit_command
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import Script
 from tests.agents.imap_model import imap

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.errors import GateFailed, UsageError
-from parley.commands.generate import generate_command
+from parley.commands.kinds import generate_command
 from parley.families.calendar.commands.generate import prompt_of, write_bank
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import script

@@ -15,7 +15,7 @@ from harness.registry import read_task
 from harness.taskfile import read_taskfile
 from harness.trust import gate
 from oracles.calendar.certificate import certify
-from parley.commands.importing import import_command
+from parley.commands.kinds import import_command
 from parley.families.calendar.authoring.calbench import checked, folder_name, imported, read_tasks, summary
 from parley.families.calendar.authoring.claims import claims
 from parley.families.calendar.authoring.folders import write_task

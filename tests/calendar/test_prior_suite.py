@@ -17,7 +17,7 @@ from harness.registry import Task, select
 from oracles.calendar import cpsat
 from oracles.calendar.certificate import certify
 from oracles.calendar.problem import tables
-from parley.commands.generate import generate_command
+from parley.commands.kinds import generate_command
 from parley.families.calendar.authoring.derived import files
 from parley.families.calendar.authoring.folders import task_toml
 from parley.families.calendar.authoring.generator import Edition, Parameters, generate

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from harness.errors import TaskInvalid, UsageError
 from harness.taskfile import read_taskfile
 from oracles.calendar.certificate import certify
-from parley.commands.generate import generate_command
+from parley.commands.kinds import generate_command
 from parley.families.calendar.authoring.derived import CERTIFICATE, PLAN, derived, files
 from parley.families.calendar.authoring.folders import task_toml, write_task
 from parley.families.calendar.authoring.generator import parameters

@@ -24,7 +24,7 @@ from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from parley.commands.export import export_command
-from parley.commands.importing import import_command
+from parley.commands.kinds import import_command
 from parley.reports.evidence import gather, read_runs
 from parley.reports.reading import episode_lines, read_episode
 from parley.reports.reading.model import trace_files

@@ -17,6 +17,7 @@ import pytest
 
 from harness.plugins import families
 from harness.runtimes.docker.runtime import DockerRuntime
+from parley.commands.kinds import PARTS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "add-a-family.md"
@@ -97,7 +98,7 @@ def test_family_is_in_every_command(typed: Mapping[str, str]) -> None:
     assert re.search("relay +0  0-9", said(typed, "list --families"))
     assert "tasks/relay/my-message" in said(typed, "new")
     assert "1 of 1 tasks hold" in said(typed, "verify")
-    assert "my-message  relay   easy" in said(typed, "list relay")
+    assert re.search("relay: 1 task +difficulty\nmy-message +easy", said(typed, "list relay"))
     assert re.search("oracle +3 +100.0", said(typed, "report"))
     assert re.search("nop +3 +0.0", said(typed, "report"))
 
@@ -131,7 +132,7 @@ def test_the_page_names_every_part_there_is() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "harness").rglob("*.py"))
     source += "".join(path.read_text(encoding="utf-8") for path in (ROOT / "parley").rglob("*.py"))
     looked_up = set(re.findall(r"family_part(?:_or_none)?\([^()\"]+, \"([\w.]+)\"\)", source))
-    looked_up |= set(re.findall(r"kinds\(\"\w+\", \"([\w.]+)\"\)", source))
+    looked_up |= set(PARTS.values())
 
     assert looked_up == set(re.findall(r"^\| `([\w.]+)` \| `", PAGE.read_text(encoding="utf-8"), re.MULTILINE)) - {"worlds"}
     assert len(looked_up) > len(families())

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness.errors import UsageError
-from parley.commands.leaderboard import leaderboard_command
+from parley.commands.report import leaderboard_command
 from parley.reports.board import board
 from parley.reports.evidence import Evidence, gather, read_runs
 from parley.reports.table import Table

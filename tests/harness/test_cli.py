@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import pytest
 
+from harness.cli.help import GROUPS
+
 Command = Callable[..., subprocess.CompletedProcess[str]]
 LOADED = """
 import contextlib, io, json, sys
@@ -96,6 +98,18 @@ def test_mistake(said: dict[Line, Said], words: Line) -> None:
     assert Said(2, "", f"harness: {MISTAKES[words]}\n") == said[words]
 
 
+def test_options_stand_under_headings(harness: Command) -> None:
+    """Each option of a command with groups is in one of them, the ten most used of `run` first."""
+    for command, groups in GROUPS.items():
+        done = harness(command, "--help")
+        names = " ".join(groups.values()).split()
+
+        assert (done.returncode, len(names)) == (0, len(set(names)))
+        assert re.findall(r"^(\w.*):$", done.stdout, re.MULTILINE) == ["Arguments", *groups]
+        assert len(names) == len(re.findall(r"^  (?:-\w, )?--", done.stdout, re.MULTILINE))
+    assert len(GROUPS["run"]["Most used"].split()) == 10
+
+
 def test_unknown_command(said: dict[Line, Said]) -> None:
     """A command there is not is exit 2 too."""
     done = said["frobnicate",]
@@ -112,9 +126,10 @@ def test_list_json(said: dict[Line, Said]) -> None:
 
 
 def test_list_plain(said: dict[Line, Said]) -> None:
-    """Without a terminal a listing is tab-separated lines."""
+    """A family is a heading with the number of its tasks, which stand below it."""
     rows = [line.split() for line in said["list", "contract"].out.splitlines()]
-    assert ["presigned-url-download", "contract", "hard"] in rows
+    assert rows[0] == ["contract:", "33", "tasks", "difficulty"]
+    assert ["presigned-url-download", "hard"] in rows
 
 
 def test_show_json(said: dict[Line, Said]) -> None:

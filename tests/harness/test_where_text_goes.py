@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.output import show_table
-from parley.commands.attacks import show_siege
-from parley.commands.mutants import show_mutants
+from parley.commands.verify import show_mutants, show_siege
 from parley.proof.attacks.base import AttackRow, Siege
 from parley.proof.mutants.run import MutantReport, TriedMutant
 
@@ -30,7 +29,7 @@ ENTRY = {
 }
 PROVED = ("task", "verdict", "checks", "failed", "seconds")
 PRINTED: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
-    "list": (("list", "calendar"), ("task", "family", "difficulty"), ""),
+    "list": (("list", "calendar"), ("calendar: 120 tasks", "difficulty"), ""),
     "models": (("models",), ("name", "--model", "provider", "family", "kind", "size", "price"), ""),
     "doctor": (("doctor",), ("runtime", "works", "why"), "Python 3"),
     "verify": (("verify", "presigned-url-download", "--seeds", "0"), PROVED, "1 of 1 tasks hold"),
@@ -156,5 +155,5 @@ def test_only_a_run_has_a_table_beside_json(root: Path) -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "show_table"
     ]
 
-    assert {name for name, beside in calls if beside} == {"closing.py", "report.py"}
-    assert {"host.py", "attacks.py", "mutants.py", "generate.py"} <= {name for name, beside in calls if not beside}
+    assert {name for name, beside in calls if beside} == {"summary.py", "report.py"}
+    assert {"doctor.py", "verify.py", "generate.py"} <= {name for name, beside in calls if not beside}

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from harness.errors import GateFailed, UsageError
 from harness.registry import discover
 from oracles.hidden_profile.decks import prove_deck
-from parley.commands.generate import generate_command
+from parley.commands.kinds import generate_command
 from parley.families.hidden_profile.authoring.drafts import Fields, as_scenario, examples
 from parley.families.hidden_profile.authoring.folders import write_task
 from parley.families.hidden_profile.authoring.generation import FILE, GenerationRequest, drafted

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from harness.errors import UsageError
 from harness.registry import Task, discover
 from harness.trust import admitted
-from parley.commands.importing import import_command
+from parley.commands.kinds import import_command
 from parley.families.hidden_profile.authoring.hiddenbench import PRESETS, SEALED, folder_name, read_tasks
 from parley.proof.new import checked_name
 from parley.proof.sync import drift, vouched
