@@ -1,17 +1,12 @@
 """Certificates of scenarios and decks, and the numbers of people for whom a deck holds.
 
 A scenario with one deal names its key in the file, so nothing is proved of it (decision 0022): its certificate has its hands,
-and the scores of guessers by words. The certificate of a deck has checks, deals, the information in hands, and the scores of
-scripted groups. Scores are exact: every group plays every deal, weighted by its probability; they become floats at the end.
+and the scores of guessers by words. The scores of a deck's groups are exact: every group plays every deal, weighted by its
+probability; they become floats at the end.
 
-Other numbers of people:
-1. For fewer people, whole hands are combined. For more people, a hand is split, with its idle notes; if there are fewer notes
-than parts, some people hold the same one. No card changes, and no hand is both split and combined.
-2. A dealing holds if on every hand of every deal nothing is settled and the leader leads (C2), enough people hold a necessary
-card (C3), and no hand tells the key (C9). Results depend only on a hand's cards, so each set of cards is computed once.
-3. The dealing whose worst hand tells least is chosen, the first of a tie; the prover then proves it completely. A number of
-people without such a dealing is not listed.
-4. A deck whose brief names its people, or counts them in words that cannot be changed, is for its own number only.
+A deck for another number of people combines or splits hands (docs/hidden-profile.md, "Other numbers of people"); no hand is
+both split and combined. A dealing is tested hand by hand (C2, C3, C9), since results depend only on a hand's cards, and the one
+whose worst hand tells least, the first of a tie, is then proved completely.
 """
 
 from __future__ import annotations

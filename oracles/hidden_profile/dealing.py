@@ -1,15 +1,11 @@
 """Search for the deals of a deck on which no hand tells the key, or as little as possible, and for shapes of decks.
 
-Deals:
-1. A choice of texts is a candidate if all facts leave one option and exclude the others, one option leads on every hand, no
-hand settles anything, and enough seats hold a card that the proof of the key needs.
-2. The solver chooses as many hidden as manifest candidates, with equally frequent keys of hidden ones, so that the worst seat's
-hand tells as little as possible, and then all hands together (C9).
-
-Shapes are decks of anonymous atoms that pass every check; authors write words for them.
-1. A shape has a gate for each option, the leader's first, which rules it out. Every atom of a gate is one private card with two
-texts, for true and false. Alternatively all options have points, and every card is worth points to one of them.
-2. Cards are dealt in several ways, to one person each or to two. The first way with valid deals is used, with every impression
+1. A choice of texts is a candidate if it could be a deal by checks C1 to C3. The solver chooses as many hidden as manifest
+candidates, with equally frequent keys of hidden ones, so that the worst seat's hand tells as little as possible, and then all
+hands together (C9).
+2. A shape is a deck of anonymous atoms that passes every check; authors write words for it. It has a gate for each option, the
+leader's first, which rules it out. Every atom of a gate is one private card with two texts, for true and false.
+3. Cards are dealt in several ways, to one person each or to two. The first way with valid deals is used, with every impression
 of a small grid that the prover certifies. No randomness is involved.
 """
 

@@ -9,28 +9,9 @@ strength a updates it: b <- (1 - a) b + a e. The loss of a round is the sum over
 1. Beliefs start anew in each round, so the published figure charges a slot again in each round in which it is told. With
 `cumulative` they last: the loss of a round is its increase, and the sum over rounds is the final knowledge.
 2. Every update changes the distance; the changes sum to the loss, so it is split by source, channel and phase.
-3. A target's total minus the floor of five slots, at least zero, is its excess: the published figure (specification 8).
 
-Exact loss: the change of the probability that each slot is taken, given all messages.
-1. Prior: a slot is taken with probability p, independently; a taken slot is fixed (a blocked errand) with probability b, else a
-movable errand. Both are the task's own rates over all seats before the first round.
-2. Messages leave each slot a set of states, below; the posterior follows by Bayes' rule. If messages contradict each other,
-only the last one counts, since the calendar has changed between them.
-3. The loss of a round is the sum over slots of |posterior - prior|. For `fresh` the prior of every round is p; for `lasting` it
-is the observer's knowledge so far, so repeated information costs nothing.
-4. A slot in which target and observer meet each other is not secret, so it causes no loss. Games with a meeting longer than
-one slot have no exact loss, because a message about it concerns several slots at once.
-
-| message | the sender's slot |
-|---|---|
-| IMAP `costs`: null; 0; a price | taken; free; an errand that can move |
-| DSM `scores`: 0; 11; any level between | taken; free; an errand that can move |
-| SD-MAP `reply`, `reschedule_reply`: IMPOSSIBLE; PENDING | taken; free or an errand that can move |
-| what a sender proposes or decides: IMAP, DSM, SD-MAP | free or an errand that can move |
-
-The table assumes that a seat follows its protocol, and one slot per meeting. A DSM plan that moves one of the sender's meetings
-says nothing of its slot, since that meeting is lifted first; nor do levels of a seat outside the meeting, which concern its
-own meetings alone. Only slots that a message names count; the order of a protocol's messages is not used for inference.
+The exact loss is the change of the probability that each slot is taken, given all messages. docs/calendar.md ("Exact VPS")
+defines it, with the states of a slot that each message implies, and what it assumes.
 """
 
 from __future__ import annotations

@@ -5,14 +5,8 @@ had to receive which message, which batch is valid, its cost, which meetings are
 each delivered text is compared with the result. No log that `read_log` accepts makes this raise: a log that cannot be followed
 is a lie.
 
-1. Talk: the rules give the seats of each sweep, their messages and the end of the talk. Each note is predicted. For a repaired
-reply, each message is checked against channels and recipients, and dropped actions are taken from the notes.
-2. Decisions: `rules.batch.check` accepts a batch or gives its conflicts. For a repaired reply, refused actions are judged again
-from the log, and an accepted batch is `UNSEEN` until its `committed` note tells it, which must be a valid batch. A seat is
-asked again only while its batch is refused and retries are left.
-3. Reflections: a repaired answer is taken from its note and must still be valid scores.
-4. Faults: pure functions of decisions and calendars. `CAUSES` has the causes of each label; docs/calendar.md, "Whose failure
-it is", defines them.
+Only of a reply that the world repaired are messages, batches and beliefs taken from its notes, as far as the rules allow them:
+an accepted batch is `UNSEEN` until its `committed` note. docs/calendar.md ("Whose failure it is") defines the faults.
 """
 
 from __future__ import annotations

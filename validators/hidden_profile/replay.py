@@ -4,14 +4,8 @@ Scenario, options and deal come from the log. Everything else is derived from th
 read what, which vote counts, what a message cited, when the talk ended. Each note and each delivered text is compared with the
 result. No log that `read_log` accepts makes this raise: a log that cannot be followed is a lie.
 
-1. Votes: every seat answers alone; one that names no option is asked once more; then each seat's note must follow.
-2. Times: only turns move virtual time, and all of a kind cost the same. The costs are in the task and not in the log, so the
-first turn of a kind defines them. Turns that are open together, and the notes after them, have the same time. A request or a
-wait between two turns has a cost that only the world knows, so the check starts again after it.
-3. Texts: a system prompt lists exactly the seat's own facts and the options, each in the order dealt. A turn shows exactly the
-messages that its seat has to read, under their speakers' names; no other line begins with a name. A vote lists the options, and
-the last one repeats the talk. The text of a fact that a seat does not hold must not appear, unless another seat told it to the
-seat, or the brief or the seat's own words contain it.
+A text shows exactly what its seat has to read, as dealt and in order; no other line begins with a name. The text of a fact that
+a seat does not hold must not appear, unless another seat told it to the seat, or the brief or the seat's own words contain it.
 """
 
 from __future__ import annotations
@@ -468,7 +462,11 @@ def _dropped(state: SessionState, seat: int, number: int, known: set[str]) -> Se
 
 
 def look_at_times(events: Sequence[Event]) -> list[str]:
-    """Return the lies in the virtual times of a session."""
+    """Return the lies in the virtual times of a session, which only turns move.
+
+    Costs are in the task and not in the log, so the first turn of a kind defines them. The cost of a request or a wait between
+    two turns is known to the world alone, so the check starts again after it.
+    """
     lies: list[str] = []
     costs: dict[str, int] = {}
     phase, now, is_known = "", 0, True

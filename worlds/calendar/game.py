@@ -1,33 +1,16 @@
-"""The calendar game: rounds and phases, state, mail, and the texts that seats are shown.
+"""The calendar game: rounds and phases, state, mail, and the texts that seats are shown (docs/calendar.md, "The game").
 
 One round is one meeting (paper, Algorithm 1): talk, voluntary moves, simultaneous decisions, resolution. `play` is the whole
 game as a generator of barriers; independent questions are asked together. The rules are pure functions in
 `worlds.calendar.rules`; this module keeps the state: calendars, costs, mail, and earlier meetings that must remain scheduled.
 
-Cheap talk: sweeps over the participating seats, until a sweep has no message or the cap is reached. Without open channels there
-is no talk, and a round begins with its decision.
-1. Participants speak in every sweep, in the meeting's order. Messages are delivered at once, so later speakers of the same
-sweep see them.
-2. An outsider who received a message speaks after them: with `on_mail` in each sweep that brought new mail, with `stay` in
-every sweep from the first contact on. Mail that arrives while outsiders speak waits for the next sweep.
-3. Only messages are actions here. Anything else is dropped and noted, and does not prolong the talk.
-
-Decisions: each seat sends one batch for its own calendar. All are asked together, each may retry, none sees another's batch.
-Voluntary moves of outsiders differ from decisions of participants only in that no meeting is scheduled. A batch is checked on
-arrival, so a retry is offered at once; nothing is applied before all seats have decided.
-
-Reflection (paper, Appendix F.3): after a round, each seat is asked what it came to believe of each other seat's calendar.
-1. Each question is a turn that only measures: it is logged, is not part of a conversation, and takes no virtual time.
-2. All seats are asked together, in as many barriers as there are others: first each of the next seat, then of the one after.
-3. A reply that cannot be read counts as no answer and is not retried; the note records it.
-4. With `expected`, a reply may include expectations, which count only if the reply itself can be read.
-
-Texts: a seat is shown its own calendar, its own mail and the round's meeting, and labels only if they are its own. The wording
-is in the templates in texts/, their variables in `placeholders`. Their values are decided here from one seat's point of view,
-so other calendars, costs or labels, later meetings and sensitivity tiers cannot be shown.
-
-Mail waits until its reader's next turn, in any phase. A message that is not allowed, or exceeds the bounds of a turn
-(`rules.settings`), is dropped with a reason; no part of it is delivered.
+1. Messages are delivered at once, so later speakers of the same sweep see them. Mail that arrives while outsiders speak waits
+for the next sweep. A message that is not allowed, or exceeds the bounds of a turn, is dropped with a reason.
+2. A batch is checked on arrival, so a retry is offered at once; nothing is applied before all seats have decided.
+3. A reflection only measures: it is logged, is not part of a conversation, and takes no virtual time. All seats are asked
+together, in as many barriers as there are others: first each of the next seat, then of the one after.
+4. The values of texts are decided here from one seat's point of view, so other calendars, costs or labels, later meetings and
+sensitivity tiers cannot be shown.
 """
 
 from __future__ import annotations

@@ -1,22 +1,14 @@
-"""Session of a hidden-profile task: dealing, texts for seats, talk, and votes (paper, section 3; specification 1.2).
+"""Session of a hidden-profile task: dealing, texts for seats, talk, and votes (docs/hidden-profile.md, "A session").
 
-1. All seats vote alone, the group talks in rounds, then all vote again. Votes are asked together and kept secret. A vote
-that names no option is asked for once more, then counted as invalid.
-2. Talk is strictly in turn. In the first round a speaker reads the messages before it, later the latest message of each other
+1. Talk is strictly in turn. In the first round a speaker reads the messages before it, later the latest message of each other
 seat, oldest first; a seat's own conversation contains everything earlier.
-3. If stances are polled, all seats are asked alone after each round; that turn only measures.
-4. Options change what is repeated (`heard`, `vote_view`, `remind_pre_vote`), what is told (`horizon`), what each half of talk
-is about (`exchange_decide`), and whether facts are read out first (`reveal_all`).
-5. A chat (`talk`) has no rounds: the first message is heard first, and each message withdraws the turns of the others, who are
-asked again at once. A reply of PASS says nothing. A seat that forfeits has left; a `timeout` closes the chat for all.
-6. On the structured track a message is text, cited facts, and a stance. Unknown handles are dropped and noted.
+2. A chat has no rounds: the first message is heard first, and each message withdraws the turns of the others, who are asked
+again at once. A reply of PASS says nothing. A seat that forfeits has left; a `timeout` closes the chat for all.
+3. On the structured track a message is text, cited facts, and a stance. Unknown handles are dropped and noted.
 
 A seat is shown the brief, its own facts, the options, and the messages. Texts never receive another seat's facts, the key, a
-weight, a rule's formal side, another seat's vote, or the rationale of an imported task, so these cannot leak.
-
-Every draw has its own stream of the seed. Of a deck, seeds 2j and 2j + 1 are a pair: one has a hidden deal and one a manifest
-one, in an order that a stream of the pair decides. Hands stay as the author wrote them; seats are drawn. In the condition
-`full` all seats hold all facts, in `shared_only` only the shared ones. Options have one order per session.
+weight, a rule's formal side, another seat's vote, or the rationale of an imported task, so these cannot leak. Every draw has a
+stream of its own.
 """
 
 from __future__ import annotations

@@ -8,16 +8,7 @@ Then `fail` is sent, and every seat sends an empty batch.
 4. Participants carry the plan out in DECISION and third parties in VOLUNTARY. Both commit together, so an earlier meeting that
 makes room moves on all its calendars at once or not at all.
 
-Profile `paper` behaves like the published client in the reference games: one offer, whose best plan is announced even if it
-suits no seat; seats that cannot follow it guess (`_guess`); plans are scored `trusting` (see `dsm_scoring`).
-
-The number of plans in an offer maximises expected utility (paper, Appendix D.3): U(L) = q v + w q - theta c L - beta (1 - q).
-q = 1 - (1 - p)^L is the probability that one of L plans suits all, v the mean own level of the L best, and p an estimate from
-the own calendar: all others are assumed to be as busy. More offers find a plan sooner and reveal more; theta against beta sets
-the balance.
-
-`Tally` records offers and answers for one meeting. A plan is scored by the participants, and by third parties with a meeting
-that it moves. Plans rank by the total distance of their scores from the top level; feasible plans rank first.
+Profile `paper` is the published client (docs/calendar.md, "Reference protocols"); its plans are scored `trusting`.
 """
 
 from __future__ import annotations
@@ -35,7 +26,10 @@ from worlds.calendar.rules.items import Cells
 
 
 class Tally:
-    """Offers and answers; `own` are the initiator's levels by plan id."""
+    """Offers and answers for one meeting; `own` are the initiator's levels by plan id.
+
+    Feasible plans rank first, then those whose scores are in total nearest to the top level.
+    """
 
     def __init__(self, me: int, participants: Sequence[int], own: Mapping[int, int]) -> None:
         self._me, self._participants, self._own = me, tuple(participants), own
@@ -133,7 +127,10 @@ def chance(cells: Cells, responders: int) -> float:
 
 
 def utility(levels: Sequence[int], p: float, preset: Preset) -> float:
-    """Return U(L) of offering plans with these own levels."""
+    """Return U(L) = q v + w q - theta c L - beta (1 - q) of offering L plans with these own levels (paper, Appendix D.3).
+
+    q is the probability that one of them suits all, and v the mean of the levels.
+    """
     size = len(levels)
     q = 1 - (1 - p) ** size
     own = sum(levels) / size / BEST

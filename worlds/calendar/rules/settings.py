@@ -1,7 +1,4 @@
-"""Settings of a game: options by name, and two profiles that set several of them together.
-
-`text` follows the paper's text, with failed rounds reverted; `paper` follows its released code, for comparison with the
-published numbers. Every option can be set individually; the value `profile` (or 0 for the turn cap) selects the profile's.
+"""Settings of a game: options by name, and two profiles that set several of them together (docs/calendar.md, "Options").
 
 One agent may send a limited number of messages per turn of talk, and a limited number of characters to each reader. The excess
 is dropped on sending, so no agent can fill a reader's context. Between two of its turns a reader hears each other agent once,
