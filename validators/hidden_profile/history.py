@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from validators.episode import Episode
 from worlds.core.events import Noted
 from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.settings import QUIET, Settings
 
 _CHOICES = {
     "condition": ("hidden", "full", "shared_only"),
@@ -26,36 +27,10 @@ _TYPES: dict[str, type] = {
     "rounds": int, "size": int, "variant": str, "remind_pre_vote": bool, "early_stop": bool, "stakes": bool,
     "exchange_decide": bool, "reveal_all": bool, "stance_poll": bool, "minutes": int,
 }  # fmt: skip
-_QUIET = {"talk": "turns", "minutes": 15}
-"""Values of settings that a log omits."""
 
 
 class NoSession(ValueError):
     """The log does not say which session was held."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoggedSettings:
-    """Settings of the session; the world's options by name."""
-
-    condition: str
-    deal: str
-    size: int
-    rounds: int
-    variant: str
-    track: str
-    vote_view: str
-    first_vote: str
-    heard: str
-    horizon: str
-    talk: str
-    minutes: int
-    remind_pre_vote: bool
-    early_stop: bool
-    stance_poll: bool
-    stakes: bool
-    exchange_decide: bool
-    reveal_all: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +46,7 @@ class Opening:
     """Settings and deal of a session; seats count from 0."""
 
     scenario: Scenario
-    settings: LoggedSettings
+    settings: Settings
     people: tuple[int, ...]
     """For each seat, the number (from 1) of its hand in the scenario."""
 
@@ -117,7 +92,7 @@ def read_opening(episode: Episode) -> Opening:
     )
 
 
-def _deal(first: Noted, scenario: Scenario, settings: LoggedSettings) -> LoggedDeal | None:
+def _deal(first: Noted, scenario: Scenario, settings: Settings) -> LoggedDeal | None:
     """Return the deal of a deck; it must be hidden exactly if there is a decoy, and of the kind that was asked for."""
     told = first.data.get("deal")
     if told is None and not scenario.dealt:
@@ -138,13 +113,13 @@ def dealt_to(scenario: Scenario, person: int, condition: str) -> tuple[str, ...]
     return (*scenario.of_scope("shared"), *own)
 
 
-def _settings(options: Mapping[str, Any]) -> LoggedSettings:
-    names, options = list(LoggedSettings.__slots__), {**_QUIET, **options}
+def _settings(options: Mapping[str, Any]) -> Settings:
+    options = {**QUIET, **options}
     wrong = [name for name, allowed in _CHOICES.items() if options.get(name) not in allowed]
     wrong += [name for name, kind in _TYPES.items() if type(options.get(name)) is not kind]
     if wrong:
         raise NoSession(f"seq 0: the options are no settings: {', '.join(wrong)}")
-    return LoggedSettings(**{name: options[name] for name in names})
+    return Settings.of(options)
 
 
 def _permutes(listed: Any, expected: Any) -> bool:

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+QUIET: Mapping[str, Any] = {"talk": "turns", "minutes": 15}
+"""Values of settings that a log omits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -64,6 +67,6 @@ class Settings:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Settings:
-        """Return the settings for a world's resolved options; missing quiet options (`talk`, `minutes`) have their defaults."""
-        told = {"talk": cls().talk, "minutes": cls().minutes, **options}
+        """Return the settings for a world's resolved options; a missing quiet option has its default."""
+        told = {**QUIET, **options}
         return cls(**{name: told[name] for name in cls.__slots__})
