@@ -73,7 +73,8 @@ def graph_of(conflicts: tuple[int, ...], durations: tuple[int, ...], meetings: i
     prior = (1 << len(conflicts)) - (1 << meetings)
     starts = np.arange(1 << meetings) | prior
     if max(durations) == 1:
-        return Graph(groups, _subsets(groups, len(conflicts)), starts, 0)
+        left, starting = np.arange(1 << len(conflicts)), np.array(groups)[:, None]
+        return Graph(groups, np.where(left & starting == starting, left & ~starting, len(left)), starts, 0)
     table = _reached(groups, conflicts, durations, [(int(left), ()) for left in starts], limit // len(groups))
     if table is None:
         return None
@@ -90,12 +91,6 @@ def _groups(conflicts: tuple[int, ...], most: int) -> tuple[int, ...] | None:
         if len(groups) > most:
             return None
     return tuple(sorted(group for group, _ in groups))
-
-
-def _subsets(groups: tuple[int, ...], items: int) -> NDArray[np.intp]:
-    left = np.arange(1 << items)
-    starting = np.array(groups)[:, None]
-    return np.where(left & starting == starting, left & ~starting, 1 << items)
 
 
 def _reached(

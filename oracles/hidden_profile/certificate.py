@@ -18,13 +18,13 @@ from itertools import product
 from typing import NamedTuple
 
 from oracles.hidden_profile import session
-from oracles.hidden_profile.decks import INFORMED_MOST, Tabulated, alone, keys, necessary, prove_deck, tells, told_by
+from oracles.hidden_profile.decks import INFORMED_MOST, alone, keys, necessary, prove_deck, tells, told_by
 from oracles.hidden_profile.groups import UNIFORM
 from oracles.hidden_profile.guessers import scored
 from worlds.hidden_profile.rules.certificate import Accuracy, Certificate, DealRow, SizeRow, TellRow
 from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, Hands, Kind, counted_otherwise, resized
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.worlds import tabulate
+from worlds.hidden_profile.rules.worlds import Worlds, tabulate
 
 
 def certify(scenario: Scenario) -> Certificate:
@@ -65,7 +65,8 @@ class _Case:
     """One deck, with cached results on its hands."""
 
     def __init__(self, deck: Deck) -> None:
-        self._deck, self._logic, self._draws = deck, Tabulated(deck), Draws(deck)
+        self._deck, self._draws = deck, Draws(deck)
+        self._logic = self._draws.worlds
         self._shared = deck.of_scope("shared")
         self._private = {card.id: card for card in deck.of_scope("private")}
         self._notes = {seat: [c.id for c in deck.of_scope("noise") if seat in c.holders] for seat in deck.seats}
@@ -152,10 +153,10 @@ MEASURES = ("average", "majority", "grounded")
 
 def certify_deck(deck: Deck) -> Certificate:
     """Return the certificate, certified or not; raises ValueError if the deck has too many atoms for a table of worlds."""
-    proof, draws, logic = prove_deck(deck), Draws(deck), Tabulated(deck)
+    proof, draws = prove_deck(deck), Draws(deck)
     known = Certificate(
         scenario=deck.id, certified=proof.certified, mechanism=deck.mechanism, open=tuple(card.id for card in deck.open),
-        deals=tuple(_row(deck, logic, draw) for draw in draws.all if draw.key and draw.leader),
+        deals=tuple(_row(deck, draws.worlds, draw) for draw in draws.all if draw.key and draw.leader),
         tells=tuple(TellRow(seat=t.seat, informed=float(t.informed), hidden=float(t.hidden)) for t in tells(draws)),
         keys=keys(draws), checks=proof.checks,
     )  # fmt: skip
@@ -183,7 +184,7 @@ def scores(draws: Draws, kind: Kind) -> dict[str, Accuracy]:
     }
 
 
-def _row(deck: Deck, logic: Tabulated, draw: Draw) -> DealRow:
+def _row(deck: Deck, logic: Worlds, draw: Draw) -> DealRow:
     needed = tuple(card.id for card in necessary(deck, logic, draw.versions))
     return DealRow(
         kind=draw.kind, versions=draw.versions, key=draw.key or "", leader=draw.leader or "", necessary=needed, times=draw.times

@@ -18,8 +18,9 @@ from functools import cache
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
-from oracles.hidden_profile.decks import LEAST_DEALS, Tabulated, necessary, prove_deck, seats_needed
+from oracles.hidden_profile.decks import LEAST_DEALS, necessary, prove_deck, seats_needed
 from worlds.hidden_profile.rules.deck import DECK, Deals, Deck, leader_of
+from worlds.hidden_profile.rules.worlds import worlds_of
 
 MOST_DEALS = 24
 """Desired number of deals of a kind; fewer if that is not possible."""
@@ -54,7 +55,7 @@ def refused(deck: Deck) -> Counter[str]:
 
 def _tried(deck: Deck) -> Iterator[Candidate | str]:
     """Yield, for each choice of texts, the candidate or the reason why it is none."""
-    logic = Tabulated(deck)
+    logic = worlds_of(deck)
     for digits in product(*(range(len(card.texts)) for card in deck.open)):
         versions = "".join(map(str, digits))
         texts = deck.texts(versions)

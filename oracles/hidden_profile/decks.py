@@ -1,7 +1,7 @@
 """Checks of a deck, by name: is it a set of hidden profiles, and does no hand tell the key?
 
 A check is a function from a case to the objections against the deck; it holds if there are none. Logic is delegated to either
-solver (`Tabulated`, `second.FrameSolver`); beliefs are computed over the deals. C6 and C7 examine words instead of logic
+solver (`rules.worlds`, `second.FrameSolver`); beliefs are computed over the deals. C6 and C7 examine words instead of logic
 (specification, 2.4), folded like cues (`rules.hearing`), so case and curly quotes make no difference.
 
 C9 is the information in a hand for a seat that knows the deck by heart, exact, over the deals as drawn.
@@ -21,13 +21,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from worlds.hidden_profile.rules import worlds
 from worlds.hidden_profile.rules.ballot import unvotable
 from worlds.hidden_profile.rules.certificate import ProvedCheck
 from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, leading, text_of
 from worlds.hidden_profile.rules.hearing import fires, fold, mentions
-from worlds.hidden_profile.rules.scenario import Frame
-from worlds.hidden_profile.rules.worlds import Worlds, worlds_of
 
 INFORMED_MOST = Fraction(10, 100)
 """Limit of (a) for every seat, and of (b) above 1/M."""
@@ -97,27 +94,6 @@ class Questions(Protocol):
         ...
 
 
-class Tabulated:
-    """First solver: a table of all worlds; raises ValueError if there are too many (`worlds.LIMIT`)."""
-
-    table: Worlds
-
-    def __init__(self, frame: Frame) -> None:
-        self.table = worlds_of(frame)
-
-    def consistent(self, known: Collection[str]) -> bool:
-        """Return True if the facts hold in some world."""
-        return bool(self.table.known(known))
-
-    def excluded(self, known: Collection[str]) -> frozenset[str]:
-        """Return the options that are out in every such world; empty if there is no such world."""
-        return worlds.excluded(self.table, known)
-
-    def settled(self, known: Collection[str]) -> str | None:
-        """Return the only option that facts and promise leave, or None."""
-        return worlds.settled(self.table, known)
-
-
 _SENTENCES = re.compile(r"(?<=[.!?])\s+")
 VERDICTS = re.compile(r"\b(only|best|safest|correct|ideal|perfect|obvious|winner)\b")
 
@@ -183,7 +159,8 @@ class DeckProof:
 
 def prove_deck(deck: Deck, logic: Questions | None = None) -> DeckProof:
     """Run every check; raises ValueError if the deck has too many atoms for a table of worlds."""
-    case = DeckCase(deck, Draws(deck), logic or Tabulated(deck))
+    draws = Draws(deck)
+    case = DeckCase(deck, draws, logic or draws.worlds)
     made = []
     for name, claim, against in CHECKS:
         details = list(dict.fromkeys(against(case)))

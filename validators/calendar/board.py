@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from validators.calendar.history import Committed, Delivered, MovedMeeting, Reflected, Resolved, Touch
 from validators.episode import Episode
 from validators.tape import Tape
-from worlds.calendar.rules.batch import Batch, Move, apply
+from worlds.calendar.rules.batch import Batch, apply
 from worlds.calendar.rules.items import Cells
 from worlds.calendar.rules.replies import NOT_READ, notice
 from worlds.calendar.rules.resolution import common_slot, outcomes_in, slots_of
@@ -110,7 +110,11 @@ class Board:
         """Return the current slots of a broken meeting and the seats that moved it; reverted moves do not count."""
         slots = slots_of(self.calendars, self.scenario.meeting(meeting))
         turns = {
-            one.seat: one.turn for one in self.committed if one.stands for move in one.batch.moves if _is_meeting(move, meeting)
+            one.seat: one.turn
+            for one in self.committed
+            if one.stands
+            for move in one.batch.moves
+            if move.item.name == f"M{meeting}"
         }
         return MovedMeeting(meeting, self.stood[meeting], slots, turns)
 
@@ -160,10 +164,6 @@ class Board:
             return tuple(seat for seat in meeting.participants if seat != sender) if inside else None
         known = type(to) is int and to in self.scenario.agents and to != sender
         return (to,) if known else None
-
-
-def _is_meeting(move: Move, meeting: int) -> bool:
-    return move.item.kind == "meeting" and move.item.id == meeting
 
 
 def _letters(text: str) -> int:
@@ -231,16 +231,3 @@ def read_settings(episode: Episode) -> Settings | str:
     if wrong:
         return f"seq 0: the options are no settings: {', '.join(wrong)}"
     return settings
-
-
-def split(actions: Sequence[Any], tools: Sequence[str]) -> tuple[list[Any], list[str]]:
-    """Split actions into those of a phase, including non-actions, and the names of tools that the phase does not know."""
-    foreign = [_tool(action) not in (None, *tools) for action in actions]
-    kept = [action for action, out in zip(actions, foreign, strict=True) if not out]
-    dropped = [str(_tool(action))[:40] for action, out in zip(actions, foreign, strict=True) if out]
-    return kept, dropped
-
-
-def _tool(action: Any) -> str | None:
-    tool = action.get("type") if isinstance(action, dict) else None
-    return tool if isinstance(tool, str) else None

@@ -16,14 +16,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from validators.calendar.board import CHANNEL_OF, TOOL_OF, Board, Now, Said, read_scenario, read_settings, split
+from validators.calendar.board import CHANNEL_OF, TOOL_OF, Board, Now, Said, read_scenario, read_settings
 from validators.calendar.history import Delivered, MovedMeeting, Reflected, Replay, Resolved, Touch
 from validators.episode import Episode
 from validators.tape import Lost, Tape, Unanswered, lies_at_the_end, lies_of_measuring, remembered, same
 from worlds.calendar.labels import Label, reason
 from worlds.calendar.rules.batch import UNREADABLE, Batch, Conflict, Refusal, check
 from worlds.calendar.rules.items import Cells, drawn, items_of
-from worlds.calendar.rules.replies import read_actions, read_expected, read_scores, refusal, scores_shape, weighed
+from worlds.calendar.rules.replies import read_actions, read_expected, read_scores, refusal, scores_shape, split, weighed
 from worlds.calendar.rules.resolution import Resolution, Slots, outcome_line, resolve
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings

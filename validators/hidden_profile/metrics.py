@@ -35,7 +35,6 @@ from typing import Any
 
 from validators.hidden_profile.history import Opening, Replay, Vote
 from worlds.core.faults import LONGEST_DETAIL, SeatFault
-from worlds.hidden_profile.rules import worlds
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.hearing import surfaced
 from worlds.hidden_profile.rules.measures import (
@@ -49,7 +48,7 @@ from worlds.hidden_profile.rules.measures import (
     Votes,
 )
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.worlds import LIMIT, WorldTable, tabulate
+from worlds.hidden_profile.rules.worlds import LIMIT, WorldTable, entails, tabulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +84,11 @@ class Proofs:
 
     def entails(self, known: frozenset[str]) -> bool:
         """Return True if these facts, with the promise, prove the key."""
-        return worlds.entails(self.table, known)
+        return entails(self.table, known)
 
     def excluded(self, known: frozenset[str]) -> tuple[str, ...]:
         """Return the options that these facts rule out, in the file's order."""
-        out = worlds.excluded(self.table, known)
+        out = self.table.excluded(known)
         return tuple(option for option in self.scenario.option_ids if option in out)
 
     def supports(self, known: frozenset[str], option: str, against: str) -> bool:
@@ -125,7 +124,7 @@ def proofs(scenario: Scenario, certificate: Certificate) -> Proofs | None:
         return None
     table = tabulate(scenario)
     rest = {fact: [other for other in scenario.by_id if other != fact] for fact in scenario.of_scope("private")}
-    return Proofs(frozenset(fact for fact, others in rest.items() if worlds.settled(table, others) is None), table, scenario)
+    return Proofs(frozenset(fact for fact, others in rest.items() if table.settled(others) is None), table, scenario)
 
 
 def detectable(replay: Replay, facts: Iterable[str]) -> bool:
@@ -186,7 +185,11 @@ def moves(replay: Replay, known: Knowledge, proved: Proofs | None) -> list[Moves
                     learned = known.learned[seat].items()
                     news = any(since[seat] < told <= stance.heard for fact, told in learned if fact in private)
                     counted[seat].count("informed" if news else "conformity", taken=stance.option == lead)
-                    if backing == len(counted) - 1 and _sound(own, lead, known.known(seat, stance.heard), proved):
+                    if (
+                        backing == len(counted) - 1
+                        and proved is not None
+                        and proved.supports(known.known(seat, stance.heard), own, lead)
+                    ):
                         counted[seat].count("brave", taken=stance.option == own)
             latest[seat], since[seat] = stance.option, turn
     return counted
@@ -196,10 +199,6 @@ def adopted(replay: Replay, seat: int, since: int) -> int | None:
     """Return the first turn by which a seat that had heard turn `since` preferred the key; None if it never did."""
     key = replay.opening.scenario.key
     return next((one.turn for one in replay.stances if one.heard >= since and (one.seat, one.option) == (seat, key)), None)
-
-
-def _sound(own: str, lead: str, known: frozenset[str], proved: Proofs | None) -> bool:
-    return proved is not None and proved.supports(known, own, against=lead) is True
 
 
 DIGITS = 9

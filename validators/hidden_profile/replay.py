@@ -142,12 +142,6 @@ def look_at_turn(state: SessionState, turn: Turned) -> None:
     _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
 
 
-def look_at_invitation(state: SessionState, turn: Turned, said: Sequence[Shown]) -> None:
-    """Check the text of a turn in a chat; `said` are the messages that it must show."""
-    _complain(state, turn, _beside(turn.text, said) + _noticed(state, turn))
-    _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
-
-
 def _complain(state: SessionState, turn: Turned, wrong: Iterable[str]) -> None:
     for what in wrong:
         state.tape.lie(turn, f"the text of turn {turn.turn[:40]}: {what}")
@@ -359,7 +353,8 @@ def chat(state: SessionState) -> None:
         told = asked[_opened(state, turn, [barrier for barrier in asked if barrier > spoke[seat]])]
         everything = state.opening.settings.heard == "all"
         new = [one for one in state.messages[read[seat] : told] if one[0] != seat]
-        look_at_invitation(state, turn, state.messages[:told] if everything else new)
+        _complain(state, turn, _beside(turn.text, state.messages[:told] if everything else new) + _noticed(state, turn))
+        _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
         if turn.no_reply is not None:
             gone = sorted(present) if turn.no_reply == "timeout" else [seat]
             for one in gone:
@@ -425,17 +420,12 @@ def _message(state: SessionState, turn: Turned) -> _Message:
         state.notices[turn.seat] = notice(turn.reply, reading.problem if reading.is_broken or reading.is_refused else "")
         state.heard_own(turn.seat, turn.reply)
         return prose
-    cites, bad = _cited(state.handles(turn.seat), reading.value.get("cites"))
+    known, handles = state.handles(turn.seat), handles_in(reading.value.get("cites"))
+    cites = list(dict.fromkeys(known[handle] for handle in handles if handle in known))
+    bad = [handle[:HANDLE] for handle in handles if handle not in known]
     text, stance = reading.value.get("text"), reading.value.get("stance")
     option = option_of(state.opening.scenario, stance) if isinstance(stance, str) else None
     return _Message(spoken_text(text) if isinstance(text, str) else "", cites, option, bad)
-
-
-def _cited(known: dict[str, str], given: Any) -> tuple[list[str], list[str]]:
-    """Return the distinct facts behind the handles of a reply, and the handles that its seat does not know."""
-    handles = handles_in(given)
-    cites = list(dict.fromkeys(known[handle] for handle in handles if handle in known))
-    return cites, [handle[:HANDLE] for handle in handles if handle not in known]
 
 
 def _mended_message(state: SessionState, turn: Turned) -> _Message:

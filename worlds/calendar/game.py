@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from worlds.calendar.labels import Label, reason
 from worlds.calendar.rules.batch import Batch, Conflict, Refusal, apply, check
 from worlds.calendar.rules.items import Cells, drawn
-from worlds.calendar.rules.replies import notice, read_actions, read_expected, refusal, scores_shape, weighed
+from worlds.calendar.rules.replies import notice, read_actions, read_expected, refusal, scores_shape, split, weighed
 from worlds.calendar.rules.resolution import Resolution, outcome_line, resolve
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import CHANNELS, Settings, TurnBounds, turn_bounds
@@ -216,7 +216,9 @@ class GameState:
         self.spent = [0] * len(scenario.agents)
         """Total cost of each seat, on the shown scale."""
 
-        self._unread: dict[int, str] = {}
+        self.unread: dict[int, str] = {}
+        """Seat -> reason why its last reply in talk was not read, for a notice at its next turn."""
+
         self._untold: dict[int, list[str]] = {agent: [] for agent in scenario.agents}
 
     def tell(self, seats: Sequence[int], line: str) -> None:
@@ -233,26 +235,9 @@ class GameState:
         """Parse the actions of a reply."""
         return read_actions(reply, None if self.settings.strict_replies else mend)
 
-    def note_unread(self, seat: int, problem: str) -> None:
-        """Queue a notice for the seat's next turn on why its reply in talk was not read."""
-        self._unread[seat] = problem
-
     def with_notice(self, seat: int, text: str) -> str:
         """Return the text of a turn, preceded by the seat's pending notice, if any."""
-        return notice(problem) + text if (problem := self._unread.pop(seat, "")) else text
-
-
-def split(actions: Sequence[Any], tools: Sequence[str]) -> tuple[list[Any], list[str]]:
-    """Split actions into those of a phase, including non-actions, and the tools of other actions."""
-    kept: list[Any] = []
-    dropped: list[str] = []
-    for action in actions:
-        tool = action.get("type") if isinstance(action, dict) else None
-        if isinstance(tool, str) and tool not in tools:
-            dropped.append(tool[:40])
-        else:
-            kept.append(action)
-    return kept, dropped
+        return notice(problem) + text if (problem := self.unread.pop(seat, "")) else text
 
 
 REFLECTION = "REFLECTION"
@@ -438,7 +423,7 @@ class _Floor:
         if said.how != "strict":
             self._note("parsed", seat, round=self._number, phase=PHASE, how=said.how)
         if said.problem and answer.no_reply is None:
-            self._state.note_unread(seat, said.problem)
+            self._state.unread[seat] = said.problem
         messages, dropped = split(said.value or [], tuple(TOOLS))
         self._state.post.begin_turn()
         for tool in dropped:

@@ -20,7 +20,7 @@ from worlds.core.world import World
 
 
 class App:
-    """The app of one episode, with its own referee."""
+    """The app of one episode, with its own referee; raises ManifestError if a rule's cost is not declared in task.toml."""
 
     def __init__(self, world: World) -> None:
         self.referee = Referee(world)
@@ -44,11 +44,6 @@ class App:
 
     def _found(self, method: str, path: str) -> Found:
         return (self._seated and at_desk(method, path)) or find(type(self.referee.world), method, path)
-
-
-def create_app(world: World) -> App:
-    """Return the app of one episode; raises ManifestError if a rule names a cost that task.toml does not declare."""
-    return App(world)
 
 
 def _answer(referee: Referee, reply: Reply) -> WireResponse:

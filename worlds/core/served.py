@@ -15,7 +15,7 @@ from typing import Any
 from fastapi import FastAPI, Response
 from fastapi.routing import APIRoute
 
-from worlds.core.app import create_app
+from worlds.core.app import App
 from worlds.core.calls import Rule
 from worlds.core.operations import operations_of
 from worlds.core.routes import MISUSED, NOWHERE, Found, Route, routes, starlettes
@@ -36,7 +36,7 @@ class ServedWorld(FastAPI):
     def __init__(self, world: World) -> None:
         cls = type(world)
         super().__init__(title=world.manifest.task_id, description=cls.__doc__ or "", openapi_url=None, redirect_slashes=False)
-        self.refereed, self._operations = create_app(world), operations_of(cls)
+        self.refereed, self._operations = App(world), operations_of(cls)
         self.router.default = self._serving(NOWHERE)
         self.router.routes.extend(RefereedRoute(route, self._serve) for route in routes(cls))
 

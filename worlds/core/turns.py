@@ -40,10 +40,6 @@ Answers = Mapping[int, Sequence[Answer]]
 """Seat -> all attempts of the barrier in order; the last one counts."""
 
 
-def _stands(_: Sequence[Answer]) -> str | None:
-    return None
-
-
 class Ask(NamedTuple):
     """One question to one seat. `refuse` reads all its attempts so far and returns the text of a retry, or None."""
 
@@ -54,7 +50,7 @@ class Ask(NamedTuple):
     ephemeral: bool = False
     """True if the turn is only a measurement: it is logged, but not part of the seat's conversation."""
 
-    refuse: Callable[[Sequence[Answer]], str | None] = _stands
+    refuse: Callable[[Sequence[Answer]], str | None] = lambda _: None
     free: bool = False
     """True in free discussion, in which the first answer closes the barrier; never mixed with other asks."""
 

@@ -42,7 +42,7 @@ from worlds.hidden_profile.rules.scenario import (
     unique,
     written,
 )
-from worlds.hidden_profile.rules.worlds import Worlds, eliminate, settled, worlds_of
+from worlds.hidden_profile.rules.worlds import Worlds, eliminate, worlds_of
 
 Kind = Literal["hidden", "manifest"]
 DECK = "hidden-profile/2"
@@ -295,7 +295,7 @@ class Draws:
 
 def key_of(deck: Deck, worlds: Worlds, versions: str) -> str | None:
     """Return the only option that a deal's facts and the promise leave; None for none or several."""
-    return settled(worlds, deck.texts(versions))
+    return worlds.settled(deck.texts(versions))
 
 
 def leader_of(deck: Deck, versions: str, seat: int | None = None) -> str | None:
