@@ -258,7 +258,6 @@ def by_subset(solution: Solution) -> dict[str, Extremes]:
 
 
 def _names(ids: Sequence[int]) -> list[str]:
-    """Return the name of each subset of meetings."""
     sets: list[list[int]] = [[]]
     for number in ids:
         sets += [[*chosen, number] for chosen in sets]

@@ -90,7 +90,6 @@ class _Case:
         return None
 
     def _merged(self, people: int) -> Iterator[Hands]:
-        """Yield the dealings that combine whole hands."""
         for groups in partitions(list(self._deck.seats), people):
             yield tuple(
                 tuple(dict.fromkeys(card for seat in group for card in (*self._held[seat], *self._notes[seat])))

@@ -287,7 +287,6 @@ def _tally(options: list[str], atoms: dict[str, list[str]]) -> Json:
 
 
 def _open(place: int, option: str, holders: tuple[int, ...]) -> Json:
-    """Return a private card about an option, with a text for true and one for false."""
     texts = [{"asserts": [literal], "about": [option]} for literal in (f"a{place}", f"!a{place}")]
     return _card(f"u{place}", "private", list(holders), texts)
 

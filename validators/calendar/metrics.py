@@ -191,7 +191,6 @@ def _role(meeting: Meeting, seat: int) -> Role:
 
 
 def _movers(committed: Sequence[Committed]) -> Mapping[Cell, set[int]]:
-    """Return the seats that moved each meeting in each round."""
     movers: defaultdict[Cell, set[int]] = defaultdict(set)
     for one in committed:
         for move in one.batch.moves:

@@ -170,7 +170,6 @@ def told(answers: Reflections) -> ReflectionMeasures:
 
 
 def _counted(one: Reflected) -> tuple[float, ...] | None:
-    """Return the scores of an answer that count."""
     return one.scores if one.expected is None else one.expected
 
 

@@ -242,7 +242,6 @@ def _asked_again(board: Board, again: Turned, outcome: _Outcome) -> None:
 
 
 def _attempt(board: Board, now: Now, turn: Turned, phase: str) -> _Outcome:
-    """Judge one attempt and replay its notes."""
     tape, seat = board.tape, turn.seat
     where = {"round": now.number, "phase": phase, "attempt": turn.attempt}
     said = read_reply(board, seat, turn.reply, where)
@@ -588,7 +587,6 @@ def lies_of(episode: Episode) -> list[str]:
 
 
 def _frame(episode: Episode, scenario: Scenario) -> list[str]:
-    """Return the lies in the events around the game."""
     sessions, seats = [e for e in episode.events if isinstance(e, Seated)], len(scenario.agents)
     one = [len(session.seats) for session in sessions] == [seats]
     return lies_at_the_end(episode) + ([] if one else [f"there must be one session, with {seats} seats"])

@@ -515,7 +515,6 @@ def _follow(state: SessionState) -> None:
 
 
 def _frame(episode: Episode, opening: Opening) -> list[str]:
-    """Return the lies in the events around the session."""
     measuring = {"POLL", *(("PRE_VOTE",) if opening.settings.first_vote == "ephemeral" else ())}
     lies = lies_at_the_end(episode) + lies_of_measuring(episode, measuring)
     return lies + look_at_times(episode.events) + _session(episode, opening)

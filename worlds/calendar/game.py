@@ -201,7 +201,6 @@ def _opened(opening: RoundOpening) -> dict[str, Any]:
 
 
 def _letters(mail: Sequence[Message]) -> list[tuple[int, str, int, str]]:
-    """Return mail in the form in which it is shown."""
     return [(one.sender, one.channel, one.meeting, quoted(one.content)) for one in mail]
 
 
@@ -257,7 +256,6 @@ def reflect(state: GameState, number: int, seats: Sequence[int], note: Callable[
 
 
 def _read(state: GameState, reply: str, slots: int) -> dict[str, Any]:
-    """Return the scores in a reply, and how it was read."""
     outer = load(reply) if state.settings.reflection == "expected" else None
     said = weighed(outer)
     reading = read_reply(reply if said is None else said, scores_shape(slots), strict=state.settings.strict_replies)

@@ -47,7 +47,6 @@ class App:
 
 
 def _answer(referee: Referee, reply: Reply) -> WireResponse:
-    """Encode a reply and add the content and time headers."""
     body, media_type = reply.encoded()
     clock = referee.world.clock
     content: Headers = (("content-type", media_type), ("content-length", str(len(body))))

@@ -91,7 +91,6 @@ def _answer(referee: Referee, call: Call) -> Answer | None:
 
 
 def _open(referee: Referee, world: SeatedWorld, seats: range, *, accepted: bool | None = None) -> Reply:
-    """Return the open turns of these seats as a reply."""
     turns = tuple(turn for turn in world.turns.open if turn.seat in seats) if referee.closed_by is None else ()
     shown = OpenTurns(accepted=accepted, turns=turns, over=referee.closed_by is not None)
     return Reply(to_json(shown, exclude_none=True), media_type="application/json")

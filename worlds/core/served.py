@@ -112,7 +112,6 @@ async def _whole(receive: Receive) -> bytes | None:
 
 
 def _request(scope: Scope, body: bytes) -> WireRequest:
-    """Convert an ASGI request to a raw wire request."""
     target = scope["raw_path"] + (b"?" + scope["query_string"] if scope["query_string"] else b"")
     headers = tuple((k.decode("latin-1"), v.decode("latin-1")) for k, v in scope["headers"])
     return WireRequest(scope["method"], target, headers, body)

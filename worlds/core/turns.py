@@ -175,7 +175,6 @@ class TurnTable:
                 )
 
     def _offer(self, answers: Answers | None) -> None:
-        """Advance the game to its next barrier, or to its end."""
         try:
             asks = next(self._game) if answers is None else self._game.send(answers)
         except StopIteration:

@@ -222,7 +222,14 @@ class GroupSession:
             self.spend("turn")
             so_far.append(len(self.messages))
             answers = yield [
-                Ask(seat, "DISCUSSION", said[seat] + 1, self._chat_text(seat, read[seat]), free=True) for seat in present
+                Ask(
+                    seat,
+                    "DISCUSSION",
+                    said[seat] + 1,
+                    self._notices.get(seat, "") + self.view.chat(seat, self._new_to(seat, read[seat])),
+                    free=True,
+                )
+                for seat in present
             ]
             ((seat, (answer,)),) = answers.items()
             if answer.no_reply is not None:
@@ -236,9 +243,6 @@ class GroupSession:
             read[seat] = so_far[-1 - answer.late]
             if said[seat] == MOST_SAID:
                 present.remove(seat)
-
-    def _chat_text(self, seat: int, since: int) -> str:
-        return self._notices.get(seat, "") + self.view.chat(seat, self._new_to(seat, since))
 
     def _new_to(self, seat: int, since: int) -> list[Said]:
         """Return the messages of others that are new to this seat; all messages if the settings say so."""
@@ -292,7 +296,6 @@ class GroupSession:
         return f"{label}. {ballot.rationale}".strip() if label else ""
 
     def _reveal(self) -> None:
-        """Read out the own facts of all seats, as their messages."""
         for seat in self.seats:
             own = [fact for fact in self.dealt.hands[seat] if self.scenario.by_id[fact].scope != "shared"]
             if own:

@@ -111,7 +111,6 @@ class SdMap(TypedClient):
         return self._follow(letter.sender, kind, meeting, slot)
 
     def _follow(self, initiator: int, kind: object, meeting: int, slot: int | None) -> list[Outgoing]:
-        """Follow a message of a meeting's initiator."""
         if kind == "confirm" and slot is not None and slot < len(self.calendar):
             self._release(meeting)
             return self._agree(slot)
@@ -172,7 +171,6 @@ class SdMap(TypedClient):
         return self._repairs.release()
 
     def _settle(self) -> list[Outgoing]:
-        """Handle repairs that failed."""
         for meeting in self._repairs.fallen & self._before.keys():
             self._repairs.promised[meeting] = self._before.pop(meeting)
         bumped, slot = self._repairs.bumped, self._agreed
@@ -217,14 +215,12 @@ class SdMap(TypedClient):
         return bumpable(item, self.seat, self.facts.participants, self.facts.duration)
 
     def _candidate(self, slot: int) -> bool:
-        """Return True if an initiator can offer a slot."""
         if self._is_held(slot):
             return False
         item = self.calendar[slot]
         return insertion(self.calendar, slot, self.facts.duration) is not None or (item is not None and self._bumps(item))
 
     def _possible(self, slot: int) -> bool:
-        """Return True if a responder can accept a slot."""
         items = in_the_way(self.calendar, slot, self.facts.duration)
         if items is None or self._is_held(slot):
             return False
