@@ -289,17 +289,7 @@ def _by_solver(problem: Problem, shown: Problem | None) -> _Known | None:
 
 def _schedules(problem: Problem, known: _Known | None) -> dict[str, Any]:
     if known is None:
-        nothing = (
-            "optimum",
-            "assignment",
-            "prior_moves",
-            "per_agent",
-            "optima",
-            "ranges",
-            "fairest",
-            "worst",
-            "worst_per_agent",
-        )
+        nothing = ("optimum", "assignment", "prior_moves", "per_agent", "ranges", "fairest", "worst", "worst_per_agent")
         return {**dict.fromkeys(nothing), "optima": 0}
     slots, (best, worst) = known.slots[0], known.per_agent
     fair, fair_costs = known.fairest

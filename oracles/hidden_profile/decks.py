@@ -16,15 +16,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
+from oracles.hidden_profile.second import FrameSolver
 from worlds.hidden_profile.rules.ballot import unvotable
 from worlds.hidden_profile.rules.certificate import ProvedCheck
 from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, leading, text_of
 from worlds.hidden_profile.rules.hearing import fires, fold, mentions
+from worlds.hidden_profile.rules.worlds import Worlds
 
 INFORMED_MOST = Fraction(10, 100)
 """Limit of (a) for every seat, and of (b) above 1/M."""
@@ -53,16 +54,12 @@ def keys(draws: Draws) -> tuple[str, ...]:
 
 def tells(draws: Draws) -> tuple[Tell, ...]:
     """Return both sums for each seat."""
-    return tuple(_tell(draws, seat) for seat in draws.deck.seats)
+    return tuple(Tell(seat, *told_by(draws, draws.deck.seen_by(seat))) for seat in draws.deck.seats)
 
 
 def hand_of(deck: Deck, draw: Draw, seat: int) -> tuple[str, ...]:
     """Return the texts that a seat reads in a deal: those of the shared cards and of its own."""
     return deck.texts(draw.versions, deck.seen_by(seat))
-
-
-def _tell(draws: Draws, seat: int) -> Tell:
-    return Tell(seat, *told_by(draws, draws.deck.seen_by(seat)))
 
 
 def told_by(draws: Draws, cards: Sequence[Card]) -> tuple[Fraction, Fraction]:
@@ -78,20 +75,8 @@ def told_by(draws: Draws, cards: Sequence[Card]) -> tuple[Fraction, Fraction]:
     return informed, sum((max(chances.values()) for chances in hidden.values()), Fraction(0))
 
 
-class Questions(Protocol):
-    """Conclusions from known facts; facts of a scenario are named by ids, texts of a deck as in `Deck.asserted`."""
-
-    def consistent(self, known: Collection[str]) -> bool:
-        """Return True if the facts hold in some world."""
-        ...
-
-    def excluded(self, known: Collection[str]) -> frozenset[str]:
-        """Return the options that are out in every such world; empty if there is no such world."""
-        ...
-
-    def settled(self, known: Collection[str]) -> str | None:
-        """Return the only option that facts and promise leave, or None."""
-        ...
+Questions = Worlds | FrameSolver
+"""Either solver; facts of a scenario are named by ids, texts of a deck as in `Deck.asserted`."""
 
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+")

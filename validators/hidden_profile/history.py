@@ -34,14 +34,6 @@ class NoSession(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedDeal:
-    """One deal of a deck."""
-
-    kind: str
-    versions: str
-
-
-@dataclass(frozen=True, slots=True)
 class Opening:
     """Settings and deal of a session; seats count from 0."""
 
@@ -56,8 +48,8 @@ class Opening:
     options: tuple[str, ...]
     """Option ids, in the order shown."""
 
-    deal: LoggedDeal | None = None
-    """The deal of a deck; None for a scenario without deck."""
+    deal: str | None = None
+    """The kind of the deal of a deck; None for a scenario without deck."""
 
     @property
     def seats(self) -> range:
@@ -92,8 +84,8 @@ def read_opening(episode: Episode) -> Opening:
     )
 
 
-def _deal(first: Noted, scenario: Scenario, settings: Settings) -> LoggedDeal | None:
-    """Return the deal of a deck; it must be hidden exactly if there is a decoy, and of the kind that was asked for."""
+def _deal(first: Noted, scenario: Scenario, settings: Settings) -> str | None:
+    """Return the kind of a deck's deal; it must be hidden exactly if there is a decoy, and of the kind that was asked for."""
     told = first.data.get("deal")
     if told is None and not scenario.dealt:
         return None
@@ -102,7 +94,7 @@ def _deal(first: Noted, scenario: Scenario, settings: Settings) -> LoggedDeal | 
     ours = scenario.dealt and settings.deal in {kind, "mixed"}
     if not ours or told != {"kind": kind, "versions": versions} or not isinstance(versions, str):
         raise NoSession(f"seq {first.seq}: {told} is no {settings.deal} deal whose decoy is {scenario.decoy}")
-    return LoggedDeal(kind, versions)
+    return kind
 
 
 def dealt_to(scenario: Scenario, person: int, condition: str) -> tuple[str, ...]:

@@ -260,7 +260,7 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
     seats = tuple(_seat(replay, known, proved, seat, moved) for seat in replay.opening.seats)
     return Measures(
         ended_by=ended_by, lies=len(replay.lies), finished=replay.finished,
-        condition=settings.condition, deal=replay.opening.deal.kind if replay.opening.deal else None,
+        condition=settings.condition, deal=replay.opening.deal,
         track=settings.track, variant=settings.variant,
         rounds=replay.turns[-1].round if replay.turns else 0,
         early_stop=replay.early_stop,

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 from worlds.core.chance import Chance
 from worlds.core.mending import mend
@@ -105,25 +106,13 @@ class SessionView:
         facts = [self._scenario.by_id[fact].text for fact in self._dealt.hands[seat]]
         return self._render("system", seat, brief=self._scenario.brief, facts=facts)
 
-    def pre_vote(self, seat: int) -> str:
-        """Return the text of the first vote, before the talk."""
-        return self._render("pre_vote", seat)
-
     def turn(self, seat: int, number: int, said: Sequence[Said], reminder: str = "") -> str:
         """Return the text of a turn of talk; `said` is what this seat reads, `reminder` its own first vote or ""."""
         return self._render("turn", seat, number=number, said=_lines(said), reminder=reminder)
 
-    def chat(self, seat: int, said: Sequence[Said]) -> str:
-        """Return an invitation to speak in the chat; `said` are the messages that are new to this seat."""
-        return self._render("chat", seat, said=_lines(said))
-
-    def poll(self, seat: int, said: Sequence[Said]) -> str:
-        """Return the question for a seat's stance after a round."""
-        return self._render("poll", seat, said=_lines(said))
-
-    def post_vote(self, seat: int, said: Sequence[Said]) -> str:
-        """Return the text of the second vote, after the talk."""
-        return self._render("post_vote", seat, said=_lines(said))
+    def ask(self, name: Literal["pre_vote", "chat", "poll", "post_vote"], seat: int, said: Sequence[Said] = ()) -> str:
+        """Return the text of any other turn; `said` are the messages that it shows."""
+        return self._render(name, seat, said=_lines(said))
 
     def again(self, given: str, problem: str) -> str:
         """Return the question that repeats an invalid vote; `problem` is the reason why it was not read, if known."""
@@ -191,7 +180,7 @@ class GroupSession:
 
     def play(self) -> Game:
         """Run both votes and the talk between them."""
-        ballots = yield from self._vote("PRE_VOTE", self.view.pre_vote)
+        ballots = yield from self._vote("PRE_VOTE", partial(self.view.ask, "pre_vote"))
         if self.settings.reveal_all:
             self._reveal()
         if self.settings.talk == "chat":
@@ -199,7 +188,8 @@ class GroupSession:
         else:
             yield from self._rounds(ballots)
         notices = self._notices
-        yield from self._vote("POST_VOTE", lambda seat: notices.get(seat, "") + self.view.post_vote(seat, self._repeated()))
+        said = self._repeated()
+        yield from self._vote("POST_VOTE", lambda seat: notices.get(seat, "") + self.view.ask("post_vote", seat, said))
         self.note("session_end")
 
     def _rounds(self, ballots: dict[int, Ballot]) -> Polling:
@@ -226,7 +216,7 @@ class GroupSession:
                     seat,
                     "DISCUSSION",
                     said[seat] + 1,
-                    self._notices.get(seat, "") + self.view.chat(seat, self._new_to(seat, read[seat])),
+                    self._notices.get(seat, "") + self.view.ask("chat", seat, self._new_to(seat, read[seat])),
                     free=True,
                 )
                 for seat in present
@@ -284,7 +274,7 @@ class GroupSession:
     def _poll(self, number: int) -> Polling:
         """Ask all seats alone for their stance; a reply that names no option counts as none and is not retried."""
         self.spend("vote")
-        texts = [self.view.poll(seat, self._read_by(seat)) for seat in self.seats]
+        texts = [self.view.ask("poll", seat, self._read_by(seat)) for seat in self.seats]
         answers = yield [Ask(seat, "POLL", number, texts[seat], ephemeral=True) for seat in self.seats]
         for seat in self.seats:
             answer = answers[seat][-1]
