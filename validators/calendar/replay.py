@@ -16,7 +16,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from validators.calendar.board import CHANNEL_OF, TOOL_OF, Board, Now, Said, read_scenario, read_settings
+from pydantic import ValidationError
+
+from validators.calendar.board import CHANNEL_OF, TOOL_OF, Board, Now, Said
 from validators.calendar.history import Delivered, MovedMeeting, Reflected, Replay, Resolved, Touch
 from validators.episode import Episode
 from validators.tape import Lost, Tape, Unanswered, lies_at_the_end, lies_of_measuring, remembered, same
@@ -25,9 +27,9 @@ from worlds.calendar.rules.batch import UNREADABLE, Batch, Conflict, Refusal, ch
 from worlds.calendar.rules.items import Cells, drawn, items_of
 from worlds.calendar.rules.replies import read_actions, read_expected, read_scores, refusal, scores_shape, split, weighed
 from worlds.calendar.rules.resolution import Resolution, Slots, outcome_line, resolve
-from worlds.calendar.rules.scenario import Meeting, Scenario
+from worlds.calendar.rules.scenario import Meeting, Scenario, parse_scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.core.events import Seated, Turned
+from worlds.core.events import Noted, Seated, Turned, canonical
 from worlds.core.faults import LONGEST_DETAIL, FaultCause, SeatFault
 from worlds.core.replies import load, read_answer
 
@@ -540,16 +542,53 @@ def _tell(board: Board, now: Now, resolution: Resolution, label: Label, charged:
     )  # fmt: skip
 
 
+_CHOICES = {
+    "failed_rounds": ("undo", "keep"),
+    "outsiders": ("on_mail", "stay"),
+    "blocked_attempts": ("retry", "doom"),
+    "exhausted": ("others_commit", "rollback"),
+    "voluntary": ("staged", "immediate"),
+    "justification": ("required", "free"),
+    "outcomes": ("untold", "told"),
+    "reflection": ("none", "asked", "expected"),
+}
+
+
 class NoGame(ValueError):
     """The log does not say which game was played."""
+
+
+def _scenario(episode: Episode) -> Scenario:
+    """Return the scenario in the first note of the log; raises NoGame."""
+    first = next((event for event in episode.events if isinstance(event, Noted)), None)
+    if first is None or first.what != "game_start" or first.seat is not None or set(first.data) != {"scenario"}:
+        raise NoGame("the first note must be game_start, with a scenario and nothing else")
+    try:
+        return parse_scenario(canonical(first.data["scenario"]))
+    except ValidationError as error:
+        raise NoGame(f"seq {first.seq}: no scenario: {error.errors()[0]['msg']}") from None
+
+
+def _settings(episode: Episode) -> Settings:
+    """Return the settings in the first event's options; raises NoGame."""
+    options = episode.opened.options
+    try:
+        settings = Settings.of(options)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise NoGame(f"seq 0: the options are no settings: {type(error).__name__} {error}") from None
+    wrong = [name for name, allowed in _CHOICES.items() if getattr(settings, name) not in allowed]
+    wrong += [name for name in ("turn_cap", "decision_retries") if type(getattr(settings, name)) is not int]
+    wrong += ["message_cap"] if settings.message_cap is not None and type(settings.message_cap) is not int else []
+    wrong += ["strict_replies"] if type(settings.strict_replies) is not bool else []
+    if wrong:
+        raise NoGame(f"seq 0: the options are no settings: {', '.join(wrong)}")
+    return settings
 
 
 @remembered
 def replay(episode: Episode) -> Replay:
     """Rebuild a game; raises NoGame if scenario or options cannot be read."""
-    scenario, settings = read_scenario(episode), read_settings(episode)
-    if not isinstance(scenario, Scenario) or not isinstance(settings, Settings):
-        raise NoGame(scenario if isinstance(scenario, str) else str(settings))
+    scenario, settings = _scenario(episode), _settings(episode)
     tape = Tape(episode.events, measured=settings.asks)
     board, finished = Board(scenario, settings, tape), False
     try:

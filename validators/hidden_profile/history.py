@@ -76,7 +76,7 @@ def read_opening(episode: Episode) -> Opening:
     people, hands, options = (first.data[name] for name in ("people", "hands", "options"))
     if not _permutes(people, scenario.seats) or not _permutes(options, scenario.option_ids):
         raise NoSession(f"seq {first.seq}: people must be the seats in some order, options the scenario's")
-    dealt = [dealt_to(scenario, person, settings.condition) for person in people]
+    dealt = [scenario.dealt_to(person, settings.condition) for person in people]
     if not isinstance(hands, list) or len(hands) != len(people) or not all(map(_permutes, hands, dealt)):
         raise NoSession(f"seq {first.seq}: no deal of the condition {settings.condition} gives these hands")
     return Opening(
@@ -95,14 +95,6 @@ def _deal(first: Noted, scenario: Scenario, settings: Settings) -> str | None:
     if not ours or told != {"kind": kind, "versions": versions} or not isinstance(versions, str):
         raise NoSession(f"seq {first.seq}: {told} is no {settings.deal} deal whose decoy is {scenario.decoy}")
     return kind
-
-
-def dealt_to(scenario: Scenario, person: int, condition: str) -> tuple[str, ...]:
-    """Return the ids of the facts that a condition gives to one of the scenario's hands (from 1)."""
-    if condition == "full":
-        return tuple(scenario.by_id)
-    own = scenario.hand(person) if condition == "hidden" else ()
-    return (*scenario.of_scope("shared"), *own)
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:

@@ -123,13 +123,11 @@ RULES = (
 class RoundOpening(NamedTuple):
     """Information for a seat at the beginning of a round."""
 
-    number: int
-    """Number of the round."""
-
+    round: int
     spent: int
     """Total cost of the seat so far."""
 
-    outcomes: Sequence[str]
+    results: Sequence[str]
     """One line on each earlier round, if outcomes are told."""
 
 
@@ -157,7 +155,7 @@ class View:
     ) -> str:
         """Return the text of a participant's first turn in a round."""
         seen = self._seen(seat, meeting, cells, mail)
-        return self._render("round_start", turn=sweep + 1, **_opened(opening), **seen)
+        return self._render("round_start", turn=sweep + 1, **opening._asdict(), **seen)
 
     def turn(self, meeting: Meeting, sweep: int, mail: Sequence[Message]) -> str:
         """Return the text of a later turn of cheap talk."""
@@ -173,7 +171,7 @@ class View:
 
     def decision(self, seat: int, opening: RoundOpening, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
         """Return the text that asks a participant to decide; it is the first turn of the round if there is no talk."""
-        return self._render("decision", **_opened(opening), **self._seen(seat, meeting, cells, mail))
+        return self._render("decision", **opening._asdict(), **self._seen(seat, meeting, cells, mail))
 
     def retry(self, attempt: int, why: Sequence[str], *, schedule: bool) -> str:
         """Return the text that gives the reasons for a refused batch and asks for a complete new one."""
@@ -194,10 +192,6 @@ class View:
             "label": meeting.label if seat in meeting.participants else "", "calendar": drawn(cells),
             "mail": _letters(mail),
         }  # fmt: skip
-
-
-def _opened(opening: RoundOpening) -> dict[str, Any]:
-    return {"round": opening.number, "spent": opening.spent, "results": list(opening.outcomes)}
 
 
 def _letters(mail: Sequence[Message]) -> list[tuple[int, str, int, str]]:

@@ -68,19 +68,12 @@ def deal(scenario: Scenario, condition: str, chance: Chance) -> Deal:
     """Deal one session."""
     people = list(scenario.seats)
     chance("deal").shuffle(people)
-    hands = [list(_hand(scenario, person, condition)) for person in people]
+    hands = [list(scenario.dealt_to(person, condition)) for person in people]
     for seat, hand in enumerate(hands):
         chance(f"order:{seat}").shuffle(hand)
     options = list(scenario.option_ids)
     chance("options").shuffle(options)
     return Deal(tuple(people), tuple(tuple(hand) for hand in hands), tuple(options))
-
-
-def _hand(scenario: Scenario, person: int, condition: str) -> tuple[str, ...]:
-    shared = scenario.of_scope("shared")
-    if condition == "full":
-        return tuple(fact.id for fact in scenario.facts)
-    return shared if condition == "shared_only" else (*shared, *scenario.hand(person))
 
 
 Said = tuple[int, str]
@@ -329,14 +322,3 @@ class GroupSession:
         stance, text = value.get("stance"), value.get("text")
         chosen = option_of(self.scenario, stance) if isinstance(stance, str) else None
         return spoken_text(text if isinstance(text, str) else ""), cites, chosen, [h[:40] for h in handles if h not in own]
-
-
-def outline(session: GroupSession) -> dict[str, Any]:
-    """Return everything that a validator needs about a session before it begins."""
-    dealt = session.dealt
-    return {
-        "scenario": session.scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True),
-        "people": list(dealt.people),
-        "hands": [list(hand) for hand in dealt.hands],
-        "options": list(dealt.options),
-    }

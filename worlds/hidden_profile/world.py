@@ -15,7 +15,7 @@ from worlds.hidden_profile.rules.deck import Deck, key_of, leader_of, read_sizes
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.settings import Settings
 from worlds.hidden_profile.rules.worlds import worlds_of
-from worlds.hidden_profile.session import GroupSession, deal, draw, outline
+from worlds.hidden_profile.session import GroupSession, deal, draw
 
 
 class HiddenProfileWorld(TextWorld):
@@ -52,7 +52,11 @@ class HiddenProfileWorld(TextWorld):
 
     def game(self) -> Game:
         """Return the session, after logging a first note with everything that a validator needs."""
-        self.note("session_start", None, **outline(self._session), **({"deal": self.drawn} if self.drawn else {}))
+        scenario, dealt = self.scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True), self._session.dealt
+        self.note(
+            "session_start", None, scenario=scenario, people=list(dealt.people), hands=[list(hand) for hand in dealt.hands],
+            options=list(dealt.options), **({"deal": self.drawn} if self.drawn else {}),
+        )  # fmt: skip
         return self._session.play()
 
     def _drawn(self, read: Deck | Scenario) -> Scenario:
