@@ -1,8 +1,7 @@
 """Measurements of a session, ready for JSON: votes, shared facts, consensus, conformity, biases, and losses.
 
 Ypre and Ypost of the paper are `votes.before.average` and `votes.after.average` in the condition hidden, Yfull is the first in
-full. None means not measured: proofs without a certificate, stances that were neither said nor polled, facts without cues, a
-vote that was not held. `losses` satisfies 1 - average = pooling - lucky + listening exactly.
+full. docs/hidden-profile.md says what is measured ("What is measured").
 
 Biases: does a group discuss shared facts more than chance explains? Both kinds of facts must be detected alike: by cues and
 cites if every fact has cues, else by cites alone, if there are any.
@@ -18,10 +17,6 @@ while a strict majority of all others prefers another option.
 1. Adopting that option without a private fact that is new since the last stance is a conformity switch.
 2. With such a fact it is an informed switch.
 3. If all others prefer an option that the seat's facts rule out, while they leave its own, keeping its own is a brave hold.
-
-Knowledge: a turn tells a fact if one of its cues matches the words (specification, 2.7) or it is cited on the structured track,
-and its speaker holds or has heard the fact. A turn that was not heard tells nothing. All seats read everything before acting
-again, so they know a fact after the turn that told it. Proofs are those of a valid certificate; without one, `proofs` is None.
 """
 
 from __future__ import annotations
@@ -98,7 +93,11 @@ class Proofs:
 
 
 def knowledge(replay: Replay) -> Knowledge:
-    """Replay which seats learned which facts in a session."""
+    """Replay which seats learned which facts in a session.
+
+    A turn tells a fact if its speaker holds or has heard it and one of its cues matches (specification, 2.7), or it is cited on
+    the structured track. All seats read everything before acting again, so they know a fact after the turn that told it.
+    """
     opening, order = replay.opening, replay.opening.scenario.by_id
     own = {fact for hand in opening.hands for fact in hand if order[fact].scope != "shared"}
     heard = dict.fromkeys((fact for fact in order if fact in own and opening.settings.reveal_all), 0)

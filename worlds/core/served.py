@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Response
@@ -26,7 +27,6 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 """Types of ASGI 3."""
 
 
@@ -37,7 +37,7 @@ class ServedWorld(FastAPI):
         cls = type(world)
         super().__init__(title=world.manifest.task_id, description=cls.__doc__ or "", openapi_url=None, redirect_slashes=False)
         self.refereed, self._operations = App(world), operations_of(cls)
-        self.router.default = self._serving(NOWHERE)
+        self.router.default = partial(self._serve, NOWHERE)
         self.router.routes.extend(RefereedRoute(route, self._serve) for route in routes(cls))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,12 +52,6 @@ class ServedWorld(FastAPI):
         theirs = self._operations.openapi()
         paths = {path: {**document["paths"].get(path, {}), **methods} for path, methods in theirs["paths"].items()}
         return {**document, **theirs, "info": document["info"], "paths": {**document["paths"], **paths}}
-
-    def _serving(self, handler: Found) -> Asgi:
-        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-            await self._serve(handler, scope, receive, send)
-
-        return serve
 
     async def _serve(self, handler: Found, scope: Scope, receive: Receive, send: Send) -> None:
         body = await _whole(receive)
