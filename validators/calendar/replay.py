@@ -491,7 +491,9 @@ def _resolve(
     resolution = resolve(board.calendars, now.meeting, board.registered)
     label = reason(resolution, [one.conflicts for one in decided if one.batch is None], doomed=_doomed(board))
     charged = [after - paid for after, paid in zip(board.spent, spent, strict=True)]
-    faults = () if label is Label.SUCCESS else _faults(board, decided, resolution)
+    # before anything is reverted
+    broken, touched = map(board.moved, resolution.broken), board.refused if _doomed(board) else ()
+    faults = () if label is Label.SUCCESS else find_faults(decided, resolution.slots, broken, touched)
     kept = label is Label.SUCCESS or board.settings.failed_rounds == "keep"
     _tell(board, now, resolution, label, charged, kept=kept)
     if not kept:
@@ -509,25 +511,10 @@ def _resolve(
             board.committed[place] = one._replace(stands=kept or place < first, success=success)
     board.resolved.append(
         Resolved(
-            now.number,
-            now.meeting,
-            label,
-            resolution.slots,
-            resolution.standing,
-            resolution.broken,
-            kept,
-            len(board.refused),
-            sum(one.is_blocked for one in board.refused),
-            tuple(board.calendars),
-            faults,
+            now.number, now.meeting, label, resolution.slots, resolution.standing, resolution.broken, kept,
+            len(board.refused), sum(one.is_blocked for one in board.refused), tuple(board.calendars), faults,
         )
-    )
-
-
-def _faults(board: Board, decided: Sequence[RebuiltDecision], resolution: Resolution) -> tuple[SeatFault, ...]:
-    """Return the faults of a failed round, before anything is reverted."""
-    doomed_by = board.refused if _doomed(board) else []
-    return find_faults(decided, resolution.slots, [board.moved(meeting) for meeting in resolution.broken], doomed_by)
+    )  # fmt: skip
 
 
 def _tell(board: Board, now: Now, resolution: Resolution, label: Label, charged: list[int], *, kept: bool) -> None:
@@ -599,22 +586,12 @@ def replay(episode: Episode) -> Replay:
         pass
     except Lost as lost:
         tape.lies.append(str(lost))
+    measuring = lies_of_measuring(episode, {PHASE}) if settings.asks else ()
+    lies = (*_frame(episode, scenario), *measuring, *tape.lies, *misplaced(scenario, board.calendars))
     return Replay(
-        scenario,
-        settings,
-        tuple(board.resolved),
-        tuple(board.messages),
-        tuple(board.committed),
-        tuple(board.calendars),
-        finished,
-        (
-            *_frame(episode, scenario),
-            *(lies_of_measuring(episode, {PHASE}) if settings.asks else ()),
-            *tape.lies,
-            *misplaced(scenario, board.calendars),
-        ),
-        tuple(board.reflected),
-    )
+        scenario, settings, tuple(board.resolved), tuple(board.messages), tuple(board.committed), tuple(board.calendars),
+        finished, lies, tuple(board.reflected),
+    )  # fmt: skip
 
 
 def lies_of(episode: Episode) -> list[str]:

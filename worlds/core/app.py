@@ -30,7 +30,9 @@ class App:
 
     def answer(self, request: WireRequest) -> WireResponse:
         """Find the handler of a request and serve it."""
-        return self.serve(self._found(request.method, unquote(request.path.decode("latin-1"))), request)
+        method, path = request.method, unquote(request.path.decode("latin-1"))
+        found = (self._seated and at_desk(method, path)) or find(type(self.referee.world), method, path)
+        return self.serve(found, request)
 
     def serve(self, handler: Found, request: WireRequest, *, whole: bool = True) -> WireResponse:
         """Serve a request with its handler; `whole` is False if the client disconnected before the end of the body."""
@@ -41,9 +43,6 @@ class App:
             # turns are no requests of the agent's
             return _answer(self.referee, Reply({"error": why}, status))
         return _answer(self.referee, self.referee.unreadable(Call(request._replace(body=b"")), status, why))
-
-    def _found(self, method: str, path: str) -> Found:
-        return (self._seated and at_desk(method, path)) or find(type(self.referee.world), method, path)
 
 
 def _answer(referee: Referee, reply: Reply) -> WireResponse:

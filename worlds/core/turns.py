@@ -83,9 +83,6 @@ class OpenTurns(Strict):
     over: bool
 
 
-_by_seat = attrgetter("seat")
-
-
 class _Withdrawn(NamedTuple):
     """A turn of a free discussion that was withdrawn because another seat answered."""
 
@@ -111,7 +108,7 @@ class TurnTable:
     @property
     def open(self) -> list[OpenTurn]:
         """The open turns, sorted by seat."""
-        return sorted(self._open.values(), key=_by_seat) if len(self._open) > 1 else [*self._open.values()]
+        return sorted(self._open.values(), key=attrgetter("seat")) if len(self._open) > 1 else [*self._open.values()]
 
     def seat_of(self, turn: str) -> int | None:
         """Return the seat of a turn that can be answered, by the turn's id; None for any other turn."""

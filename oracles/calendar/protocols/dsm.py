@@ -8,6 +8,10 @@ Then `fail` is sent, and every seat sends an empty batch.
 4. Participants carry the plan out in DECISION and third parties in VOLUNTARY. Both commit together, so an earlier meeting that
 makes room moves on all its calendars at once or not at all.
 
+Messages are proposals{slots: plan ids, plans, round, participants}, scores{scores: {plan id: level}, round}, decision{slot,
+plan_id, participants, displacements, reward} and fail{round}. `round` counts the offers of one meeting from 1, so an answer
+names its offer. A parser returns None for anything that is no message of DSM.
+
 Profile `paper` is the published client (docs/calendar.md, "Reference protocols"); its plans are scored `trusting`.
 """
 
@@ -18,11 +22,112 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from oracles.calendar.protocols import dsm_messages as messages
-from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, TypedClient
-from oracles.calendar.protocols.dsm_scoring import BEST, BUDGET, DsmPlan, Reward, level, needed, plans, reward, settled
+from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, TypedClient, whole
+from oracles.calendar.protocols.dsm_scoring import BEST, BUDGET, DsmPlan, Reward, Shift, level, needed, plans, reward, settled
 from oracles.calendar.protocols.repair import Moves, batch, in_the_way, moving
 from worlds.calendar.rules.items import Cells
+
+
+def proposals(plans: Sequence[DsmPlan], offer: int, participants: Sequence[int]) -> Payload:
+    """Return the message of one offer."""
+    return {
+        **_head("proposals"), "slots": [plan.id for plan in plans], "plans": [_plan(plan) for plan in plans],
+        "round": offer, "participants": list(participants),
+    }  # fmt: skip
+
+
+def scores(levels: Mapping[int, int], offer: int) -> Payload:
+    """Return the message with the levels of every plan of an offer."""
+    return {**_head("scores"), "scores": {str(plan): level for plan, level in levels.items()}, "round": offer}
+
+
+def decision(plan: DsmPlan, participants: Sequence[int], reward: Reward) -> Payload:
+    """Return the message of the chosen plan, with its reader's own record."""
+    return {
+        **_head("decision"), "slot": plan.slot, "plan_id": plan.id, "participants": list(participants),
+        "displacements": [_shift(shift) for shift in plan.shifts], "reward": reward.record(),
+    }  # fmt: skip
+
+
+def fail(offer: int) -> Payload:
+    """Return the message that no slot was found."""
+    return {**_head("fail"), "round": offer}
+
+
+def kind_of(payload: Payload) -> str:
+    """Return the type of a DSM message; "" for anything else."""
+    message_type = payload.get("type")
+    return message_type if payload.get("protocol") == "dsm" and isinstance(message_type, str) else ""
+
+
+def read_offer(payload: Payload) -> tuple[int, list[DsmPlan]] | None:
+    """Parse the number of an offer and its plans."""
+    offer, records = whole(payload.get("round")), payload.get("plans")
+    if offer is None or not isinstance(records, list):
+        return None
+    return offer, [plan for one in records if isinstance(one, Mapping) and (plan := _read_plan(one, "id"))]
+
+
+def read_scores(payload: Payload) -> tuple[int, dict[int, int]] | None:
+    """Parse the number of the answered offer, and the levels by plan."""
+    offer, levels = whole(payload.get("round")), payload.get("scores")
+    if offer is None or not isinstance(levels, Mapping):
+        return None
+    read = [(_number(plan), whole(level)) for plan, level in levels.items()]
+    return offer, {plan: level for plan, level in read if plan is not None and level is not None and level <= BEST}
+
+
+def read_decision(payload: Payload) -> DsmPlan | None:
+    """Parse the chosen plan."""
+    return _read_plan(payload, "plan_id")
+
+
+def read_reward(payload: Payload) -> tuple[int, int]:
+    """Return the points that a decision's reader pays and receives; zeros if missing."""
+    record = payload.get("reward")
+    if not isinstance(record, Mapping):
+        return 0, 0
+    return whole(record.get("scoring_cost")) or 0, whole(record.get("reward")) or 0
+
+
+def _head(type_: str) -> dict[str, Any]:
+    return {"protocol": "dsm", "type": type_}
+
+
+def _plan(plan: DsmPlan) -> Payload:
+    return {
+        "id": plan.id, "slot": plan.slot, "displacements": [_shift(shift) for shift in plan.shifts],
+        "cleared_slots": [shift.source for shift in plan.shifts],
+    }  # fmt: skip
+
+
+def _shift(shift: Shift) -> Payload:
+    return {
+        "meeting_id": shift.meeting, "from_slot": shift.source, "to_slot": shift.target,
+        "participants": list(shift.participants),
+    }  # fmt: skip
+
+
+def _read_plan(value: Payload, name: str) -> DsmPlan | None:
+    number, slot, displaced = whole(value.get(name)), whole(value.get("slot")), value.get("displacements", [])
+    if number is None or slot is None or not isinstance(displaced, list):
+        return None
+    shifts = [shift for one in displaced if isinstance(one, Mapping) and (shift := _read_shift(one))]
+    return DsmPlan(number, slot, tuple(shifts)) if len(shifts) == len(displaced) else None
+
+
+def _read_shift(value: Payload) -> Shift | None:
+    meeting, source, target = (whole(value.get(name)) for name in ("meeting_id", "from_slot", "to_slot"))
+    who = value.get("participants")
+    if meeting is None or source is None or target is None or not isinstance(who, list):
+        return None
+    seats = [seat for one in who if (seat := whole(one)) is not None]
+    return Shift(meeting, source, target, tuple(seats)) if len(seats) == len(who) else None
+
+
+def _number(text: Any) -> int | None:
+    # keys are text in JSON; 9 digits hold any plan id, and no number that is slow to read
+    return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 9 else None
 
 
 class Tally:
@@ -210,20 +315,20 @@ class Dsm(TypedClient):
         """Read the mail of this meeting; return the scores that it asks for."""
         sent: list[Outgoing] = []
         for letter in mail:
-            kind = messages.kind(letter.payload) if letter.meeting == self.facts.meeting else ""
-            if self._leads and kind == "scores" and (told := messages.read_scores(letter.payload)):
+            kind = kind_of(letter.payload) if letter.meeting == self.facts.meeting else ""
+            if self._leads and kind == "scores" and (told := read_scores(letter.payload)):
                 self._tally.hear(letter.sender, *told)
             elif not self._leads and letter.sender == self.initiator:
                 sent += self._follow(kind, letter.payload)
         return sent
 
     def _follow(self, kind: str, payload: Payload) -> list[Outgoing]:
-        if kind == "proposals" and (offer := messages.read_offer(payload)):
+        if kind == "proposals" and (offer := read_offer(payload)):
             number, offered = offer
-            return [(self.initiator, messages.scores({plan.id: self._level(plan) for plan in offered}, number))]
-        if kind == "decision" and (plan := messages.read_decision(payload)):
+            return [(self.initiator, scores({plan.id: self._level(plan) for plan in offered}, number))]
+        if kind == "decision" and (plan := read_decision(payload)):
             self._agreed = plan
-            paid, given = messages.read_reward(payload)
+            paid, given = read_reward(payload)
             self.points = settled(self.points, gained=given, paid=paid)
         return []
 
@@ -237,12 +342,12 @@ class Dsm(TypedClient):
         if size and (not self._tally.offers or self.preset.exhaustive or worth > -self.preset.beta):
             return self._offer(size)
         self._closed = True
-        return [] if self.paper else [(seat, messages.fail(self._tally.offers)) for seat in self.others]
+        return [] if self.paper else [(seat, fail(self._tally.offers)) for seat in self.others]
 
     def _offer(self, size: int) -> list[Outgoing]:
         offered, self._untried = self._untried[:size], self._untried[size:]
         asked = self._tally.open(offered)
-        message = messages.proposals(offered, self._tally.offers, self.facts.participants)
+        message = proposals(offered, self._tally.offers, self.facts.participants)
         # a meeting of one has nobody to ask
         return [(seat, message) for seat in asked] or self._go_on()
 
@@ -251,7 +356,7 @@ class Dsm(TypedClient):
         records = {seat: self._tally.record(seat, plan) for seat in self._tally.readers(plan)}
         gained = sum(record.scoring_cost for record in records.values())
         self.points = settled(self.points, gained=gained, paid=sum(record.reward for record in records.values()))
-        return [(seat, messages.decision(plan, self.facts.participants, record)) for seat, record in records.items()]
+        return [(seat, decision(plan, self.facts.participants, record)) for seat, record in records.items()]
 
     def _guess(self, attempt: int) -> Actions:
         """Return the published client's batch: the announced slot if it has no blocked item, else a slot by number of attempt.
