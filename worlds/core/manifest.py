@@ -307,13 +307,9 @@ def _as_type(name: str, kind: str, value: Any) -> OptionValue:
         if kind == "int":
             return int(str(value))
         if kind == "float":
-            return _finite(float(value))
+            if not math.isfinite(number := float(value)):
+                raise ValueError("not finite")
+            return number
         return str(value)
     except (KeyError, TypeError, ValueError):
         raise ManifestError(f"{name} must be {_KINDS[kind]}, not {value!r}") from None
-
-
-def _finite(number: float) -> float:
-    if not math.isfinite(number):
-        raise ValueError("not finite")
-    return number
