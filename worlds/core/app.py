@@ -31,8 +31,8 @@ class App:
     def answer(self, request: WireRequest) -> WireResponse:
         """Find the handler of a request and serve it."""
         method, path = request.method, unquote(request.path.decode("latin-1"))
-        found = (self._seated and at_desk(method, path)) or find(type(self.referee.world), method, path)
-        return self.serve(found, request)
+        handler = (self._seated and at_desk(method, path)) or find(type(self.referee.world), method, path)
+        return self.serve(handler, request)
 
     def serve(self, handler: Found, request: WireRequest, *, whole: bool = True) -> WireResponse:
         """Serve a request with its handler; `whole` is False if the client disconnected before the end of the body."""
