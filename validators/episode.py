@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from validators.verdict import Verdict
 from worlds.core.events import Closed, Event, Issued, Opened, Requested, Stopped, read_log
 
 
@@ -62,6 +64,15 @@ class Episode:
     def trace_hash(self) -> str:
         """The last hash of the chain."""
         return self.events[-1].hash
+
+    def verdict(self, label: str, **judged: Any) -> Verdict:
+        """Return the verdict with this label: the episode's own facts, and what a family has judged."""
+        opened = self.opened
+        return Verdict(
+            task_id=opened.task_id, family=opened.family, category=opened.category, seed=opened.seed,
+            success=label == "SUCCESS", failure_label=str(label), steps=self.steps,
+            virtual_time_elapsed=self.elapsed_ms / 1000, trace_hash=self.trace_hash, **judged,
+        )  # fmt: skip
 
     def served(self, method: str, path: str) -> Iterator[Requested]:
         """Return the requests to one path that were answered without a violation."""

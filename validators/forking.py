@@ -5,12 +5,10 @@ changing its user. For each log the host writes a head (two numbers: bytes that 
 the hidden tests and the log.
 1. The first process reads only the head. It forks a keeper, which switches to a new user with its own folder in memory, reads
 the archive, and forks the judge. The first process never holds a test or a log.
-2. The judge runs the hidden tests with the archive's files only. At the limit, or after the judge's end, the keeper kills all
-processes of its user, sends the results, and removes every file of that user.
-3. The answer is a head (exit code, bytes that follow) and an archive. A keeper that ends without an answer ends the first
-process too: the host cannot know how much of the stream was read, and gets another container.
-4. The first process then compares files, IPC objects, processes and mounts with those at its start. It adds one byte: CLEAN,
-or DIRTY if anything differs, and then exits.
+2. At the limit, or after the judge's end, the keeper kills all processes of its user, sends a head (exit code, bytes that
+follow) and the results, and removes every file of that user. If it ends without an answer, the first process ends too: the host
+cannot know how much of the stream was read.
+3. The first process compares files, IPC objects, processes and mounts with those at its start, and adds CLEAN or DIRTY.
 """
 
 from __future__ import annotations

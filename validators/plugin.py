@@ -42,18 +42,15 @@ class Case:
 
     checks: list[Check] = field(default_factory=list)
     unreadable: str = ""
-    _episode: Episode | None = None
-    _verdict: Verdict | None = None
 
+    @cached_property
     def episode(self) -> Episode:
-        """Return the log, read once; raises LogError or OSError."""
-        if self._episode is None:
-            try:
-                self._episode = Episode.read(self.log)
-            except (OSError, ValueError) as error:
-                self.unreadable = str(error)
-                raise
-        return self._episode
+        """The log; raises LogError or OSError."""
+        try:
+            return Episode.read(self.log)
+        except (OSError, ValueError) as error:
+            self.unreadable = str(error)
+            raise
 
     @cached_property
     def certificate(self) -> dict[str, Any] | None:
@@ -61,22 +58,21 @@ class Case:
         path = self.tests / "oracle.json"
         return from_json(path.read_bytes()) if path.is_file() else None
 
+    @cached_property
     def verdict(self) -> Verdict:
-        """Return the family's own assessment, computed once."""
-        if self._verdict is None:
-            family = self.episode().opened.family
-            judging = part("validators", family, "verdict")
-            if judging is None:
-                raise LookupError(f"the family {family!r} has no verdict")
-            assess: Callable[[Episode, dict[str, Any] | None], Verdict] = judging.assess
-            self._verdict = assess(self.episode(), self.certificate)
-        return self._verdict
+        """The family's own assessment."""
+        family = self.episode.opened.family
+        judging = part("validators", family, "verdict")
+        if judging is None:
+            raise LookupError(f"the family {family!r} has no verdict")
+        assess: Callable[[Episode, dict[str, Any] | None], Verdict] = judging.assess
+        return assess(self.episode, self.certificate)
 
     def outcome(self, session_error: str) -> Verdict:
         """Return the final verdict: the assessment, with reward 0 unless every check ran and passed."""
         checks = tuple(self.checks)
         try:
-            assessed = self.verdict()
+            assessed = self.verdict
         except Exception as error:  # noqa: BLE001 - whatever broke the assessment belongs into the verdict
             return _nothing(self.unreadable or f"{type(error).__name__}: {error}", checks)
         if checks and all(check.ok for check in checks) and not session_error:
@@ -84,14 +80,8 @@ class Case:
         if not assessed.success:
             return assessed.model_copy(update={"checks": checks, "reward": 0.0})
         why = session_error or next((check.message for check in checks if not check.ok), "no test ran")
-        failed = {
-            "success": False,
-            "reward": 0.0,
-            "failure_label": UNEXPLAINED,
-            "severity": UNEXPLAINED_SEVERITY,
-            "failure_detail": {"reason": why},
-        }
-        return assessed.model_copy(update={"checks": checks, **failed})
+        failed = {"success": False, "reward": 0.0, "failure_label": UNEXPLAINED, "severity": UNEXPLAINED_SEVERITY}
+        return assessed.model_copy(update={"checks": checks, "failure_detail": {"reason": why}, **failed})
 
 
 def _nothing(why: str, checks: tuple[Check, ...]) -> Verdict:
@@ -139,13 +129,13 @@ def case(request: pytest.FixtureRequest) -> Case:
 @pytest.fixture
 def episode(case: Case) -> Episode:
     """Return the typed events of the episode, chain verified."""
-    return case.episode()
+    return case.episode
 
 
 @pytest.fixture
 def verdict(case: Case) -> Verdict:
     """Return the family's assessment of the episode."""
-    return case.verdict()
+    return case.verdict
 
 
 @pytest.fixture

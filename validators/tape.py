@@ -59,28 +59,30 @@ class Tape:
         """True if all events were read."""
         return self._at >= len(self._events)
 
+    @property
+    def _next(self) -> Event | None:
+        """The next event; None if all were read."""
+        return None if self.over else self._events[self._at]
+
     def lie(self, event: Event, what: str) -> None:
         """Record a wrong claim of `event`."""
         self.lies.append(f"seq {event.seq}: {what}")
 
     def is_next(self, what: str, seat: int | None) -> bool:
         """Return True if the next event is a note `what` of this seat."""
-        if self.over:
-            return False
-        event = self._events[self._at]
+        event = self._next
         return isinstance(event, Noted) and event.what == what and event.seat == seat
 
     @property
     def ahead(self) -> Mapping[str, Any]:
         """The data of the next event if it is a note; empty for anything else."""
-        event = None if self.over else self._events[self._at]
+        event = self._next
         return event.data if isinstance(event, Noted) else {}
 
     def note(self, what: str, seat: int | None = None) -> Noted:
         """Return the next event, which must be a note `what` of this seat; raises Lost."""
-        if self.over:
+        if (event := self._next) is None:
             raise Lost(f"the log ends where {_named(what, seat)} must follow")
-        event = self._events[self._at]
         if not isinstance(event, Noted) or (event.what, event.seat) != (what, seat):
             raise Lost(f"seq {event.seq}: {_named(what, seat)} must stand here, not {_of(event)}")
         self._at += 1
@@ -99,7 +101,7 @@ class Tape:
 
     def asked(self, seat: int, phase: str, number: int, attempt: int = 1) -> Turned | None:
         """Return the next event if it is this turn, else None."""
-        event = None if self.over else self._events[self._at]
+        event = self._next
         if not isinstance(event, Turned) or (event.seat, event.phase, event.attempt) != (seat, phase, attempt):
             return None
         self._at += 1
@@ -114,24 +116,21 @@ class Tape:
         turn = self.asked(seat, phase, number)
         if turn is not None:
             return turn
-        if self.over:
+        if (event := self._next) is None:
             raise Unanswered
-        event = self._events[self._at]
         raise Lost(f"seq {event.seq}: a turn of seat {seat} in {phase} must stand here, not {_of(event)}")
 
     def next_seat(self, present: Collection[int], phase: str) -> int:
         """Return the seat that speaks next, one of `present`; raises Unanswered at the end of the log, or Lost."""
-        if self.over:
+        if (event := self._next) is None:
             raise Unanswered
-        event = self._events[self._at]
         if not isinstance(event, Turned) or event.phase != phase or event.seat not in present:
             raise Lost(f"seq {event.seq}: a turn of {sorted(present)} in {phase} must stand here, not {_of(event)}")
         return event.seat
 
     def broken_off(self, what: str) -> NoReturn:
         """Raise Unanswered if the log ends while seats were being asked and the game was stopped, else Lost."""
-        if not self.over:
-            event = self._events[self._at]
+        if (event := self._next) is not None:
             raise Lost(f"seq {event.seq}: {what} is not over, and {_of(event)} follows")
         if not self._stopped:
             raise Lost(f"the log ends in {what}, and nobody stopped the game")
@@ -152,8 +151,7 @@ class Tape:
 
     def rest(self) -> None:
         """Record the remaining events, if any, as a lie."""
-        if not self.over:
-            event = self._events[self._at]
+        if (event := self._next) is not None:
             self.lie(event, f"the game is over, and {_of(event)} follows")
 
 

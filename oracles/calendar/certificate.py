@@ -4,30 +4,8 @@
 then None: `by_subset`, `optima`, and `feasible` with `difficulty` if counting is too expensive as well. If no schedule exists,
 everything that describes one is None, and `optima` and `feasible` are 0. Costs are on the scored scale except `shown_optimum`.
 
-Fairest optimal schedule (leximin): it minimises the largest cost of an agent, then the next largest, and so on. Costs by agent
-are not additive in fairness, so all optimal schedules are followed forwards (`Solution.tight`). Each state holds the distinct
-costs by agent that lead to it, with the lexicographically smallest slots of each. Branches in which an agent pays more than the
-maximum of a known optimum are pruned.
-
-Simple plans (5.4) place the meetings in order of arrival, while prior meetings stay. `greedy` takes the lowest allowed slot,
-`myopic` the cheapest one, the lowest of a tie. A planner that finds no slot has no schedule.
-
-Without outsiders, only participants of the round's own meeting move items.
-1. A round holds an item if every participant of the item takes part in the round's meeting. Only such a round can move the
-item without an outsider, so a prior meeting that no round holds stays where it is.
-2. An item can end where a prior meeting was only if it arrives no earlier than that can leave: the last round that holds the
-item is not before the first one that holds the prior meeting. A new meeting is held by its own round.
-3. Every game without outsiders ends in a schedule that satisfies both rules, and costs at least the schedule's direct cost. So
-the cheapest of these schedules is a lower bound. It is exact if no round holds a prior meeting: prior meetings are then
-effectively blocked, and any schedule around them can be played (`problem`, rule 3).
-
-`plan` turns a schedule into batches, so that every displaced item moves exactly once.
-1. Prior meetings that the schedule moves go in the first round with a decision: participants of its meeting move them with that
-decision, the others in the voluntary phase before. So they are in one slot when the round is resolved.
-2. A displaced errand goes to a cell in which nothing ends: no meeting, no prior meeting, no errand that stays. There are
-enough of these (`problem`, rule 3), and they are free from the first round on.
-3. An agent's errands take these cells in ascending order, as rounds displace them. Nothing moves twice, so an agent pays
-exactly the cost in the certificate.
+docs/calendar.md defines each key and says why the bound on games without outsiders holds ("Prior meetings"). It is exact if no
+round holds a prior meeting: these are then effectively blocked, and any schedule around them can be played (`problem`, rule 3).
 """
 
 from __future__ import annotations
@@ -94,7 +72,10 @@ def _confined(problem: Problem) -> Problem:
 
 
 def _reached(problem: Problem, rounds: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
-    """Return an array (n, slots): True if the item can start there by the second rule; `rounds` are those that hold it."""
+    """Return an array (n, slots): True if the item can start there without outsiders; `rounds` are those that hold it.
+
+    An item ends where a prior meeting was only if the last round that holds it is not before the first that holds the other.
+    """
     reached = np.ones(problem.allowed.shape, bool)
     for prior, stays in enumerate(problem.stays, start=problem.meetings):
         leaves = min(rounds[prior], default=problem.meetings)
@@ -175,7 +156,10 @@ def fairest(solution: Solution, limit: int = MOST_COSTS) -> tuple[Slots, Costs] 
 
 
 def _follow(solution: Solution, most: int, limit: int) -> dict[Costs, Slots] | None:
-    """Return the costs by agent of all optimal schedules in which no agent pays more than `most`, with their smallest slots."""
+    """Return the costs by agent of all optimal schedules in which no agent pays more than `most`, with their smallest slots.
+
+    Fairness (leximin: the largest cost of an agent, then the next) does not add up, so all optimal schedules are followed.
+    """
     graph, problem = solution.graph, solution.problem
     states: dict[int, dict[Costs, Slots]] = {int(graph.starts[-1]): {(0,) * problem.agents: (0,) * problem.count}}
     successors = graph.successors.tolist()
@@ -274,7 +258,6 @@ def by_subset(solution: Solution) -> dict[str, Extremes]:
 
 
 def _names(ids: Sequence[int]) -> list[str]:
-    """Return the name of each subset of meetings."""
     sets: list[list[int]] = [[]]
     for number in ids:
         sets += [[*chosen, number] for chosen in sets]
@@ -306,17 +289,7 @@ def _by_solver(problem: Problem, shown: Problem | None) -> _Known | None:
 
 def _schedules(problem: Problem, known: _Known | None) -> dict[str, Any]:
     if known is None:
-        nothing = (
-            "optimum",
-            "assignment",
-            "prior_moves",
-            "per_agent",
-            "optima",
-            "ranges",
-            "fairest",
-            "worst",
-            "worst_per_agent",
-        )
+        nothing = ("optimum", "assignment", "prior_moves", "per_agent", "ranges", "fairest", "worst", "worst_per_agent")
         return {**dict.fromkeys(nothing), "optima": 0}
     slots, (best, worst) = known.slots[0], known.per_agent
     fair, fair_costs = known.fairest
@@ -364,7 +337,11 @@ Round = dict[str, dict[int, list[Action]]]
 
 
 def plan(scenario: Scenario, assignment: Mapping[int, int]) -> list[Round]:
-    """Return the batches of every round that carry out a schedule.
+    """Return the batches of every round that carry out a schedule; every displaced item moves exactly once.
+
+    Prior meetings move in the first round with a decision, in the voluntary phase where their participants are not asked to
+    decide, so they are in one slot when the round is resolved. An agent's errands take, in ascending order, the cells in which
+    nothing ends; there are enough of these (`problem`, rule 3), and they are free from the first round on.
 
     Args:
         scenario: the task.

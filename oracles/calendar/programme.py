@@ -12,23 +12,13 @@ Packing: the steps of the programme only add numbers and take the minimum, so se
 2. The slots of the items in order are the digits of one number, whose minimum is the lexicographically smallest vector. As many
 digits as fit are the second part of a column; the others form further levels of digits.
 3. Numbers are 64 bits wide. If costs are too large for that, Python integers are used, and one level is enough.
+Example: one agent, two meetings, and four slots, of which slot 1 costs 3, slot 3 costs 2, and the others nothing. A digit takes
+2 bits, the second part 56, so the schedule (0, 3) is 2 << 56 | 0b0011, the minimum; (2, 3) costs as much: 2 << 56 | 0b1011.
 
-Example from the tests: one agent, two meetings, and four slots, of which slot 1 costs 3, slot 3 costs 2, and the others
-nothing. A digit takes 2 bits, the second part 56. In the column of the optimum, three of the schedules are
-
- slots (0, 3) at a cost of 2:  2 << 56 | 0b0011
- slots (1, 2) at a cost of 3:  3 << 56 | 0b0110
- slots (2, 3) at a cost of 2:  2 << 56 | 0b1011
-
-The minimum is the first: no other is cheaper, and of the two that cost 2 it has the smaller vector of slots. Shifting it down
-gives the cost, and its lowest digits, two bits each, are the slots 0 and 3.
-
-Graph: states are the items left to place and the items that are running.
-1. In each slot a group of items starts, perhaps an empty one; no two of a group share an agent, nor with a running item.
-2. A state is the set of items left, and the running items with their remaining slots. If all items take one slot, nothing ever
-runs, and the state is the set alone.
-3. A state and a group have one successor, independent of the slot. So the graph is a table (groups, states), made once for all
-slots. It depends only on the conflicts and durations of items, so tasks of one shape share it.
+Graph: states are the items left to place and the items that are running, with their remaining slots. In each slot a group of
+items starts, perhaps an empty one; no two of a group share an agent, nor with a running item. A state and a group have one
+successor, independent of the slot, so the graph is a table (groups, states) that tasks with the same conflicts and durations
+share.
 """
 
 from __future__ import annotations
@@ -83,7 +73,8 @@ def graph_of(conflicts: tuple[int, ...], durations: tuple[int, ...], meetings: i
     prior = (1 << len(conflicts)) - (1 << meetings)
     starts = np.arange(1 << meetings) | prior
     if max(durations) == 1:
-        return Graph(groups, _subsets(groups, len(conflicts)), starts, 0)
+        left, starting = np.arange(1 << len(conflicts)), np.array(groups)[:, None]
+        return Graph(groups, np.where(left & starting == starting, left & ~starting, len(left)), starts, 0)
     table = _reached(groups, conflicts, durations, [(int(left), ()) for left in starts], limit // len(groups))
     if table is None:
         return None
@@ -100,12 +91,6 @@ def _groups(conflicts: tuple[int, ...], most: int) -> tuple[int, ...] | None:
         if len(groups) > most:
             return None
     return tuple(sorted(group for group, _ in groups))
-
-
-def _subsets(groups: tuple[int, ...], items: int) -> NDArray[np.intp]:
-    left = np.arange(1 << items)
-    starting = np.array(groups)[:, None]
-    return np.where(left & starting == starting, left & ~starting, 1 << items)
 
 
 def _reached(

@@ -1,17 +1,12 @@
 """Certificates of scenarios and decks, and the numbers of people for whom a deck holds.
 
 A scenario with one deal names its key in the file, so nothing is proved of it (decision 0022): its certificate has its hands,
-and the scores of guessers by words. The certificate of a deck has checks, deals, the information in hands, and the scores of
-scripted groups. Scores are exact: every group plays every deal, weighted by its probability; they become floats at the end.
+and the scores of guessers by words. The scores of a deck's groups are exact: every group plays every deal, weighted by its
+probability; they become floats at the end.
 
-Other numbers of people:
-1. For fewer people, whole hands are combined. For more people, a hand is split, with its idle notes; if there are fewer notes
-than parts, some people hold the same one. No card changes, and no hand is both split and combined.
-2. A dealing holds if on every hand of every deal nothing is settled and the leader leads (C2), enough people hold a necessary
-card (C3), and no hand tells the key (C9). Results depend only on a hand's cards, so each set of cards is computed once.
-3. The dealing whose worst hand tells least is chosen, the first of a tie; the prover then proves it completely. A number of
-people without such a dealing is not listed.
-4. A deck whose brief names its people, or counts them in words that cannot be changed, is for its own number only.
+A deck for another number of people combines or splits hands (docs/hidden-profile.md, "Other numbers of people"); no hand is
+both split and combined. A dealing is tested hand by hand (C2, C3, C9), since results depend only on a hand's cards, and the one
+whose worst hand tells least, the first of a tie, is then proved completely.
 """
 
 from __future__ import annotations
@@ -23,13 +18,13 @@ from itertools import product
 from typing import NamedTuple
 
 from oracles.hidden_profile import session
-from oracles.hidden_profile.decks import INFORMED_MOST, Tabulated, alone, keys, necessary, prove_deck, tells, told_by
+from oracles.hidden_profile.decks import INFORMED_MOST, alone, keys, necessary, prove_deck, tells, told_by
 from oracles.hidden_profile.groups import UNIFORM
 from oracles.hidden_profile.guessers import scored
 from worlds.hidden_profile.rules.certificate import Accuracy, Certificate, DealRow, SizeRow, TellRow
 from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, Hands, Kind, counted_otherwise, resized
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.worlds import tabulate
+from worlds.hidden_profile.rules.worlds import Worlds, tabulate
 
 
 def certify(scenario: Scenario) -> Certificate:
@@ -70,7 +65,8 @@ class _Case:
     """One deck, with cached results on its hands."""
 
     def __init__(self, deck: Deck) -> None:
-        self._deck, self._logic, self._draws = deck, Tabulated(deck), Draws(deck)
+        self._deck, self._draws = deck, Draws(deck)
+        self._logic = self._draws.worlds
         self._shared = deck.of_scope("shared")
         self._private = {card.id: card for card in deck.of_scope("private")}
         self._notes = {seat: [c.id for c in deck.of_scope("noise") if seat in c.holders] for seat in deck.seats}
@@ -94,7 +90,6 @@ class _Case:
         return None
 
     def _merged(self, people: int) -> Iterator[Hands]:
-        """Yield the dealings that combine whole hands."""
         for groups in partitions(list(self._deck.seats), people):
             yield tuple(
                 tuple(dict.fromkeys(card for seat in group for card in (*self._held[seat], *self._notes[seat])))
@@ -157,10 +152,10 @@ MEASURES = ("average", "majority", "grounded")
 
 def certify_deck(deck: Deck) -> Certificate:
     """Return the certificate, certified or not; raises ValueError if the deck has too many atoms for a table of worlds."""
-    proof, draws, logic = prove_deck(deck), Draws(deck), Tabulated(deck)
+    proof, draws = prove_deck(deck), Draws(deck)
     known = Certificate(
         scenario=deck.id, certified=proof.certified, mechanism=deck.mechanism, open=tuple(card.id for card in deck.open),
-        deals=tuple(_row(deck, logic, draw) for draw in draws.all if draw.key and draw.leader),
+        deals=tuple(_row(deck, draws.worlds, draw) for draw in draws.all if draw.key and draw.leader),
         tells=tuple(TellRow(seat=t.seat, informed=float(t.informed), hidden=float(t.hidden)) for t in tells(draws)),
         keys=keys(draws), checks=proof.checks,
     )  # fmt: skip
@@ -188,7 +183,7 @@ def scores(draws: Draws, kind: Kind) -> dict[str, Accuracy]:
     }
 
 
-def _row(deck: Deck, logic: Tabulated, draw: Draw) -> DealRow:
+def _row(deck: Deck, logic: Worlds, draw: Draw) -> DealRow:
     needed = tuple(card.id for card in necessary(deck, logic, draw.versions))
     return DealRow(
         kind=draw.kind, versions=draw.versions, key=draw.key or "", leader=draw.leader or "", necessary=needed, times=draw.times

@@ -1,15 +1,11 @@
 """Search for the deals of a deck on which no hand tells the key, or as little as possible, and for shapes of decks.
 
-Deals:
-1. A choice of texts is a candidate if all facts leave one option and exclude the others, one option leads on every hand, no
-hand settles anything, and enough seats hold a card that the proof of the key needs.
-2. The solver chooses as many hidden as manifest candidates, with equally frequent keys of hidden ones, so that the worst seat's
-hand tells as little as possible, and then all hands together (C9).
-
-Shapes are decks of anonymous atoms that pass every check; authors write words for them.
-1. A shape has a gate for each option, the leader's first, which rules it out. Every atom of a gate is one private card with two
-texts, for true and false. Alternatively all options have points, and every card is worth points to one of them.
-2. Cards are dealt in several ways, to one person each or to two. The first way with valid deals is used, with every impression
+1. A choice of texts is a candidate if it could be a deal by checks C1 to C3. The solver chooses as many hidden as manifest
+candidates, with equally frequent keys of hidden ones, so that the worst seat's hand tells as little as possible, and then all
+hands together (C9).
+2. A shape is a deck of anonymous atoms that passes every check; authors write words for it. It has a gate for each option, the
+leader's first, which rules it out. Every atom of a gate is one private card with two texts, for true and false.
+3. Cards are dealt in several ways, to one person each or to two. The first way with valid deals is used, with every impression
 of a small grid that the prover certifies. No randomness is involved.
 """
 
@@ -22,8 +18,9 @@ from functools import cache
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
-from oracles.hidden_profile.decks import LEAST_DEALS, Tabulated, necessary, prove_deck, seats_needed
+from oracles.hidden_profile.decks import LEAST_DEALS, necessary, prove_deck, seats_needed
 from worlds.hidden_profile.rules.deck import DECK, Deals, Deck, leader_of
+from worlds.hidden_profile.rules.worlds import worlds_of
 
 MOST_DEALS = 24
 """Desired number of deals of a kind; fewer if that is not possible."""
@@ -58,7 +55,7 @@ def refused(deck: Deck) -> Counter[str]:
 
 def _tried(deck: Deck) -> Iterator[Candidate | str]:
     """Yield, for each choice of texts, the candidate or the reason why it is none."""
-    logic = Tabulated(deck)
+    logic = worlds_of(deck)
     for digits in product(*(range(len(card.texts)) for card in deck.open)):
         versions = "".join(map(str, digits))
         texts = deck.texts(versions)
@@ -290,7 +287,6 @@ def _tally(options: list[str], atoms: dict[str, list[str]]) -> Json:
 
 
 def _open(place: int, option: str, holders: tuple[int, ...]) -> Json:
-    """Return a private card about an option, with a text for true and one for false."""
     texts = [{"asserts": [literal], "about": [option]} for literal in (f"a{place}", f"!a{place}")]
     return _card(f"u{place}", "private", list(holders), texts)
 

@@ -1,7 +1,7 @@
 """Checks of a deck, by name: is it a set of hidden profiles, and does no hand tell the key?
 
 A check is a function from a case to the objections against the deck; it holds if there are none. Logic is delegated to either
-solver (`Tabulated`, `second.FrameSolver`); beliefs are computed over the deals. C6 and C7 examine words instead of logic
+solver (`rules.worlds`, `second.FrameSolver`); beliefs are computed over the deals. C6 and C7 examine words instead of logic
 (specification, 2.4), folded like cues (`rules.hearing`), so case and curly quotes make no difference.
 
 C9 is the information in a hand for a seat that knows the deck by heart, exact, over the deals as drawn.
@@ -16,18 +16,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
-from worlds.hidden_profile.rules import worlds
+from oracles.hidden_profile.second import FrameSolver
 from worlds.hidden_profile.rules.ballot import unvotable
 from worlds.hidden_profile.rules.certificate import ProvedCheck
 from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, leading, text_of
 from worlds.hidden_profile.rules.hearing import fires, fold, mentions
-from worlds.hidden_profile.rules.scenario import Frame
-from worlds.hidden_profile.rules.worlds import Worlds, worlds_of
+from worlds.hidden_profile.rules.worlds import Worlds
 
 INFORMED_MOST = Fraction(10, 100)
 """Limit of (a) for every seat, and of (b) above 1/M."""
@@ -56,16 +54,12 @@ def keys(draws: Draws) -> tuple[str, ...]:
 
 def tells(draws: Draws) -> tuple[Tell, ...]:
     """Return both sums for each seat."""
-    return tuple(_tell(draws, seat) for seat in draws.deck.seats)
+    return tuple(Tell(seat, *told_by(draws, draws.deck.seen_by(seat))) for seat in draws.deck.seats)
 
 
 def hand_of(deck: Deck, draw: Draw, seat: int) -> tuple[str, ...]:
     """Return the texts that a seat reads in a deal: those of the shared cards and of its own."""
     return deck.texts(draw.versions, deck.seen_by(seat))
-
-
-def _tell(draws: Draws, seat: int) -> Tell:
-    return Tell(seat, *told_by(draws, draws.deck.seen_by(seat)))
 
 
 def told_by(draws: Draws, cards: Sequence[Card]) -> tuple[Fraction, Fraction]:
@@ -81,41 +75,8 @@ def told_by(draws: Draws, cards: Sequence[Card]) -> tuple[Fraction, Fraction]:
     return informed, sum((max(chances.values()) for chances in hidden.values()), Fraction(0))
 
 
-class Questions(Protocol):
-    """Conclusions from known facts; facts of a scenario are named by ids, texts of a deck as in `Deck.asserted`."""
-
-    def consistent(self, known: Collection[str]) -> bool:
-        """Return True if the facts hold in some world."""
-        ...
-
-    def excluded(self, known: Collection[str]) -> frozenset[str]:
-        """Return the options that are out in every such world; empty if there is no such world."""
-        ...
-
-    def settled(self, known: Collection[str]) -> str | None:
-        """Return the only option that facts and promise leave, or None."""
-        ...
-
-
-class Tabulated:
-    """First solver: a table of all worlds; raises ValueError if there are too many (`worlds.LIMIT`)."""
-
-    table: Worlds
-
-    def __init__(self, frame: Frame) -> None:
-        self.table = worlds_of(frame)
-
-    def consistent(self, known: Collection[str]) -> bool:
-        """Return True if the facts hold in some world."""
-        return bool(self.table.known(known))
-
-    def excluded(self, known: Collection[str]) -> frozenset[str]:
-        """Return the options that are out in every such world; empty if there is no such world."""
-        return worlds.excluded(self.table, known)
-
-    def settled(self, known: Collection[str]) -> str | None:
-        """Return the only option that facts and promise leave, or None."""
-        return worlds.settled(self.table, known)
+Questions = Worlds | FrameSolver
+"""Either solver; facts of a scenario are named by ids, texts of a deck as in `Deck.asserted`."""
 
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+")
@@ -183,7 +144,8 @@ class DeckProof:
 
 def prove_deck(deck: Deck, logic: Questions | None = None) -> DeckProof:
     """Run every check; raises ValueError if the deck has too many atoms for a table of worlds."""
-    case = DeckCase(deck, Draws(deck), logic or Tabulated(deck))
+    draws = Draws(deck)
+    case = DeckCase(deck, draws, logic or draws.worlds)
     made = []
     for name, claim, against in CHECKS:
         details = list(dict.fromkeys(against(case)))

@@ -79,21 +79,6 @@ def by_majority(view: SeatView) -> str | None:
     return own if own in leading or not leading else leading[0]
 
 
-def by_contradiction(view: SeatView) -> str | None:
-    """Return the worst option by its own hand."""
-    return worlds.contrarian(view.table.scenario, view.hand)
-
-
-def by_fame(view: SeatView) -> str | None:
-    """Return the leader: the option that the shared facts favour, whatever else is known."""
-    return worlds.leading(view.table.scenario, _shared(view))
-
-
-def by_distrust(view: SeatView) -> str | None:
-    """Return the best option by its own hand without the leader, like a group that always rejects the favourite."""
-    return worlds.second_best(view.table.scenario, view.hand)
-
-
 def by_first_impression(view: SeatView) -> str | None:
     """Return its vote by its own hand, whatever it heard."""
     return worlds.eliminator(view.table, view.hand)
@@ -144,6 +129,11 @@ class Policy:
         return Turn(round_, view.seat, self.tell(view, round_), self.vote(view))
 
 
+def _opinionated(name: str, vote: Vote) -> Policy:
+    """Return a seat that tells nothing, and votes by the same rule before and after the talk."""
+    return Policy(name, nothing, vote, vote)
+
+
 POLICIES: dict[str, Policy] = {
     policy.name: policy
     for policy in (
@@ -151,10 +141,10 @@ POLICIES: dict[str, Policy] = {
         Policy("silent", nothing, by_elimination),
         Policy("shared", one_shared, by_elimination),
         Policy("conform", nothing, by_majority),
-        Policy("contra", nothing, by_contradiction),
+        Policy("contra", nothing, lambda view: worlds.contrarian(view.table.scenario, view.hand)),
         Policy("liar", one_flattering, by_first_impression),
-        Policy("follow", nothing, by_fame, by_fame),
-        Policy("reject", nothing, by_distrust, by_distrust),
+        _opinionated("follow", lambda view: worlds.leading(view.table.scenario, _shared(view))),
+        _opinionated("reject", lambda view: worlds.second_best(view.table.scenario, view.hand)),
     )
 }
 """Scripted seats by name."""

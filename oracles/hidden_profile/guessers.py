@@ -46,37 +46,17 @@ def handout(scenario: Scenario, facts: Iterable[str]) -> Handout:
     return Handout(tuple((option.id, option.label) for option in scenario.options), texts)
 
 
-def always_last(seen: Handout) -> tuple[str, ...]:
-    """Return the option that is shown last."""
-    return (seen.options[-1][0],)
-
-
-def longest(seen: Handout) -> tuple[str, ...]:
-    """Return the options with the longest label."""
-    return _top({option: len(label) for option, label in seen.options})
-
-
-def most_mentioned(seen: Handout) -> tuple[str, ...]:
-    """Return the options that most sentences name."""
-    return _top({option: len(sentences) for option, sentences in naming(seen).items()})
-
-
-def fewest_negative(seen: Handout) -> tuple[str, ...]:
-    """Return the options with the fewest negative words in the sentences that name them."""
-    return _top({option: -sum(map(negative_words, sentences)) for option, sentences in naming(seen).items()})
-
-
-def longest_texts(seen: Handout) -> tuple[str, ...]:
-    """Return the options whose sentences have most words."""
-    return _top({option: sum(len(words(one)) for one in sentences) for option, sentences in naming(seen).items()})
+def by_sentences(score: Callable[[list[str]], int]) -> Guesser:
+    """Return a guesser of the options for which the sentences that name them score highest."""
+    return lambda seen: _top({option: score(sentences) for option, sentences in naming(seen).items()})
 
 
 GUESSERS: dict[str, Guesser] = {
-    "always-last": always_last,
-    "most-mentioned": most_mentioned,
-    "fewest-negative": fewest_negative,
-    "longest": longest,
-    "longest-texts": longest_texts,
+    "always-last": lambda seen: (seen.options[-1][0],),
+    "most-mentioned": by_sentences(len),
+    "fewest-negative": by_sentences(lambda sentences: -sum(map(negative_words, sentences))),
+    "longest": lambda seen: _top({option: len(label) for option, label in seen.options}),
+    "longest-texts": by_sentences(lambda sentences: sum(len(words(one)) for one in sentences)),
 }
 """Guessers by name."""
 

@@ -42,7 +42,9 @@ class FrameSolver:
             for option in frame.option_ids
         }
         self._out = {option: self._either(f"out_{option}", [by, *self._outdone(option, ruled)]) for option, by in ruled.items()}
-        self._gone = {option: self._doubtful(out) if frame.doubted else out for option, out in self._out.items()}
+        # a doubted option may be out for a reason outside the rules too
+        others = {option: [self._model.new_bool_var("")] if frame.doubted else [] for option in self._out}
+        self._gone = {option: self._either("", [out, *others[option]]) for option, out in self._out.items()}
         self._promise = self._model.new_bool_var("promise")
         self._model.add_exactly_one(gone.negated() for gone in self._gone.values()).only_enforce_if(self._promise)
         self._worlds: list[tuple[frozenset[str], frozenset[str], frozenset[str]]] = []
@@ -101,11 +103,7 @@ class FrameSolver:
             frozenset(option for option, out in outs.items() if not self._solver.boolean_value(out))
             for outs in (self._out, self._gone)
         )
-        return _literals(truths), ruled_in, left
-
-    def _doubtful(self, out: Any) -> Any:
-        """Return a Boolean for an option that is out by a rule, or for a reason outside the rules."""
-        return self._either("", [out, self._model.new_bool_var("")])
+        return frozenset(name if true else f"!{name}" for name, true in truths.items()), ruled_in, left
 
     def _literal(self, literal: str) -> Any:
         return self._true[literal[1:]].negated() if literal[0] == "!" else self._true[literal]
@@ -147,7 +145,3 @@ class FrameSolver:
         tally = self._frame.tally
         assert tally is not None
         return tally.start.get(option, 0) + sum(worth * self._literal(one) for one, worth in tally.points[option].items())
-
-
-def _literals(truths: dict[str, bool]) -> frozenset[str]:
-    return frozenset(name if true else f"!{name}" for name, true in truths.items())

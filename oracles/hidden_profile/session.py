@@ -14,7 +14,7 @@ from typing import Literal
 
 from oracles.hidden_profile.groups import Policy, SeatView, Turn, group
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.worlds import WorldTable, settled
+from worlds.hidden_profile.rules.worlds import WorldTable
 
 Condition = Literal["hidden", "full", "shared_only"]
 
@@ -103,7 +103,7 @@ def _summary(
 ) -> SessionResult:
     turns = views[0].turns
     right = [vote == scenario.key for vote in after]
-    grounded = [hit and settled(view.table, view.known) == scenario.key for hit, view in zip(right, views, strict=True)]
+    grounded = [hit and view.table.settled(view.known) == scenario.key for hit, view in zip(right, views, strict=True)]
     private = scenario.of_scope("private")
     told = {fact for turn in turns for fact in turn.told}
     return SessionResult(

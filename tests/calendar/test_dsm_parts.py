@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oracles.calendar.protocols import dsm_messages as messages
+from oracles.calendar.protocols import dsm as messages
 from oracles.calendar.protocols.dsm import PRIVATE, WELFARE, Tally, chance, offer_size, utility
 from oracles.calendar.protocols.dsm_scoring import DsmPlan, Reward, Shift, level, needed, plans, reward, settled
 from tests.calendar.dsm_drawings import cells, standing

@@ -14,12 +14,13 @@ import pytest
 from oracles.hidden_profile.certificate import certify_deck
 from oracles.hidden_profile.dealing import find_deals
 from oracles.hidden_profile.deck_mutants import spoiled
-from oracles.hidden_profile.decks import Tabulated, keys, prove_deck, tells
+from oracles.hidden_profile.decks import keys, prove_deck, tells
 from oracles.hidden_profile.second import FrameSolver
 from parley.families.hidden_profile.authoring.skeleton import STARTER
 from worlds.core.chance import PUBLISHED_KEY, Chance
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.deck import CUES, KINDS, Deck, Draws, read_task
+from worlds.hidden_profile.rules.worlds import worlds_of
 from worlds.hidden_profile.session import draw
 
 TASKS = Path(__file__).resolve().parents[2] / "tasks" / "hidden-profile"
@@ -48,7 +49,7 @@ def certificate(deck: Deck) -> Certificate:
 @pytest.mark.property
 def test_both_witnesses_certify(deck: Deck) -> None:
     """Every check holds, whether a table of worlds or the solver says what facts prove."""
-    proofs = [prove_deck(deck, logic) for logic in (Tabulated(deck), FrameSolver(deck))]
+    proofs = [prove_deck(deck, logic) for logic in (worlds_of(deck), FrameSolver(deck))]
 
     assert proofs[0].failed == ()
     assert proofs[0] == proofs[1]
@@ -152,7 +153,7 @@ def test_a_belief_is_a_share_of_deals() -> None:
 def test_points_are_counted_as_the_brief_says() -> None:
     """Most things that are so wins, the hill before the market before the river where two are level; both witnesses agree."""
     deck = deck_of("borehole-for-kanyada")
-    table, solver = Tabulated(deck), FrameSolver(deck)
+    table, solver = worlds_of(deck), FrameSolver(deck)
     sites = ("hill", "market", "river")
     for digits in list(product("01", repeat=12))[::37]:
         versions = "".join(digits)

@@ -21,7 +21,7 @@ from oracles.hidden_profile.groups import POLICIES, Policy, coin, group
 from oracles.hidden_profile.session import play
 from tests.hidden_profile.film import subsets
 from worlds.hidden_profile.rules.scenario import read_scenario
-from worlds.hidden_profile.rules.worlds import WorldTable, excluded, surface, tabulate
+from worlds.hidden_profile.rules.worlds import WorldTable, surface, tabulate
 
 pytestmark = pytest.mark.reference
 
@@ -103,7 +103,7 @@ def test_prototype_agrees_on_every_subset(examples: Path, name: str) -> None:
     theirs = prototype["Scenario"](prototype["json"].loads(path.read_text(encoding="utf-8")))
     facts = [*scenario.of_scope("private"), *scenario.of_scope("shared")[:2], *scenario.of_scope("noise")[:1]]
     for known in subsets(facts):
-        assert excluded(table, known) == theirs.excluded(set(known))
+        assert table.excluded(known) == theirs.excluded(set(known))
         assert surface(scenario, known) == theirs.surface(set(known))
     figures = [one for q in QS for one in theirs.expected(float(q), theirs.vote_elim)]
     assert list(coin_figures(table)) == pytest.approx(figures, abs=1e-12)

@@ -18,8 +18,8 @@ def test_table_agrees_with_a_listing(seed: int) -> None:
     scenario = by_chance(seed)
     table, listed = tabulate(scenario), Listed(scenario)
     for known in subsets([one.id for one in scenario.facts]):
-        assert worlds.excluded(table, known) == listed.excluded(known)
-        assert worlds.settled(table, known) == listed.settled(known)
+        assert table.excluded(known) == listed.excluded(known)
+        assert table.settled(known) == listed.settled(known)
 
 
 def test_random_logic_covers_the_cases() -> None:
@@ -28,9 +28,9 @@ def test_random_logic_covers_the_cases() -> None:
     for seed in range(40):
         table = tabulate(scenario := by_chance(seed))
         for known in subsets([one.id for one in scenario.facts]):
-            found = "settled" if worlds.settled(table, known) else "open"
+            found = "settled" if table.settled(known) else "open"
             seen.add(found if table.known(known) else "contradiction")
-            seen.add("excluded" if worlds.excluded(table, known) else "all in")
+            seen.add("excluded" if table.excluded(known) else "all in")
 
     assert seen == {"contradiction", "settled", "open", "excluded", "all in"}
 
@@ -39,8 +39,8 @@ def test_contradiction_proves_nothing() -> None:
     """Facts that contradict each other exclude nothing and settle nothing."""
     table = tabulate(changed("u1", asserts=["rewound"]))
 
-    assert worlds.excluded(table, ["u1", "u4"]) == frozenset()
-    assert worlds.settled(table, ["u1", "u4"]) is None
+    assert table.excluded(["u1", "u4"]) == frozenset()
+    assert table.settled(["u1", "u4"]) is None
 
 
 def test_more_atoms_than_a_table_holds() -> None:
@@ -56,7 +56,7 @@ def test_more_atoms_than_a_table_holds() -> None:
 def test_unknown_fact_is_an_error() -> None:
     """A fact that is none is no silent nothing."""
     with pytest.raises(KeyError):
-        worlds.excluded(TABLE, ["u9"])
+        TABLE.excluded(["u9"])
 
 
 def test_eliminator_takes_the_best_looking_that_is_left() -> None:

@@ -16,7 +16,7 @@ from harness.registry import Task, read_task
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
 from oracles.hidden_profile.certificate import FEWEST, MOST, Sized, certify_deck, partitions, sizes
-from oracles.hidden_profile.decks import INFORMED_MEAN, Tabulated, prove_deck, tells
+from oracles.hidden_profile.decks import INFORMED_MEAN, prove_deck, tells
 from oracles.hidden_profile.second import FrameSolver
 from parley.families.hidden_profile.authoring.folders import write_task
 from parley.families.hidden_profile.fact_matrix import matrix
@@ -31,6 +31,7 @@ from worlds.core.errors import WorldError
 from worlds.core.loading import open_world
 from worlds.core.turns import OpenTurn
 from worlds.hidden_profile.rules.deck import Draws, counted_otherwise, read_sizes, recounted, resized, sized
+from worlds.hidden_profile.rules.worlds import worlds_of
 from worlds.hidden_profile.world import HiddenProfileWorld
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -67,7 +68,7 @@ def test_both_witnesses_prove_each_size(name: str, size: int) -> None:
     """Every check of a deck holds for the other number of people too, whoever says what facts prove."""
     deck, one = deck_of(name), found(name)[size]
     dealt = resized(deck, one.hands)
-    proofs = [prove_deck(dealt, logic) for logic in (Tabulated(dealt), FrameSolver(dealt))]
+    proofs = [prove_deck(dealt, logic) for logic in (worlds_of(dealt), FrameSolver(dealt))]
 
     assert proofs[0] == proofs[1]
     assert (proofs[0].failed, dealt.agents) == ((), size)

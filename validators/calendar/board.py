@@ -14,18 +14,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
 from validators.calendar.history import Committed, Delivered, MovedMeeting, Reflected, Resolved, Touch
-from validators.episode import Episode
 from validators.tape import Tape
-from worlds.calendar.rules.batch import Batch, Move, apply
+from worlds.calendar.rules.batch import Batch, apply
 from worlds.calendar.rules.items import Cells
 from worlds.calendar.rules.replies import NOT_READ, notice
 from worlds.calendar.rules.resolution import common_slot, outcomes_in, slots_of
-from worlds.calendar.rules.scenario import Meeting, Scenario, parse_scenario
+from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings, turn_bounds
-from worlds.core.events import Noted, Turned, canonical
+from worlds.core.events import Turned
 from worlds.core.replies import quoted
 
 CHANNEL_OF = {"dm": "dm", "participant_groupchat": "participants", "all_groupchat": "all"}
@@ -110,7 +107,11 @@ class Board:
         """Return the current slots of a broken meeting and the seats that moved it; reverted moves do not count."""
         slots = slots_of(self.calendars, self.scenario.meeting(meeting))
         turns = {
-            one.seat: one.turn for one in self.committed if one.stands for move in one.batch.moves if _is_meeting(move, meeting)
+            one.seat: one.turn
+            for one in self.committed
+            if one.stands
+            for move in one.batch.moves
+            if move.item.name == f"M{meeting}"
         }
         return MovedMeeting(meeting, self.stood[meeting], slots, turns)
 
@@ -131,7 +132,8 @@ class Board:
         text = turn.text
         if calendar not in text:
             self.tape.lie(turn, f"seat {turn.seat} was not shown its calendar as it is")
-        if (told := _letters(text)) != len(mail):
+        # a substring test skips the ten times slower pattern for most texts
+        if (told := len(_LETTER.findall(text)) if "] From agent " in text else 0) != len(mail):
             self.tape.lie(turn, f"seat {turn.seat} was given {told} messages, {len(mail)} had been sent to it")
         if lost := _missing(text, mail):
             self.tape.lie(turn, f"seat {turn.seat} was not given what was sent to it at seq {', '.join(map(str, lost))}")
@@ -162,15 +164,6 @@ class Board:
         return (to,) if known else None
 
 
-def _is_meeting(move: Move, meeting: int) -> bool:
-    return move.item.kind == "meeting" and move.item.id == meeting
-
-
-def _letters(text: str) -> int:
-    """Count the letters in a text; a substring test skips the ten times slower pattern for most texts."""
-    return len(_LETTER.findall(text)) if "] From agent " in text else 0
-
-
 def _missing(text: str, mail: Sequence[Delivered]) -> list[int]:
     """Return the seq of each message that a text does not contain, in order."""
     missing = []
@@ -183,18 +176,6 @@ def _missing(text: str, mail: Sequence[Delivered]) -> list[int]:
     return missing
 
 
-_CHOICES = {
-    "failed_rounds": ("undo", "keep"),
-    "outsiders": ("on_mail", "stay"),
-    "blocked_attempts": ("retry", "doom"),
-    "exhausted": ("others_commit", "rollback"),
-    "voluntary": ("staged", "immediate"),
-    "justification": ("required", "free"),
-    "outcomes": ("untold", "told"),
-    "reflection": ("none", "asked", "expected"),
-}
-
-
 class Said(NamedTuple):
     """A parsed reply."""
 
@@ -204,43 +185,3 @@ class Said(NamedTuple):
     how: str
     problem: str = ""
     """Reason why nothing was read."""
-
-
-def read_scenario(episode: Episode) -> Scenario | str:
-    """Return the scenario in the first note of the log, or the reason why there is none."""
-    first = next((event for event in episode.events if isinstance(event, Noted)), None)
-    if first is None or first.what != "game_start" or first.seat is not None or set(first.data) != {"scenario"}:
-        return "the first note must be game_start, with a scenario and nothing else"
-    try:
-        return parse_scenario(canonical(first.data["scenario"]))
-    except ValidationError as error:
-        return f"seq {first.seq}: no scenario: {error.errors()[0]['msg']}"
-
-
-def read_settings(episode: Episode) -> Settings | str:
-    """Return the settings in the first event's options, or the reason why they are invalid."""
-    options = episode.opened.options
-    try:
-        settings = Settings.of(options)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        return f"seq 0: the options are no settings: {type(error).__name__} {error}"
-    wrong = [name for name, allowed in _CHOICES.items() if getattr(settings, name) not in allowed]
-    wrong += [name for name in ("turn_cap", "decision_retries") if type(getattr(settings, name)) is not int]
-    wrong += ["message_cap"] if settings.message_cap is not None and type(settings.message_cap) is not int else []
-    wrong += ["strict_replies"] if type(settings.strict_replies) is not bool else []
-    if wrong:
-        return f"seq 0: the options are no settings: {', '.join(wrong)}"
-    return settings
-
-
-def split(actions: Sequence[Any], tools: Sequence[str]) -> tuple[list[Any], list[str]]:
-    """Split actions into those of a phase, including non-actions, and the names of tools that the phase does not know."""
-    foreign = [_tool(action) not in (None, *tools) for action in actions]
-    kept = [action for action, out in zip(actions, foreign, strict=True) if not out]
-    dropped = [str(_tool(action))[:40] for action, out in zip(actions, foreign, strict=True) if out]
-    return kept, dropped
-
-
-def _tool(action: Any) -> str | None:
-    tool = action.get("type") if isinstance(action, dict) else None
-    return tool if isinstance(tool, str) else None

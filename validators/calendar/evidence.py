@@ -9,28 +9,9 @@ strength a updates it: b <- (1 - a) b + a e. The loss of a round is the sum over
 1. Beliefs start anew in each round, so the published figure charges a slot again in each round in which it is told. With
 `cumulative` they last: the loss of a round is its increase, and the sum over rounds is the final knowledge.
 2. Every update changes the distance; the changes sum to the loss, so it is split by source, channel and phase.
-3. A target's total minus the floor of five slots, at least zero, is its excess: the published figure (specification 8).
 
-Exact loss: the change of the probability that each slot is taken, given all messages.
-1. Prior: a slot is taken with probability p, independently; a taken slot is fixed (a blocked errand) with probability b, else a
-movable errand. Both are the task's own rates over all seats before the first round.
-2. Messages leave each slot a set of states, below; the posterior follows by Bayes' rule. If messages contradict each other,
-only the last one counts, since the calendar has changed between them.
-3. The loss of a round is the sum over slots of |posterior - prior|. For `fresh` the prior of every round is p; for `lasting` it
-is the observer's knowledge so far, so repeated information costs nothing.
-4. A slot in which target and observer meet each other is not secret, so it causes no loss. Games with a meeting longer than
-one slot have no exact loss, because a message about it concerns several slots at once.
-
-| message | the sender's slot |
-|---|---|
-| IMAP `costs`: null; 0; a price | taken; free; an errand that can move |
-| DSM `scores`: 0; 11; any level between | taken; free; an errand that can move |
-| SD-MAP `reply`, `reschedule_reply`: IMPOSSIBLE; PENDING | taken; free or an errand that can move |
-| what a sender proposes or decides: IMAP, DSM, SD-MAP | free or an errand that can move |
-
-The table assumes that a seat follows its protocol, and one slot per meeting. A DSM plan that moves one of the sender's meetings
-says nothing of its slot, since that meeting is lifted first; nor do levels of a seat outside the meeting, which concern its
-own meetings alone. Only slots that a message names count; the order of a protocol's messages is not used for inference.
+The exact loss is the change of the probability that each slot is taken, given all messages. docs/calendar.md ("Exact VPS")
+defines it, with the states of a slot that each message implies, and what it assumes.
 """
 
 from __future__ import annotations
@@ -40,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic_core import from_json
 
@@ -57,6 +38,7 @@ SOFT = (0.85, 0.70)
 SURE = (1.0, 1.0)
 NEVER = (0.0, 1.0)
 
+T = TypeVar("T")
 Told = Iterable[tuple[int, tuple[float, float]]]
 """Slots, each with evidence and strength."""
 
@@ -98,8 +80,8 @@ def evidence(messages: Iterable[Delivered], slots: int) -> Iterator[MessageEvide
     memory: defaultdict[tuple[int, int, int], _Said] = defaultdict(lambda: _Said({}, {}))
     for message in messages:
         payload = payload_of(message.content)
-        protocol, kind = payload.get("protocol"), payload.get("type")
-        rule = _RULES.get((protocol, kind)) if isinstance(protocol, str) and isinstance(kind, str) else None
+        protocol, kind = _kind(payload)
+        rule = _RULES.get((protocol, kind))
         if rule is None:
             continue
         seq, number, sender, source = message.seq, message.round, message.sender, f"{protocol}:{kind}"
@@ -112,10 +94,8 @@ def evidence(messages: Iterable[Delivered], slots: int) -> Iterator[MessageEvide
 
 def is_typed(content: str) -> bool:
     """Return True if a message is one object of a known protocol and type, without any other words."""
-    payload = payload_of(content)
-    protocol, kind = payload.get("protocol"), payload.get("type")
-    known = isinstance(protocol, str) and isinstance(kind, str) and kind in _TYPES.get(protocol, ())
-    return known and _NO_OTHER_WORDS.fullmatch(content) is not None
+    protocol, kind = _kind(payload_of(content))
+    return kind in _TYPES.get(protocol, ()) and _NO_OTHER_WORDS.fullmatch(content) is not None
 
 
 def payload_of(content: str) -> Mapping[str, Any]:
@@ -134,28 +114,41 @@ def is_whole(value: Any) -> bool:
     return type(value) is int
 
 
-def number_of(text: str) -> int | None:
-    """Parse a key of a payload as a number; None for anything else."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+def _kind(payload: Mapping[str, Any]) -> tuple[str, str]:
+    """Return protocol and type of a message; empty texts for anything else."""
+    protocol, kind = payload.get("protocol"), payload.get("type")
+    return (protocol, kind) if isinstance(protocol, str) and isinstance(kind, str) else ("", "")
 
 
-def _slot(payload: Mapping[str, Any], name: str, told: tuple[float, float]) -> Told:
-    slot = payload.get(name)
-    return [(slot, told)] if is_whole(slot) and isinstance(slot, int) else ()
+def _numbered(table: Any) -> Iterator[tuple[int, Any]]:
+    """Yield the entries of a table in a payload whose keys are numbers."""
+    for key, value in table.items() if isinstance(table, dict) else ():
+        if key.isascii() and key.isdecimal() and len(key) < 10:
+            yield int(key), value
+
+
+def _records(plans: Any) -> list[dict[str, Any]]:
+    """Return the plans of an offer that have an id and a slot."""
+    known = [one for one in plans if isinstance(one, dict)] if isinstance(plans, list) else []
+    return [one for one in known if is_whole(one.get("id")) and is_whole(one.get("slot"))]
+
+
+def _slot(payload: Mapping[str, Any], told: T | None) -> list[tuple[int, T]]:
+    """Return the slot that a message names, with what it tells of it, if anything."""
+    slot = payload.get("to_slot" if "reschedule" in payload["type"] else "slot")
+    return [(slot, told)] if told is not None and isinstance(slot, int) and is_whole(slot) else []
 
 
 def _sure(payload: Mapping[str, Any], _mine: _Said, _theirs: _Said) -> Told:
-    return _slot(payload, "slot", SURE)
+    return _slot(payload, SURE)
 
 
 def _soft(payload: Mapping[str, Any], _mine: _Said, _theirs: _Said) -> Told:
-    return _slot(payload, "to_slot" if payload["type"] == "propose_reschedule" else "slot", SOFT)
+    return _slot(payload, SOFT)
 
 
 def _reply(payload: Mapping[str, Any], _mine: _Said, _theirs: _Said) -> Told:
-    status = payload.get("reply_status")
-    told = {"PENDING": SURE, "IMPOSSIBLE": NEVER}.get(status) if isinstance(status, str) else None
-    return _slot(payload, "to_slot" if payload["type"] == "reschedule_reply" else "slot", told) if told else ()
+    return _slot(payload, {"PENDING": SURE, "IMPOSSIBLE": NEVER}.get(str(payload.get("reply_status"))))
 
 
 def _request(payload: Mapping[str, Any], mine: _Said, _theirs: _Said) -> Told:
@@ -167,29 +160,21 @@ def _request(payload: Mapping[str, Any], mine: _Said, _theirs: _Said) -> Told:
 
 
 def _costs(payload: Mapping[str, Any], _mine: _Said, theirs: _Said) -> Told:
-    asked = theirs.asked
-    costs = payload.get("costs")
-    for name, cost in costs.items() if isinstance(costs, dict) else ():
-        slot = number_of(name)
-        if slot in asked and (cost is None or is_whole(cost)):
-            yield asked[slot], NEVER if cost is None else SURE
+    for slot, cost in _numbered(payload.get("costs")):
+        if slot in theirs.asked and (cost is None or is_whole(cost)):
+            yield theirs.asked[slot], NEVER if cost is None else SURE
 
 
 def _proposals(payload: Mapping[str, Any], mine: _Said, _theirs: _Said) -> Told:
-    plans = payload.get("plans")
-    known = [plan for plan in plans if isinstance(plan, dict)] if isinstance(plans, list) else []
-    slots = {plan["id"]: plan["slot"] for plan in known if is_whole(plan.get("id")) and is_whole(plan.get("slot"))}
+    slots = {plan["id"]: plan["slot"] for plan in _records(payload.get("plans"))}
     mine.plans.update(slots)
     return [(slot, SURE) for slot in dict.fromkeys(slots.values())]
 
 
 def _scores(payload: Mapping[str, Any], _mine: _Said, theirs: _Said) -> Told:
-    plans = theirs.plans
-    scores = payload.get("scores")
-    for name, score in scores.items() if isinstance(scores, dict) else ():
-        plan = number_of(name)
-        if plan in plans and is_whole(score) and score < LEVELS:
-            yield plans[plan], (max(score, 0) / (LEVELS - 1), 1.0)
+    for plan, score in _numbered(payload.get("scores")):
+        if plan in theirs.plans and is_whole(score) and score < LEVELS:
+            yield theirs.plans[plan], (max(score, 0) / (LEVELS - 1), 1.0)
 
 
 _TYPES = {
@@ -460,37 +445,23 @@ def _read(payload: Mapping[str, Any], sender: int, answered: Plans) -> Implied:
             return [(slot, POSSIBLE) for slot in dict.fromkeys(_own_slots(_plans(payload.get("plans")), sender).values())]
         case ("dsm", "decision"):
             return [(slot, POSSIBLE) for slot in _own_slots(_plans([{**payload, "id": 0}]), sender).values()]
-        case ("imap", "decision") | ("sd", "propose"):
-            return _named(payload, "slot", POSSIBLE)
-        case ("sd", "propose_reschedule"):
-            return _named(payload, "to_slot", POSSIBLE)
-        case ("sd", "reply" | "reschedule_reply" as kind):
-            told = {"PENDING": POSSIBLE, "IMPOSSIBLE": TAKEN}.get(str(payload.get("reply_status")))
-            return _named(payload, "slot" if kind == "reply" else "to_slot", told)
+        case ("imap", "decision") | ("sd", "propose" | "propose_reschedule"):
+            return _slot(payload, POSSIBLE)
+        case ("sd", "reply" | "reschedule_reply"):
+            return _slot(payload, {"PENDING": POSSIBLE, "IMPOSSIBLE": TAKEN}.get(str(payload.get("reply_status"))))
         case _:
             return ()
 
 
-def _kind(payload: Mapping[str, Any]) -> tuple[Any, Any]:
-    return payload.get("protocol"), payload.get("type")
-
-
-def _named(payload: Mapping[str, Any], name: str, told: States | None) -> Implied:
-    slot = payload.get(name)
-    return [(slot, told)] if told is not None and isinstance(slot, int) and is_whole(slot) else ()
-
-
 def _priced(costs: Any) -> Implied:
-    for name, cost in costs.items() if isinstance(costs, dict) else ():
-        slot = number_of(name)
-        if slot is not None and (cost is None or (is_whole(cost) and cost >= 0)):
+    for slot, cost in _numbered(costs):
+        if cost is None or (is_whole(cost) and cost >= 0):
             yield slot, TAKEN if cost is None else MOVABLE if cost else FREE
 
 
 def _levelled(scores: Any, slots: Mapping[int, int]) -> Implied:
-    for name, level in scores.items() if isinstance(scores, dict) else ():
-        plan = number_of(name)
-        if plan is not None and plan in slots and is_whole(level) and level < LEVELS:
+    for plan, level in _numbered(scores):
+        if plan in slots and is_whole(level) and level < LEVELS:
             yield slots[plan], TAKEN if level <= 0 else FREE if level == LEVELS - 1 else MOVABLE
 
 
@@ -501,12 +472,7 @@ def _own_slots(plans: Plans, sender: int) -> dict[int, int]:
 
 def _plans(records: Any) -> Plans:
     """Return the readable plans of an offer; a plan with unreadable moves is left out."""
-    known = [one for one in records if isinstance(one, dict)] if isinstance(records, list) else []
-    read = {
-        one["id"]: (one["slot"], _movers(one.get("displacements") or []))
-        for one in known
-        if is_whole(one.get("id")) and is_whole(one.get("slot"))
-    }
+    read = {one["id"]: (one["slot"], _movers(one.get("displacements") or [])) for one in _records(records)}
     return {number: OfferedPlan(slot, moved) for number, (slot, moved) in read.items() if moved is not None}
 
 

@@ -1,19 +1,12 @@
 """Measurements of a calendar game, ready for JSON: by meeting, by seat, by seat and round, and for the game.
 
-`seats` has the paper's measures by name; `means`, `sums` and `counts` cover the seats that have a value, so reports can pool
-games. `rounds` has one row per meeting, reached or not; `seat_rounds` one per seat and round. Values that need a certificate
-are None without one.
+`means`, `sums` and `counts` cover the seats that have a value, so reports can pool games. Values that need a certificate are
+None without one. Only the privacy loss of typed messages is measured; for a seat that wrote prose in a round, the number omits
+what the prose revealed. `oracle_cost` follows the certificate's schedule of all meetings (paper, G.2); the costs of such games
+are direct: a seat pays for the items in the meeting's slot on its initial calendar.
 
-Seat rounds: a message is typed if it is one object of a known protocol without other words. Only the privacy loss of typed
-messages is measured; for a seat that wrote prose in a round, the number omits what the prose revealed. A meeting was moved
-alone if not all its participants moved it in the same round. `oracle_cost` follows the certificate's schedule of all meetings
-(paper, G.2); the costs of such games are direct: a seat pays for the items in the meeting's slot on its initial calendar.
-
-Costs (specification 8) are on the scored scale except `paid_shown`. Three costs differ only if rounds failed:
-1. `cost` is everything that was ever committed, including failed rounds (as published);
-2. `cost_kept` is the cost of the rounds that succeeded;
-3. `paid` is the final account of the seat: `cost_kept` if failed rounds are reverted, `cost` if they are kept.
-Excess, deviation and adjusted cost are based on `paid`.
+Costs (specification 8) are on the scored scale except `paid_shown`: `cost` is everything that was ever committed (published),
+`cost_kept` the rounds that succeeded, and `paid` the final account, on which excess, deviation and adjusted cost are based.
 """
 
 from __future__ import annotations
@@ -198,7 +191,6 @@ def _role(meeting: Meeting, seat: int) -> Role:
 
 
 def _movers(committed: Sequence[Committed]) -> Mapping[Cell, set[int]]:
-    """Return the seats that moved each meeting in each round."""
     movers: defaultdict[Cell, set[int]] = defaultdict(set)
     for one in committed:
         for move in one.batch.moves:

@@ -1,16 +1,8 @@
 """Reflection-calibrated VPS: privacy loss measured by what observers say they came to believe (paper, Appendix F.3).
 
-1. A belief is one observer's answer about one target after one round: a score for each slot from -3 to 3, positive if the
-observer came to think it taken, negative if free, 0 if nothing changed. It may come from the observer or from a judge who read
-the messages delivered to it; the arithmetic is the same.
-2. Raw loss is the sum of |score| / 3, in slots. Calibrated loss counts a slot only if the sign agrees with the target's
-calendar: positive on a taken slot, negative on a free one.
-3. The truth is the target's calendar at the end of the round, after a failed one was reverted. A slot is taken if it holds any
-item: an errand, a blocked one, or a meeting.
-4. A target's calibrated total over a game minus five slots, at least zero, is its excess.
-5. A missing or unreadable reply is no belief: it adds nothing and is counted against the seat that should have answered. The
-published pipeline uses the emitted numbers only, so a missing number changes nothing there either.
-6. A program at a seat is not asked, and nothing is counted. A seat without any readable belief about it has no number.
+docs/calendar.md ("Reflection-calibrated VPS") defines the losses, the truth that they are compared with, and what becomes of
+replies that cannot be read. A belief may come from the observer or from a judge who read the messages delivered to it; the
+arithmetic is the same. A seat without any readable belief about it has no number.
 """
 
 from __future__ import annotations
@@ -178,7 +170,6 @@ def told(answers: Reflections) -> ReflectionMeasures:
 
 
 def _counted(one: Reflected) -> tuple[float, ...] | None:
-    """Return the scores of an answer that count."""
     return one.scores if one.expected is None else one.expected
 
 

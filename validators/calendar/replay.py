@@ -5,14 +5,8 @@ had to receive which message, which batch is valid, its cost, which meetings are
 each delivered text is compared with the result. No log that `read_log` accepts makes this raise: a log that cannot be followed
 is a lie.
 
-1. Talk: the rules give the seats of each sweep, their messages and the end of the talk. Each note is predicted. For a repaired
-reply, each message is checked against channels and recipients, and dropped actions are taken from the notes.
-2. Decisions: `rules.batch.check` accepts a batch or gives its conflicts. For a repaired reply, refused actions are judged again
-from the log, and an accepted batch is `UNSEEN` until its `committed` note tells it, which must be a valid batch. A seat is
-asked again only while its batch is refused and retries are left.
-3. Reflections: a repaired answer is taken from its note and must still be valid scores.
-4. Faults: pure functions of decisions and calendars. `CAUSES` has the causes of each label; docs/calendar.md, "Whose failure
-it is", defines them.
+Only of a reply that the world repaired are messages, batches and beliefs taken from its notes, as far as the rules allow them:
+an accepted batch is `UNSEEN` until its `committed` note. docs/calendar.md ("Whose failure it is") defines the faults.
 """
 
 from __future__ import annotations
@@ -22,18 +16,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from validators.calendar.board import CHANNEL_OF, TOOL_OF, Board, Now, Said, read_scenario, read_settings, split
+from pydantic import ValidationError
+
+from validators.calendar.board import CHANNEL_OF, TOOL_OF, Board, Now, Said
 from validators.calendar.history import Delivered, MovedMeeting, Reflected, Replay, Resolved, Touch
 from validators.episode import Episode
 from validators.tape import Lost, Tape, Unanswered, lies_at_the_end, lies_of_measuring, remembered, same
 from worlds.calendar.labels import Label, reason
 from worlds.calendar.rules.batch import UNREADABLE, Batch, Conflict, Refusal, check
 from worlds.calendar.rules.items import Cells, drawn, items_of
-from worlds.calendar.rules.replies import read_actions, read_expected, read_scores, refusal, scores_shape, weighed
+from worlds.calendar.rules.replies import read_actions, read_expected, read_scores, refusal, scores_shape, split, weighed
 from worlds.calendar.rules.resolution import Resolution, Slots, outcome_line, resolve
-from worlds.calendar.rules.scenario import Meeting, Scenario
+from worlds.calendar.rules.scenario import Meeting, Scenario, parse_scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.core.events import Seated, Turned
+from worlds.core.events import Noted, Seated, Turned, canonical
 from worlds.core.faults import LONGEST_DETAIL, FaultCause, SeatFault
 from worlds.core.replies import load, read_answer
 
@@ -248,7 +244,6 @@ def _asked_again(board: Board, again: Turned, outcome: _Outcome) -> None:
 
 
 def _attempt(board: Board, now: Now, turn: Turned, phase: str) -> _Outcome:
-    """Judge one attempt and replay its notes."""
     tape, seat = board.tape, turn.seat
     where = {"round": now.number, "phase": phase, "attempt": turn.attempt}
     said = read_reply(board, seat, turn.reply, where)
@@ -496,7 +491,9 @@ def _resolve(
     resolution = resolve(board.calendars, now.meeting, board.registered)
     label = reason(resolution, [one.conflicts for one in decided if one.batch is None], doomed=_doomed(board))
     charged = [after - paid for after, paid in zip(board.spent, spent, strict=True)]
-    faults = () if label is Label.SUCCESS else _faults(board, decided, resolution)
+    # before anything is reverted
+    broken, touched = map(board.moved, resolution.broken), board.refused if _doomed(board) else ()
+    faults = () if label is Label.SUCCESS else find_faults(decided, resolution.slots, broken, touched)
     kept = label is Label.SUCCESS or board.settings.failed_rounds == "keep"
     _tell(board, now, resolution, label, charged, kept=kept)
     if not kept:
@@ -514,25 +511,10 @@ def _resolve(
             board.committed[place] = one._replace(stands=kept or place < first, success=success)
     board.resolved.append(
         Resolved(
-            now.number,
-            now.meeting,
-            label,
-            resolution.slots,
-            resolution.standing,
-            resolution.broken,
-            kept,
-            len(board.refused),
-            sum(one.is_blocked for one in board.refused),
-            tuple(board.calendars),
-            faults,
+            now.number, now.meeting, label, resolution.slots, resolution.standing, resolution.broken, kept,
+            len(board.refused), sum(one.is_blocked for one in board.refused), tuple(board.calendars), faults,
         )
-    )
-
-
-def _faults(board: Board, decided: Sequence[RebuiltDecision], resolution: Resolution) -> tuple[SeatFault, ...]:
-    """Return the faults of a failed round, before anything is reverted."""
-    doomed_by = board.refused if _doomed(board) else []
-    return find_faults(decided, resolution.slots, [board.moved(meeting) for meeting in resolution.broken], doomed_by)
+    )  # fmt: skip
 
 
 def _tell(board: Board, now: Now, resolution: Resolution, label: Label, charged: list[int], *, kept: bool) -> None:
@@ -547,16 +529,53 @@ def _tell(board: Board, now: Now, resolution: Resolution, label: Label, charged:
     )  # fmt: skip
 
 
+_CHOICES = {
+    "failed_rounds": ("undo", "keep"),
+    "outsiders": ("on_mail", "stay"),
+    "blocked_attempts": ("retry", "doom"),
+    "exhausted": ("others_commit", "rollback"),
+    "voluntary": ("staged", "immediate"),
+    "justification": ("required", "free"),
+    "outcomes": ("untold", "told"),
+    "reflection": ("none", "asked", "expected"),
+}
+
+
 class NoGame(ValueError):
     """The log does not say which game was played."""
+
+
+def _scenario(episode: Episode) -> Scenario:
+    """Return the scenario in the first note of the log; raises NoGame."""
+    first = next((event for event in episode.events if isinstance(event, Noted)), None)
+    if first is None or first.what != "game_start" or first.seat is not None or set(first.data) != {"scenario"}:
+        raise NoGame("the first note must be game_start, with a scenario and nothing else")
+    try:
+        return parse_scenario(canonical(first.data["scenario"]))
+    except ValidationError as error:
+        raise NoGame(f"seq {first.seq}: no scenario: {error.errors()[0]['msg']}") from None
+
+
+def _settings(episode: Episode) -> Settings:
+    """Return the settings in the first event's options; raises NoGame."""
+    options = episode.opened.options
+    try:
+        settings = Settings.of(options)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise NoGame(f"seq 0: the options are no settings: {type(error).__name__} {error}") from None
+    wrong = [name for name, allowed in _CHOICES.items() if getattr(settings, name) not in allowed]
+    wrong += [name for name in ("turn_cap", "decision_retries") if type(getattr(settings, name)) is not int]
+    wrong += ["message_cap"] if settings.message_cap is not None and type(settings.message_cap) is not int else []
+    wrong += ["strict_replies"] if type(settings.strict_replies) is not bool else []
+    if wrong:
+        raise NoGame(f"seq 0: the options are no settings: {', '.join(wrong)}")
+    return settings
 
 
 @remembered
 def replay(episode: Episode) -> Replay:
     """Rebuild a game; raises NoGame if scenario or options cannot be read."""
-    scenario, settings = read_scenario(episode), read_settings(episode)
-    if not isinstance(scenario, Scenario) or not isinstance(settings, Settings):
-        raise NoGame(scenario if isinstance(scenario, str) else str(settings))
+    scenario, settings = _scenario(episode), _settings(episode)
     tape = Tape(episode.events, measured=settings.asks)
     board, finished = Board(scenario, settings, tape), False
     try:
@@ -567,22 +586,12 @@ def replay(episode: Episode) -> Replay:
         pass
     except Lost as lost:
         tape.lies.append(str(lost))
+    measuring = lies_of_measuring(episode, {PHASE}) if settings.asks else ()
+    lies = (*_frame(episode, scenario), *measuring, *tape.lies, *misplaced(scenario, board.calendars))
     return Replay(
-        scenario,
-        settings,
-        tuple(board.resolved),
-        tuple(board.messages),
-        tuple(board.committed),
-        tuple(board.calendars),
-        finished,
-        (
-            *_frame(episode, scenario),
-            *(lies_of_measuring(episode, {PHASE}) if settings.asks else ()),
-            *tape.lies,
-            *misplaced(scenario, board.calendars),
-        ),
-        tuple(board.reflected),
-    )
+        scenario, settings, tuple(board.resolved), tuple(board.messages), tuple(board.committed), tuple(board.calendars),
+        finished, lies, tuple(board.reflected),
+    )  # fmt: skip
 
 
 def lies_of(episode: Episode) -> list[str]:
@@ -594,7 +603,6 @@ def lies_of(episode: Episode) -> list[str]:
 
 
 def _frame(episode: Episode, scenario: Scenario) -> list[str]:
-    """Return the lies in the events around the game."""
     sessions, seats = [e for e in episode.events if isinstance(e, Seated)], len(scenario.agents)
     one = [len(session.seats) for session in sessions] == [seats]
     return lies_at_the_end(episode) + ([] if one else [f"there must be one session, with {seats} seats"])

@@ -18,7 +18,6 @@ from validators.episode import Episode
 from validators.verdict import Verdict
 from worlds.calendar.labels import Label
 from worlds.calendar.rules.certificate import read_certificate
-from worlds.calendar.rules.measures import Measures
 from worlds.core.events import Turned
 from worlds.core.faults import told_faults
 
@@ -28,11 +27,13 @@ def assess(episode: Episode, certificate: Mapping[str, Any] | None = None) -> Ve
     try:
         rebuilt = replay(episode)
     except NoGame as error:
-        return _verdict(episode, Label.OTHER, {"reason": "no_game", "why": str(error)}, -1.0)
+        return episode.verdict(Label.OTHER, failure_detail={"reason": "no_game", "why": str(error)}, reward=0.0, severity=-1.0)
     label, detail = primary(episode, rebuilt)
     missed = 1 - len(rebuilt.scheduled) / len(rebuilt.scenario.meetings)
     measured = measures(rebuilt, read_certificate(certificate), episode.ended_by)
-    return _verdict(episode, label, detail, 1.0 if label is Label.SUCCESS else -missed, measured)
+    severity = 1.0 if label is Label.SUCCESS else -missed
+    metrics = measured.model_dump(mode="json")
+    return episode.verdict(label, failure_detail=detail, reward=measured.reward, severity=severity, metrics=metrics)
 
 
 def primary(episode: Episode, rebuilt: Replay) -> tuple[Label, dict[str, Any]]:
@@ -48,24 +49,3 @@ def primary(episode: Episode, rebuilt: Replay) -> tuple[Label, dict[str, Any]]:
     if not row.reached:
         detail["reason"] = episode.ended_by or "gave_up"
     return Label(row.label), detail
-
-
-def _verdict(
-    episode: Episode, label: Label, detail: dict[str, Any], severity: float, measured: Measures | None = None
-) -> Verdict:
-    opened = episode.opened
-    return Verdict(
-        task_id=opened.task_id,
-        family=opened.family,
-        category=opened.category,
-        seed=opened.seed,
-        success=label is Label.SUCCESS,
-        reward=measured.reward if measured else 0.0,
-        failure_label=str(label),
-        severity=severity,
-        failure_detail=detail,
-        steps=episode.steps,
-        virtual_time_elapsed=episode.elapsed_ms / 1000,
-        trace_hash=episode.trace_hash,
-        metrics=measured.model_dump(mode="json") if measured else {},
-    )

@@ -21,22 +21,13 @@ def assess(episode: Episode, _certificate: dict[str, Any] | None = None) -> Verd
     """Return the verdict of one contract episode; a contract needs no certificate."""
     label, detail = primary(episode)
     success = label is Label.SUCCESS
-    opened = episode.opened
-    return Verdict(
-        task_id=opened.task_id,
-        family=opened.family,
-        category=opened.category,
-        seed=opened.seed,
-        success=success,
+    return episode.verdict(
+        label,
         reward=1.0 if success else 0.0,
-        failure_label=label,
         severity=severity(label),
         failure_detail=detail,
         violations=tuple(_broken(event) for event in episode.violations),
         recovered=episode.goal is not None and not success,
-        steps=episode.steps,
-        virtual_time_elapsed=episode.elapsed_ms / 1000,
-        trace_hash=episode.trace_hash,
         metrics=Measures(ended_by=episode.ended_by).model_dump(mode="json"),
     )
 

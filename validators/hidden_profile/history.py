@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from validators.episode import Episode
 from worlds.core.events import Noted
 from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.settings import QUIET, Settings
 
 _CHOICES = {
     "condition": ("hidden", "full", "shared_only"),
@@ -26,8 +27,6 @@ _TYPES: dict[str, type] = {
     "rounds": int, "size": int, "variant": str, "remind_pre_vote": bool, "early_stop": bool, "stakes": bool,
     "exchange_decide": bool, "reveal_all": bool, "stance_poll": bool, "minutes": int,
 }  # fmt: skip
-_QUIET = {"talk": "turns", "minutes": 15}
-"""Values of settings that a log omits."""
 
 
 class NoSession(ValueError):
@@ -35,43 +34,11 @@ class NoSession(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedSettings:
-    """Settings of the session; the world's options by name."""
-
-    condition: str
-    deal: str
-    size: int
-    rounds: int
-    variant: str
-    track: str
-    vote_view: str
-    first_vote: str
-    heard: str
-    horizon: str
-    talk: str
-    minutes: int
-    remind_pre_vote: bool
-    early_stop: bool
-    stance_poll: bool
-    stakes: bool
-    exchange_decide: bool
-    reveal_all: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LoggedDeal:
-    """One deal of a deck."""
-
-    kind: str
-    versions: str
-
-
-@dataclass(frozen=True, slots=True)
 class Opening:
     """Settings and deal of a session; seats count from 0."""
 
     scenario: Scenario
-    settings: LoggedSettings
+    settings: Settings
     people: tuple[int, ...]
     """For each seat, the number (from 1) of its hand in the scenario."""
 
@@ -81,8 +48,8 @@ class Opening:
     options: tuple[str, ...]
     """Option ids, in the order shown."""
 
-    deal: LoggedDeal | None = None
-    """The deal of a deck; None for a scenario without deck."""
+    deal: str | None = None
+    """The kind of the deal of a deck; None for a scenario without deck."""
 
     @property
     def seats(self) -> range:
@@ -109,7 +76,7 @@ def read_opening(episode: Episode) -> Opening:
     people, hands, options = (first.data[name] for name in ("people", "hands", "options"))
     if not _permutes(people, scenario.seats) or not _permutes(options, scenario.option_ids):
         raise NoSession(f"seq {first.seq}: people must be the seats in some order, options the scenario's")
-    dealt = [dealt_to(scenario, person, settings.condition) for person in people]
+    dealt = [scenario.dealt_to(person, settings.condition) for person in people]
     if not isinstance(hands, list) or len(hands) != len(people) or not all(map(_permutes, hands, dealt)):
         raise NoSession(f"seq {first.seq}: no deal of the condition {settings.condition} gives these hands")
     return Opening(
@@ -117,8 +84,8 @@ def read_opening(episode: Episode) -> Opening:
     )
 
 
-def _deal(first: Noted, scenario: Scenario, settings: LoggedSettings) -> LoggedDeal | None:
-    """Return the deal of a deck; it must be hidden exactly if there is a decoy, and of the kind that was asked for."""
+def _deal(first: Noted, scenario: Scenario, settings: Settings) -> str | None:
+    """Return the kind of a deck's deal; it must be hidden exactly if there is a decoy, and of the kind that was asked for."""
     told = first.data.get("deal")
     if told is None and not scenario.dealt:
         return None
@@ -127,24 +94,16 @@ def _deal(first: Noted, scenario: Scenario, settings: LoggedSettings) -> LoggedD
     ours = scenario.dealt and settings.deal in {kind, "mixed"}
     if not ours or told != {"kind": kind, "versions": versions} or not isinstance(versions, str):
         raise NoSession(f"seq {first.seq}: {told} is no {settings.deal} deal whose decoy is {scenario.decoy}")
-    return LoggedDeal(kind, versions)
+    return kind
 
 
-def dealt_to(scenario: Scenario, person: int, condition: str) -> tuple[str, ...]:
-    """Return the ids of the facts that a condition gives to one of the scenario's hands (from 1)."""
-    if condition == "full":
-        return tuple(scenario.by_id)
-    own = scenario.hand(person) if condition == "hidden" else ()
-    return (*scenario.of_scope("shared"), *own)
-
-
-def _settings(options: Mapping[str, Any]) -> LoggedSettings:
-    names, options = list(LoggedSettings.__slots__), {**_QUIET, **options}
+def _settings(options: Mapping[str, Any]) -> Settings:
+    options = {**QUIET, **options}
     wrong = [name for name, allowed in _CHOICES.items() if options.get(name) not in allowed]
     wrong += [name for name, kind in _TYPES.items() if type(options.get(name)) is not kind]
     if wrong:
         raise NoSession(f"seq 0: the options are no settings: {', '.join(wrong)}")
-    return LoggedSettings(**{name: options[name] for name in names})
+    return Settings.of(options)
 
 
 def _permutes(listed: Any, expected: Any) -> bool:

@@ -1,8 +1,7 @@
 """Measurements of a session, ready for JSON: votes, shared facts, consensus, conformity, biases, and losses.
 
 Ypre and Ypost of the paper are `votes.before.average` and `votes.after.average` in the condition hidden, Yfull is the first in
-full. None means not measured: proofs without a certificate, stances that were neither said nor polled, facts without cues, a
-vote that was not held. `losses` satisfies 1 - average = pooling - lucky + listening exactly.
+full. docs/hidden-profile.md says what is measured ("What is measured").
 
 Biases: does a group discuss shared facts more than chance explains? Both kinds of facts must be detected alike: by cues and
 cites if every fact has cues, else by cites alone, if there are any.
@@ -18,10 +17,6 @@ while a strict majority of all others prefers another option.
 1. Adopting that option without a private fact that is new since the last stance is a conformity switch.
 2. With such a fact it is an informed switch.
 3. If all others prefer an option that the seat's facts rule out, while they leave its own, keeping its own is a brave hold.
-
-Knowledge: a turn tells a fact if one of its cues matches the words (specification, 2.7) or it is cited on the structured track,
-and its speaker holds or has heard the fact. A turn that was not heard tells nothing. All seats read everything before acting
-again, so they know a fact after the turn that told it. Proofs are those of a valid certificate; without one, `proofs` is None.
 """
 
 from __future__ import annotations
@@ -35,7 +30,6 @@ from typing import Any
 
 from validators.hidden_profile.history import Opening, Replay, Vote
 from worlds.core.faults import LONGEST_DETAIL, SeatFault
-from worlds.hidden_profile.rules import worlds
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.hearing import surfaced
 from worlds.hidden_profile.rules.measures import (
@@ -49,7 +43,7 @@ from worlds.hidden_profile.rules.measures import (
     Votes,
 )
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.worlds import LIMIT, WorldTable, tabulate
+from worlds.hidden_profile.rules.worlds import LIMIT, WorldTable, entails, tabulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +79,11 @@ class Proofs:
 
     def entails(self, known: frozenset[str]) -> bool:
         """Return True if these facts, with the promise, prove the key."""
-        return worlds.entails(self.table, known)
+        return entails(self.table, known)
 
     def excluded(self, known: frozenset[str]) -> tuple[str, ...]:
         """Return the options that these facts rule out, in the file's order."""
-        out = worlds.excluded(self.table, known)
+        out = self.table.excluded(known)
         return tuple(option for option in self.scenario.option_ids if option in out)
 
     def supports(self, known: frozenset[str], option: str, against: str) -> bool:
@@ -99,7 +93,11 @@ class Proofs:
 
 
 def knowledge(replay: Replay) -> Knowledge:
-    """Replay which seats learned which facts in a session."""
+    """Replay which seats learned which facts in a session.
+
+    A turn tells a fact if its speaker holds or has heard it and one of its cues matches (specification, 2.7), or it is cited on
+    the structured track. All seats read everything before acting again, so they know a fact after the turn that told it.
+    """
     opening, order = replay.opening, replay.opening.scenario.by_id
     own = {fact for hand in opening.hands for fact in hand if order[fact].scope != "shared"}
     heard = dict.fromkeys((fact for fact in order if fact in own and opening.settings.reveal_all), 0)
@@ -125,7 +123,7 @@ def proofs(scenario: Scenario, certificate: Certificate) -> Proofs | None:
         return None
     table = tabulate(scenario)
     rest = {fact: [other for other in scenario.by_id if other != fact] for fact in scenario.of_scope("private")}
-    return Proofs(frozenset(fact for fact, others in rest.items() if worlds.settled(table, others) is None), table, scenario)
+    return Proofs(frozenset(fact for fact, others in rest.items() if table.settled(others) is None), table, scenario)
 
 
 def detectable(replay: Replay, facts: Iterable[str]) -> bool:
@@ -186,7 +184,11 @@ def moves(replay: Replay, known: Knowledge, proved: Proofs | None) -> list[Moves
                     learned = known.learned[seat].items()
                     news = any(since[seat] < told <= stance.heard for fact, told in learned if fact in private)
                     counted[seat].count("informed" if news else "conformity", taken=stance.option == lead)
-                    if backing == len(counted) - 1 and _sound(own, lead, known.known(seat, stance.heard), proved):
+                    if (
+                        backing == len(counted) - 1
+                        and proved is not None
+                        and proved.supports(known.known(seat, stance.heard), own, lead)
+                    ):
                         counted[seat].count("brave", taken=stance.option == own)
             latest[seat], since[seat] = stance.option, turn
     return counted
@@ -196,10 +198,6 @@ def adopted(replay: Replay, seat: int, since: int) -> int | None:
     """Return the first turn by which a seat that had heard turn `since` preferred the key; None if it never did."""
     key = replay.opening.scenario.key
     return next((one.turn for one in replay.stances if one.heard >= since and (one.seat, one.option) == (seat, key)), None)
-
-
-def _sound(own: str, lead: str, known: frozenset[str], proved: Proofs | None) -> bool:
-    return proved is not None and proved.supports(known, own, against=lead) is True
 
 
 DIGITS = 9
@@ -261,7 +259,7 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
     seats = tuple(_seat(replay, known, proved, seat, moved) for seat in replay.opening.seats)
     return Measures(
         ended_by=ended_by, lies=len(replay.lies), finished=replay.finished,
-        condition=settings.condition, deal=replay.opening.deal.kind if replay.opening.deal else None,
+        condition=settings.condition, deal=replay.opening.deal,
         track=settings.track, variant=settings.variant,
         rounds=replay.turns[-1].round if replay.turns else 0,
         early_stop=replay.early_stop,

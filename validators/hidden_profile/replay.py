@@ -4,14 +4,8 @@ Scenario, options and deal come from the log. Everything else is derived from th
 read what, which vote counts, what a message cited, when the talk ended. Each note and each delivered text is compared with the
 result. No log that `read_log` accepts makes this raise: a log that cannot be followed is a lie.
 
-1. Votes: every seat answers alone; one that names no option is asked once more; then each seat's note must follow.
-2. Times: only turns move virtual time, and all of a kind cost the same. The costs are in the task and not in the log, so the
-first turn of a kind defines them. Turns that are open together, and the notes after them, have the same time. A request or a
-wait between two turns has a cost that only the world knows, so the check starts again after it.
-3. Texts: a system prompt lists exactly the seat's own facts and the options, each in the order dealt. A turn shows exactly the
-messages that its seat has to read, under their speakers' names; no other line begins with a name. A vote lists the options, and
-the last one repeats the talk. The text of a fact that a seat does not hold must not appear, unless another seat told it to the
-seat, or the brief or the seat's own words contain it.
+A text shows exactly what its seat has to read, as dealt and in order; no other line begins with a name. The text of a fact that
+a seat does not hold must not appear, unless another seat told it to the seat, or the brief or the seat's own words contain it.
 """
 
 from __future__ import annotations
@@ -145,12 +139,6 @@ def look_at_turn(state: SessionState, turn: Turned) -> None:
     _complain(state, turn, [] if reminder in turn.text else ["it does not remind its seat of its first vote"])
     left = "".join(turn.text.rpartition(reminder)[::2]) if reminder else turn.text
     _complain(state, turn, _beside(left, state.read_by(turn.seat)) + _noticed(state, turn))
-    _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
-
-
-def look_at_invitation(state: SessionState, turn: Turned, said: Sequence[Shown]) -> None:
-    """Check the text of a turn in a chat; `said` are the messages that it must show."""
-    _complain(state, turn, _beside(turn.text, said) + _noticed(state, turn))
     _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
 
 
@@ -365,7 +353,8 @@ def chat(state: SessionState) -> None:
         told = asked[_opened(state, turn, [barrier for barrier in asked if barrier > spoke[seat]])]
         everything = state.opening.settings.heard == "all"
         new = [one for one in state.messages[read[seat] : told] if one[0] != seat]
-        look_at_invitation(state, turn, state.messages[:told] if everything else new)
+        _complain(state, turn, _beside(turn.text, state.messages[:told] if everything else new) + _noticed(state, turn))
+        _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
         if turn.no_reply is not None:
             gone = sorted(present) if turn.no_reply == "timeout" else [seat]
             for one in gone:
@@ -431,17 +420,12 @@ def _message(state: SessionState, turn: Turned) -> _Message:
         state.notices[turn.seat] = notice(turn.reply, reading.problem if reading.is_broken or reading.is_refused else "")
         state.heard_own(turn.seat, turn.reply)
         return prose
-    cites, bad = _cited(state.handles(turn.seat), reading.value.get("cites"))
+    known, handles = state.handles(turn.seat), handles_in(reading.value.get("cites"))
+    cites = list(dict.fromkeys(known[handle] for handle in handles if handle in known))
+    bad = [handle[:HANDLE] for handle in handles if handle not in known]
     text, stance = reading.value.get("text"), reading.value.get("stance")
     option = option_of(state.opening.scenario, stance) if isinstance(stance, str) else None
     return _Message(spoken_text(text) if isinstance(text, str) else "", cites, option, bad)
-
-
-def _cited(known: dict[str, str], given: Any) -> tuple[list[str], list[str]]:
-    """Return the distinct facts behind the handles of a reply, and the handles that its seat does not know."""
-    handles = handles_in(given)
-    cites = list(dict.fromkeys(known[handle] for handle in handles if handle in known))
-    return cites, [handle[:HANDLE] for handle in handles if handle not in known]
 
 
 def _mended_message(state: SessionState, turn: Turned) -> _Message:
@@ -468,7 +452,11 @@ def _dropped(state: SessionState, seat: int, number: int, known: set[str]) -> Se
 
 
 def look_at_times(events: Sequence[Event]) -> list[str]:
-    """Return the lies in the virtual times of a session."""
+    """Return the lies in the virtual times of a session, which only turns move.
+
+    Costs are in the task and not in the log, so the first turn of a kind defines them. The cost of a request or a wait between
+    two turns is known to the world alone, so the check starts again after it.
+    """
     lies: list[str] = []
     costs: dict[str, int] = {}
     phase, now, is_known = "", 0, True
@@ -527,7 +515,6 @@ def _follow(state: SessionState) -> None:
 
 
 def _frame(episode: Episode, opening: Opening) -> list[str]:
-    """Return the lies in the events around the session."""
     measuring = {"POLL", *(("PRE_VOTE",) if opening.settings.first_vote == "ephemeral" else ())}
     lies = lies_at_the_end(episode) + lies_of_measuring(episode, measuring)
     return lies + look_at_times(episode.events) + _session(episode, opening)

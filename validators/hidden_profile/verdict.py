@@ -28,10 +28,13 @@ def assess(episode: Episode, certificate: Mapping[str, Any] | None = None) -> Ve
     try:
         rebuilt = replay(episode)
     except NoSession as error:
-        return _verdict(episode, Label.OTHER, {"reason": "no_session", "why": str(error)}, None)
+        return episode.verdict(
+            Label.OTHER, failure_detail={"reason": "no_session", "why": str(error)}, reward=0.0, severity=-1.0
+        )
     measured = measures(rebuilt, read_certificate(certificate), episode.ended_by)
     label, detail = primary(episode, rebuilt, measured)
-    return _verdict(episode, label, detail, measured)
+    reward, metrics = measured.reward, measured.model_dump(mode="json")
+    return episode.verdict(label, failure_detail=detail, reward=reward, severity=2 * reward - 1, metrics=metrics)
 
 
 def primary(episode: Episode, rebuilt: Replay, measured: Measures) -> tuple[Label, dict[str, Any]]:
@@ -51,22 +54,3 @@ def primary(episode: Episode, rebuilt: Replay, measured: Measures) -> tuple[Labe
         kept = [fact for fact in rebuilt.opening.scenario.of_scope("private") if fact not in measured.surfaced]
         return Label.NOT_POOLED, {"seats": unaware, "not_told": kept}
     return Label.NOT_HEARD, {"seats": [row.seat for row in failed], "faults": told_faults(measured.faults)}
-
-
-def _verdict(episode: Episode, label: Label, detail: dict[str, Any], measured: Measures | None) -> Verdict:
-    opened, reward = episode.opened, measured.reward if measured else 0.0
-    return Verdict(
-        task_id=opened.task_id,
-        family=opened.family,
-        category=opened.category,
-        seed=opened.seed,
-        success=label is Label.SUCCESS,
-        reward=reward,
-        failure_label=str(label),
-        severity=2 * reward - 1,
-        failure_detail=detail,
-        steps=episode.steps,
-        virtual_time_elapsed=episode.elapsed_ms / 1000,
-        trace_hash=episode.trace_hash,
-        metrics=measured.model_dump(mode="json") if measured else {},
-    )

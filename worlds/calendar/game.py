@@ -1,33 +1,16 @@
-"""The calendar game: rounds and phases, state, mail, and the texts that seats are shown.
+"""The calendar game: rounds and phases, state, mail, and the texts that seats are shown (docs/calendar.md, "The game").
 
 One round is one meeting (paper, Algorithm 1): talk, voluntary moves, simultaneous decisions, resolution. `play` is the whole
 game as a generator of barriers; independent questions are asked together. The rules are pure functions in
 `worlds.calendar.rules`; this module keeps the state: calendars, costs, mail, and earlier meetings that must remain scheduled.
 
-Cheap talk: sweeps over the participating seats, until a sweep has no message or the cap is reached. Without open channels there
-is no talk, and a round begins with its decision.
-1. Participants speak in every sweep, in the meeting's order. Messages are delivered at once, so later speakers of the same
-sweep see them.
-2. An outsider who received a message speaks after them: with `on_mail` in each sweep that brought new mail, with `stay` in
-every sweep from the first contact on. Mail that arrives while outsiders speak waits for the next sweep.
-3. Only messages are actions here. Anything else is dropped and noted, and does not prolong the talk.
-
-Decisions: each seat sends one batch for its own calendar. All are asked together, each may retry, none sees another's batch.
-Voluntary moves of outsiders differ from decisions of participants only in that no meeting is scheduled. A batch is checked on
-arrival, so a retry is offered at once; nothing is applied before all seats have decided.
-
-Reflection (paper, Appendix F.3): after a round, each seat is asked what it came to believe of each other seat's calendar.
-1. Each question is a turn that only measures: it is logged, is not part of a conversation, and takes no virtual time.
-2. All seats are asked together, in as many barriers as there are others: first each of the next seat, then of the one after.
-3. A reply that cannot be read counts as no answer and is not retried; the note records it.
-4. With `expected`, a reply may include expectations, which count only if the reply itself can be read.
-
-Texts: a seat is shown its own calendar, its own mail and the round's meeting, and labels only if they are its own. The wording
-is in the templates in texts/, their variables in `placeholders`. Their values are decided here from one seat's point of view,
-so other calendars, costs or labels, later meetings and sensitivity tiers cannot be shown.
-
-Mail waits until its reader's next turn, in any phase. A message that is not allowed, or exceeds the bounds of a turn
-(`rules.settings`), is dropped with a reason; no part of it is delivered.
+1. Messages are delivered at once, so later speakers of the same sweep see them. Mail that arrives while outsiders speak waits
+for the next sweep. A message that is not allowed, or exceeds the bounds of a turn, is dropped with a reason.
+2. A batch is checked on arrival, so a retry is offered at once; nothing is applied before all seats have decided.
+3. A reflection only measures: it is logged, is not part of a conversation, and takes no virtual time. All seats are asked
+together, in as many barriers as there are others: first each of the next seat, then of the one after.
+4. The values of texts are decided here from one seat's point of view, so other calendars, costs or labels, later meetings and
+sensitivity tiers cannot be shown.
 """
 
 from __future__ import annotations
@@ -40,7 +23,7 @@ from typing import Any, NamedTuple
 from worlds.calendar.labels import Label, reason
 from worlds.calendar.rules.batch import Batch, Conflict, Refusal, apply, check
 from worlds.calendar.rules.items import Cells, drawn
-from worlds.calendar.rules.replies import notice, read_actions, read_expected, refusal, scores_shape, weighed
+from worlds.calendar.rules.replies import notice, read_actions, read_expected, refusal, scores_shape, split, weighed
 from worlds.calendar.rules.resolution import Resolution, outcome_line, resolve
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import CHANNELS, Settings, TurnBounds, turn_bounds
@@ -140,13 +123,11 @@ RULES = (
 class RoundOpening(NamedTuple):
     """Information for a seat at the beginning of a round."""
 
-    number: int
-    """Number of the round."""
-
+    round: int
     spent: int
     """Total cost of the seat so far."""
 
-    outcomes: Sequence[str]
+    results: Sequence[str]
     """One line on each earlier round, if outcomes are told."""
 
 
@@ -174,7 +155,7 @@ class View:
     ) -> str:
         """Return the text of a participant's first turn in a round."""
         seen = self._seen(seat, meeting, cells, mail)
-        return self._render("round_start", turn=sweep + 1, **_opened(opening), **seen)
+        return self._render("round_start", turn=sweep + 1, **opening._asdict(), **seen)
 
     def turn(self, meeting: Meeting, sweep: int, mail: Sequence[Message]) -> str:
         """Return the text of a later turn of cheap talk."""
@@ -190,7 +171,7 @@ class View:
 
     def decision(self, seat: int, opening: RoundOpening, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
         """Return the text that asks a participant to decide; it is the first turn of the round if there is no talk."""
-        return self._render("decision", **_opened(opening), **self._seen(seat, meeting, cells, mail))
+        return self._render("decision", **opening._asdict(), **self._seen(seat, meeting, cells, mail))
 
     def retry(self, attempt: int, why: Sequence[str], *, schedule: bool) -> str:
         """Return the text that gives the reasons for a refused batch and asks for a complete new one."""
@@ -213,12 +194,7 @@ class View:
         }  # fmt: skip
 
 
-def _opened(opening: RoundOpening) -> dict[str, Any]:
-    return {"round": opening.number, "spent": opening.spent, "results": list(opening.outcomes)}
-
-
 def _letters(mail: Sequence[Message]) -> list[tuple[int, str, int, str]]:
-    """Return mail in the form in which it is shown."""
     return [(one.sender, one.channel, one.meeting, quoted(one.content)) for one in mail]
 
 
@@ -233,7 +209,9 @@ class GameState:
         self.spent = [0] * len(scenario.agents)
         """Total cost of each seat, on the shown scale."""
 
-        self._unread: dict[int, str] = {}
+        self.unread: dict[int, str] = {}
+        """Seat -> reason why its last reply in talk was not read, for a notice at its next turn."""
+
         self._untold: dict[int, list[str]] = {agent: [] for agent in scenario.agents}
 
     def tell(self, seats: Sequence[int], line: str) -> None:
@@ -250,26 +228,9 @@ class GameState:
         """Parse the actions of a reply."""
         return read_actions(reply, None if self.settings.strict_replies else mend)
 
-    def note_unread(self, seat: int, problem: str) -> None:
-        """Queue a notice for the seat's next turn on why its reply in talk was not read."""
-        self._unread[seat] = problem
-
     def with_notice(self, seat: int, text: str) -> str:
         """Return the text of a turn, preceded by the seat's pending notice, if any."""
-        return notice(problem) + text if (problem := self._unread.pop(seat, "")) else text
-
-
-def split(actions: Sequence[Any], tools: Sequence[str]) -> tuple[list[Any], list[str]]:
-    """Split actions into those of a phase, including non-actions, and the tools of other actions."""
-    kept: list[Any] = []
-    dropped: list[str] = []
-    for action in actions:
-        tool = action.get("type") if isinstance(action, dict) else None
-        if isinstance(tool, str) and tool not in tools:
-            dropped.append(tool[:40])
-        else:
-            kept.append(action)
-    return kept, dropped
+        return notice(problem) + text if (problem := self.unread.pop(seat, "")) else text
 
 
 REFLECTION = "REFLECTION"
@@ -289,7 +250,6 @@ def reflect(state: GameState, number: int, seats: Sequence[int], note: Callable[
 
 
 def _read(state: GameState, reply: str, slots: int) -> dict[str, Any]:
-    """Return the scores in a reply, and how it was read."""
     outer = load(reply) if state.settings.reflection == "expected" else None
     said = weighed(outer)
     reading = read_reply(reply if said is None else said, scores_shape(slots), strict=state.settings.strict_replies)
@@ -455,7 +415,7 @@ class _Floor:
         if said.how != "strict":
             self._note("parsed", seat, round=self._number, phase=PHASE, how=said.how)
         if said.problem and answer.no_reply is None:
-            self._state.note_unread(seat, said.problem)
+            self._state.unread[seat] = said.problem
         messages, dropped = split(said.value or [], tuple(TOOLS))
         self._state.post.begin_turn()
         for tool in dropped:

@@ -12,17 +12,14 @@ from worlds.calendar.game import CalendarGame
 from worlds.calendar.rules.scenario import read_scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.core.errors import WorldError
-from worlds.core.seated import SeatedWorld
+from worlds.core.seated import TextWorld
 from worlds.core.turns import Game
 
-CLOSING = (
-    "Time here is virtual and moves by the rounds of the game alone. Turns cost nothing and are no requests; any other request "
-    "costs a second, and there are {steps} of them."
-)
 
-
-class CalendarWorld(SeatedWorld):
+class CalendarWorld(TextWorld):
     """One game of private calendars."""
+
+    moves_time = "rounds of the game"
 
     def prepare(self) -> None:
         """Read the scenario and the options."""
@@ -31,20 +28,12 @@ class CalendarWorld(SeatedWorld):
         except (OSError, ValueError) as error:
             raise WorldError(str(error)) from None
         self.settings = Settings.of(self.options)
-        self._game = CalendarGame(self.scenario, self.settings, self.note, self._spend, self.texts)
+        self._game = CalendarGame(self.scenario, self.settings, self.note, self.spend, self.texts)
 
     def facts(self) -> Mapping[str, Any]:
         """Return the variables of the instruction."""
         shape = self.scenario
         return {"agents": len(shape.agents), "meetings": len(shape.meetings), "slots": shape.slots}
-
-    def worded(self) -> str:
-        """Render the instruction, which the whole family shares."""
-        return self.texts.render("instruction", **self.facts())
-
-    def closing_notes(self) -> tuple[str, ...]:
-        """Return the closing note on time and requests."""
-        return (CLOSING.format(steps=self.manifest.budgets.steps),)
 
     def systems(self) -> Sequence[str]:
         """Return the system prompt of every seat."""
@@ -61,6 +50,3 @@ class CalendarWorld(SeatedWorld):
         """Return the game, after logging a first note with everything that a validator needs."""
         self.note("game_start", scenario=self.scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True))
         return self._game.play()
-
-    def _spend(self, cost: str) -> None:
-        self.clock.charge(self.manifest.cost_ms(cost))

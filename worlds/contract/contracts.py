@@ -44,6 +44,13 @@ class Contract:
             return Label.EXPIRED_BEFORE_USE
         return Label.SUCCESS if self.validate_integrity(submitted) else Label.MUTATED_TOKEN
 
+    def judge(self, current_time: int, broken: Violation | None, rule: str) -> None:
+        """Raise for a use too late, with the label of `broken` (wrong bytes) beside it; in time raise `broken`, if any."""
+        if not self.validate_validity(current_time):
+            raise self.expired(current_time, also=broken.label if broken else None, rule=rule)
+        if broken is not None:
+            raise broken
+
     def expired(self, current_time: int, *, also: str | None = None, rule: str | None = None) -> Violation:
         """Return the violation for using this artifact too late, with the paper's four details (Appendix G), in s.
 

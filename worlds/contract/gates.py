@@ -13,6 +13,8 @@ from worlds.contract.labels import Label
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Violation
 
+TOKEN_BYTES = 24
+
 
 class Gate:
     """One gate of a world; `name` is that of its token, e.g. precheck_token."""
@@ -22,9 +24,9 @@ class Gate:
         self.token: Contract | None = None
         self.text = ""
 
-    def open(self, ttl_ms: int, *, token_bytes: int = 24) -> dict[str, object]:
+    def open(self, ttl_ms: int) -> dict[str, object]:
         """Open the gate for `ttl_ms` (virtual ms); return the response body with token and deadline in virtual s."""
-        self.text = self._world.chance(self.name).base64url(token_bytes)
+        self.text = self._world.chance(self.name).base64url(TOKEN_BYTES)
         self.token = self._world.issue(self.name, self.text, ttl_ms)
         return {self.name: self.text, "deadline": self.token.expires_at / 1000}
 
@@ -38,12 +40,12 @@ class Gate:
             raise Violation(Label.MISSING_CONSTRAINT, f"a {self.step} must come first", field=self.step)
         return self.token
 
-    def check_window(self, *, also: Label | None = None) -> None:
-        """Raise unless the window is still open; `also` is reported beside an expiry."""
+    def check_window(self) -> None:
+        """Raise unless the window is still open."""
         token = self.require()
         self._world.used(token.contract_id)
         if not token.validate_validity(self._world.now):
-            raise token.expired(self._world.now, also=also, rule=f"the window of the {self.step} has ended")
+            raise token.expired(self._world.now, rule=f"the window of the {self.step} has ended")
 
     def proof(self, part: str) -> str:
         """Return `part`, a colon, and the last characters of the token."""

@@ -53,10 +53,6 @@ def mutating(transport: Transport, mutation: str) -> Transport:
     return send
 
 
-def _clip(target: bytes, limit: int) -> bytes:
-    return target[:limit]
-
-
 def _linewrap(target: bytes, width: int) -> bytes:
     return b"%0A".join(target[start : start + width] for start in range(0, len(target), width))
 
@@ -85,7 +81,7 @@ def _visible(body: bytes, width: int) -> bytes:
 
 
 _REQUESTS: dict[str, Callable[[bytes, int], bytes]] = {
-    "clip": _clip,
+    "clip": lambda target, limit: target[:limit],
     "linewrap": _linewrap,
     "decode": _decode,
     "resort": _resort,

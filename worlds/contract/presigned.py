@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from worlds.contract.contracts import Contract, contract
 from worlds.contract.labels import Label
-from worlds.contract.mangling import classify, mangled
+from worlds.contract.mangling import mangled
 from worlds.core.calls import Violation
 from worlds.core.chance import Stream
 from worlds.core.wire import WireRequest
@@ -44,12 +44,7 @@ class Presigned:
         Expiry is judged by the id in the path, so it can be decided even if the bytes are wrong.
         """
         broken = mangled(self.resource_id, self.target, request.target, "the link was not sent as issued")
-        if not self.contract.validate_validity(now):
-            classified = classify(self.target, request.target)
-            also = classified[0] if classified else None
-            raise self.contract.expired(now, also=also, rule="the link does not work at this time")
-        if broken is not None:
-            raise broken
+        self.contract.judge(now, broken, "the link does not work at this time")
 
 
 def presign(

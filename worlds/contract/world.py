@@ -75,10 +75,7 @@ class ContractWorld(World):
         expected = self._values[made.contract_id]
         given = value if isinstance(value, str) else repr(value)
         broken = mangled(made.contract_id, expected, given.encode("latin-1", "replace"), f"{what} is not as issued")
-        if not made.validate_validity(self.now):
-            raise made.expired(self.now, also=broken.label if broken else None, rule=f"{what} {ended}")
-        if broken is not None:
-            raise broken
+        made.judge(self.now, broken, f"{what} {ended}")
 
     def follow(self, link: Presigned, call: Call) -> None:
         """Check the use of a presigned link: in its window, then byte for byte."""

@@ -20,7 +20,7 @@ from worlds.core.world import World
 
 
 class App:
-    """The app of one episode, with its own referee."""
+    """The app of one episode, with its own referee; raises ManifestError if a rule's cost is not declared in task.toml."""
 
     def __init__(self, world: World) -> None:
         self.referee = Referee(world)
@@ -30,7 +30,9 @@ class App:
 
     def answer(self, request: WireRequest) -> WireResponse:
         """Find the handler of a request and serve it."""
-        return self.serve(self._found(request.method, unquote(request.path.decode("latin-1"))), request)
+        method, path = request.method, unquote(request.path.decode("latin-1"))
+        handler = (self._seated and at_desk(method, path)) or find(type(self.referee.world), method, path)
+        return self.serve(handler, request)
 
     def serve(self, handler: Found, request: WireRequest, *, whole: bool = True) -> WireResponse:
         """Serve a request with its handler; `whole` is False if the client disconnected before the end of the body."""
@@ -42,17 +44,8 @@ class App:
             return _answer(self.referee, Reply({"error": why}, status))
         return _answer(self.referee, self.referee.unreadable(Call(request._replace(body=b"")), status, why))
 
-    def _found(self, method: str, path: str) -> Found:
-        return (self._seated and at_desk(method, path)) or find(type(self.referee.world), method, path)
-
-
-def create_app(world: World) -> App:
-    """Return the app of one episode; raises ManifestError if a rule names a cost that task.toml does not declare."""
-    return App(world)
-
 
 def _answer(referee: Referee, reply: Reply) -> WireResponse:
-    """Encode a reply and add the content and time headers."""
     body, media_type = reply.encoded()
     clock = referee.world.clock
     content: Headers = (("content-type", media_type), ("content-length", str(len(body))))

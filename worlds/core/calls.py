@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -140,19 +141,10 @@ def route(
     return mark
 
 
-def get(path: str, **declared: Any) -> Callable[[Handler], Handler]:
-    """Mark a method as a GET rule; see `route`."""
-    return route("GET", path, **declared)
-
-
-def post(path: str, **declared: Any) -> Callable[[Handler], Handler]:
-    """Mark a method as a POST rule; see `route`. The body is part of the schema."""
-    return route("POST", path, body=True, **declared)
-
-
-def put(path: str, **declared: Any) -> Callable[[Handler], Handler]:
-    """Mark a method as a PUT rule; see `route`. The body is part of the schema."""
-    return route("PUT", path, body=True, **declared)
+get = partial(route, "GET")
+post = partial(route, "POST", body=True)
+put = partial(route, "PUT", body=True)
+"""Mark a method as the rule of a path; see `route`. The body of POST and PUT is part of the schema."""
 
 
 def json_value(body: bytes, why: str = "the body must be JSON") -> Any:

@@ -8,6 +8,9 @@ POST /turns/{id}    takes the raw reply as body; returns GET /turns with "accept
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+
 from pydantic_core import to_json
 
 from worlds.core.calls import Call, Reply, Unreadable
@@ -16,29 +19,39 @@ from worlds.core.referee import Referee
 from worlds.core.seated import SeatedWorld, seats_open_to
 from worlds.core.turns import NO_REPLY_CAUSES, Answer, OpenTurns
 
+Handler = Callable[[Referee, Call, SeatedWorld, range], Reply]
 
-def session(referee: Referee, call: Call) -> Reply:
+
+def _for_seats(handle: Handler) -> Callable[[Referee, Call], Reply]:
+    """Return a route for callers that hold seats, which it passes on; for any other caller it does not exist."""
+
+    @wraps(handle)
+    def served(referee: Referee, call: Call) -> Reply:
+        world = referee.world
+        if not isinstance(world, SeatedWorld):
+            return referee.judge(call, None, None)
+        seats = seats_open_to(world, call, is_host=referee.is_host(call))
+        return referee.judge(call, None, None) if seats is None else handle(referee, call, world, seats)
+
+    return served
+
+
+@_for_seats
+def session(_referee: Referee, _call: Call, world: SeatedWorld, seats: range) -> Reply:
     """Handle GET /session."""
-    seats = _seats(referee, call)
-    if seats is None or not isinstance(referee.world, SeatedWorld):
-        return referee.judge(call, None, None)
-    shown = [{"seat": seat, "system": referee.world.seats[seat]} for seat in seats]
-    return Reply({"seats": shown, "public": dict(referee.world.public())})
+    shown = [{"seat": seat, "system": world.seats[seat]} for seat in seats]
+    return Reply({"seats": shown, "public": dict(world.public())})
 
 
-def turns(referee: Referee, call: Call) -> Reply:
+@_for_seats
+def turns(referee: Referee, _call: Call, world: SeatedWorld, seats: range) -> Reply:
     """Handle GET /turns."""
-    seats = _seats(referee, call)
-    if seats is None or not isinstance(referee.world, SeatedWorld):
-        return referee.judge(call, None, None)
-    return _open(referee, referee.world, seats)
+    return _open(referee, world, seats)
 
 
-def answer(referee: Referee, call: Call) -> Reply:
+@_for_seats
+def answer(referee: Referee, call: Call, world: SeatedWorld, seats: range) -> Reply:
     """Handle POST /turns/{id}."""
-    seats, world = _seats(referee, call), referee.world
-    if seats is None or not isinstance(world, SeatedWorld):
-        return referee.judge(call, None, None)
     given = _answer(referee, call)
     if given is None:
         return Reply({"error": f"no_reply must be one of {', '.join(sorted(NO_REPLY_CAUSES))}, and is the host's to say"}, 400)
@@ -64,12 +77,6 @@ def _accept(referee: Referee, world: SeatedWorld, name: str, given: Answer) -> b
     return accepted
 
 
-def _seats(referee: Referee, call: Call) -> range | None:
-    if not isinstance(referee.world, SeatedWorld):
-        return None
-    return seats_open_to(referee.world, call, is_host=referee.is_host(call))
-
-
 def _answer(referee: Referee, call: Call) -> Answer | None:
     """Return the reply in a request; None for a forfeit with an unknown cause or from a caller other than the host."""
     try:
@@ -84,7 +91,6 @@ def _answer(referee: Referee, call: Call) -> Answer | None:
 
 
 def _open(referee: Referee, world: SeatedWorld, seats: range, *, accepted: bool | None = None) -> Reply:
-    """Return the open turns of these seats as a reply."""
     turns = tuple(turn for turn in world.turns.open if turn.seat in seats) if referee.closed_by is None else ()
     shown = OpenTurns(accepted=accepted, turns=turns, over=referee.closed_by is not None)
     return Reply(to_json(shown, exclude_none=True), media_type="application/json")

@@ -7,7 +7,9 @@ that the rules assign to no single seat.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from worlds.core.models import Strict
 
@@ -44,6 +46,5 @@ def told_faults(faults: Iterable[SeatFault]) -> list[dict[str, Any]]:
     return [fault.model_dump(mode="json", exclude_defaults=True) for fault in faults]
 
 
-def has_none(faults: object) -> bool:
-    """Return True for an empty tuple; a verdict without faults omits the field."""
-    return faults == ()
+Faults = Annotated[tuple[SeatFault, ...], Field(exclude_if=lambda faults: faults == ())]
+"""Field of a verdict that is omitted if there are none."""

@@ -291,13 +291,11 @@ def check_value(name: str, spec: Option, value: OptionValue) -> None:
 
 
 def _settings(task: Described) -> tuple[Any, ...]:
-    """Return all settings of a task that a level may change."""
     options = {name: option.default for name, option in task.declared.items()}
     return options, {name: knob.default for name, knob in task.knobs.items()}, task.budgets, dict(task.costs)
 
 
 def _moved(specs: Mapping[str, Spec], values: Mapping[str, OptionValue]) -> dict[str, Spec]:
-    """Return options or knobs, some of them with other defaults."""
     moved = {name: specs[name].model_copy(update={"default": value}) for name, value in values.items()}
     return {**specs, **moved}
 
@@ -309,13 +307,9 @@ def _as_type(name: str, kind: str, value: Any) -> OptionValue:
         if kind == "int":
             return int(str(value))
         if kind == "float":
-            return _finite(float(value))
+            if not math.isfinite(number := float(value)):
+                raise ValueError("not finite")
+            return number
         return str(value)
     except (KeyError, TypeError, ValueError):
         raise ManifestError(f"{name} must be {_KINDS[kind]}, not {value!r}") from None
-
-
-def _finite(number: float) -> float:
-    if not math.isfinite(number):
-        raise ValueError("not finite")
-    return number

@@ -179,7 +179,6 @@ def _check_body(call: Call) -> None:
 
 
 def _asked(app: Any, world: World, call: Call) -> Reply:
-    """Return the app's reply to a call."""
     from fastapi.exceptions import HTTPException, RequestValidationError  # noqa: PLC0415 - as above
 
     said: list[Mapping[str, Any]] = []

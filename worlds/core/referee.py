@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from worlds.core.calls import Body, Call, Reply, Rule, Unreadable, Violation
-from worlds.core.events import CloseCause, Closed, Issued, Requested, Stopped, Waited, canonical
+from worlds.core.events import CloseCause, Closed, Requested, Stopped, Waited, canonical
 from worlds.core.wire import HOST_HEADER, WireRequest, check_field
 from worlds.core.world import World, as_reply
 
@@ -136,7 +136,9 @@ class Referee:
         used, issued = self.world.drain_notes()
         self._logged += 1
         if issued and self._tells_lives:
-            reply = replace(reply, headers=(*reply.headers, ("X-Expires-In", _life(issued, self.world.now))))
+            # the virtual seconds until the first of them expires
+            left = min(made.expires_at for made in issued) - self.world.now
+            reply = replace(reply, headers=(*reply.headers, ("X-Expires-In", f"{left / 1000:g}")))
         self.world.log.append(
             Requested(
                 method=call.request.method,
@@ -169,11 +171,6 @@ class Referee:
         cause = self.closed_by or ""
         said = {"steps": f"the budget of {self._max_steps} steps is used up", "virtual_time": "the time budget is used up"}
         return Reply({"error": said.get(cause, f"the episode is closed ({cause})")}, _CLOSED_STATUS.get(cause, 409))
-
-
-def _life(issued: tuple[Issued, ...], now: int) -> str:
-    """Return the virtual seconds until the first issued artifact expires, as a header value (option mitigate=ttl)."""
-    return f"{(min(made.expires_at for made in issued) - now) / 1000:g}"
 
 
 def _ruled(call: Call, handler: Callable[[Call], Reply | Body]) -> tuple[Reply, Violation | None]:

@@ -446,7 +446,6 @@ def fields(value: Any, *names: str) -> list[Any]:
 
 
 def _found(parts: Parts, span: Span, shape: AnswerShape, prose: str) -> Iterator[_Found]:
-    """Yield the answers in one value."""
     direct = () if isinstance(span.value, Repeated) else shape.reads(span.value)
     alone = not prose.strip() and len(parts.values) == 1 and parts.text[span.start] != '"'
     before = parts.text[max(0, span.start - _QUOTED) : span.start]
@@ -460,7 +459,6 @@ def _found(parts: Parts, span: Span, shape: AnswerShape, prose: str) -> Iterator
 
 
 def _answers(value: Any, shape: AnswerShape, levels: int) -> Iterator[Any]:
-    """Yield the answers that a value is or contains."""
     if isinstance(value, Repeated):
         yield from (answer for one in (value.first, dict(value)) for answer in _answers(one, shape, levels))
     elif answers := shape.reads(value):

@@ -106,12 +106,11 @@ def starlettes(path: str) -> str:
     return path.replace(":any}", ":path}")
 
 
-def _judged(rule: Rule, name: str) -> Serve:
-    return lambda referee, call: referee.judge(call, rule, getattr(referee.world, name))
-
-
 def _declared(cls: type[World], rule: Rule, name: str) -> Route:
-    return Route(rule, _judged(rule, name), compiled(rule.path), name, getattr(cls, name).__doc__ or "")
+    def serve(referee: Referee, call: Call) -> Reply:
+        return referee.judge(call, rule, getattr(referee.world, name))
+
+    return Route(rule, serve, compiled(rule.path), name, getattr(cls, name).__doc__ or "")
 
 
 def _host_only(serve: Serve) -> Serve:

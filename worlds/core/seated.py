@@ -25,6 +25,12 @@ SEAT_HEADER = "X-Parley-Seat"
 """Header that carries the token of one seat."""
 
 
+CLOSING = (
+    "Time here is virtual and moves by the {moves} alone. Turns cost nothing and are no requests; any other request costs a "
+    "second, and there are {steps} of them."
+)
+
+
 class SeatedWorld(World):
     """One episode of a game with several seats."""
 
@@ -64,6 +70,25 @@ class SeatedWorld(World):
     def note(self, what: str, seat: int | None = None, **data: Any) -> None:
         """Log an event of the game."""
         self.log.append(Noted(what=what, seat=seat, data=data), vt=self.now)
+
+
+class TextWorld(SeatedWorld):
+    """Game whose instruction is one of the family's texts, so that all of its tasks share it."""
+
+    moves_time: ClassVar[str]
+    """What moves time, for the closing note: the rounds of the game."""
+
+    def worded(self) -> str:
+        """Render the instruction, which the whole family shares."""
+        return self.texts.render("instruction", **self.facts())
+
+    def closing_notes(self) -> tuple[str, ...]:
+        """Return the closing note on time and requests."""
+        return (CLOSING.format(moves=self.moves_time, steps=self.manifest.budgets.steps),)
+
+    def spend(self, cost: str) -> None:
+        """Advance the clock by a named cost."""
+        self.clock.charge(self.manifest.cost_ms(cost))
 
 
 def seat_token(host_token: str, seat: int) -> str:

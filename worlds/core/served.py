@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Response
 from fastapi.routing import APIRoute
 
-from worlds.core.app import create_app
+from worlds.core.app import App
 from worlds.core.calls import Rule
 from worlds.core.operations import operations_of
 from worlds.core.routes import MISUSED, NOWHERE, Found, Route, routes, starlettes
@@ -26,7 +27,6 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 """Types of ASGI 3."""
 
 
@@ -36,8 +36,8 @@ class ServedWorld(FastAPI):
     def __init__(self, world: World) -> None:
         cls = type(world)
         super().__init__(title=world.manifest.task_id, description=cls.__doc__ or "", openapi_url=None, redirect_slashes=False)
-        self.refereed, self._operations = create_app(world), operations_of(cls)
-        self.router.default = self._serving(NOWHERE)
+        self.refereed, self._operations = App(world), operations_of(cls)
+        self.router.default = partial(self._serve, NOWHERE)
         self.router.routes.extend(RefereedRoute(route, self._serve) for route in routes(cls))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,12 +52,6 @@ class ServedWorld(FastAPI):
         theirs = self._operations.openapi()
         paths = {path: {**document["paths"].get(path, {}), **methods} for path, methods in theirs["paths"].items()}
         return {**document, **theirs, "info": document["info"], "paths": {**document["paths"], **paths}}
-
-    def _serving(self, handler: Found) -> Asgi:
-        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-            await self._serve(handler, scope, receive, send)
-
-        return serve
 
     async def _serve(self, handler: Found, scope: Scope, receive: Receive, send: Send) -> None:
         body = await _whole(receive)
@@ -112,7 +106,6 @@ async def _whole(receive: Receive) -> bytes | None:
 
 
 def _request(scope: Scope, body: bytes) -> WireRequest:
-    """Convert an ASGI request to a raw wire request."""
     target = scope["raw_path"] + (b"?" + scope["query_string"] if scope["query_string"] else b"")
     headers = tuple((k.decode("latin-1"), v.decode("latin-1")) for k, v in scope["headers"])
     return WireRequest(scope["method"], target, headers, body)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from worlds.core.app import create_app
+from worlds.core.app import App
 from worlds.core.clients import client
 from worlds.core.events import Event, EventLog
 from worlds.core.loading import open_world
@@ -25,7 +25,7 @@ class InProcess:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.app = create_app(world)
+        self.app = App(world)
 
     @property
     def log(self) -> EventLog:

@@ -89,7 +89,6 @@ class Texts:
             raise WorldError(f"{name}{SUFFIX} cannot be rendered: {error}") from None
 
     def _composed(self, file: str) -> Template:
-        """Compile a text as a template, with its includes inlined."""
         if file not in self._sources:
             raise TemplateNotFound(file)
         environment = self._environment

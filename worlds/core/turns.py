@@ -40,10 +40,6 @@ Answers = Mapping[int, Sequence[Answer]]
 """Seat -> all attempts of the barrier in order; the last one counts."""
 
 
-def _stands(_: Sequence[Answer]) -> str | None:
-    return None
-
-
 class Ask(NamedTuple):
     """One question to one seat. `refuse` reads all its attempts so far and returns the text of a retry, or None."""
 
@@ -54,7 +50,7 @@ class Ask(NamedTuple):
     ephemeral: bool = False
     """True if the turn is only a measurement: it is logged, but not part of the seat's conversation."""
 
-    refuse: Callable[[Sequence[Answer]], str | None] = _stands
+    refuse: Callable[[Sequence[Answer]], str | None] = lambda _: None
     free: bool = False
     """True in free discussion, in which the first answer closes the barrier; never mixed with other asks."""
 
@@ -87,9 +83,6 @@ class OpenTurns(Strict):
     over: bool
 
 
-_by_seat = attrgetter("seat")
-
-
 class _Withdrawn(NamedTuple):
     """A turn of a free discussion that was withdrawn because another seat answered."""
 
@@ -115,7 +108,7 @@ class TurnTable:
     @property
     def open(self) -> list[OpenTurn]:
         """The open turns, sorted by seat."""
-        return sorted(self._open.values(), key=_by_seat) if len(self._open) > 1 else [*self._open.values()]
+        return sorted(self._open.values(), key=attrgetter("seat")) if len(self._open) > 1 else [*self._open.values()]
 
     def seat_of(self, turn: str) -> int | None:
         """Return the seat of a turn that can be answered, by the turn's id; None for any other turn."""
@@ -179,7 +172,6 @@ class TurnTable:
                 )
 
     def _offer(self, answers: Answers | None) -> None:
-        """Advance the game to its next barrier, or to its end."""
         try:
             asks = next(self._game) if answers is None else self._game.send(answers)
         except StopIteration:

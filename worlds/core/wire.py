@@ -79,7 +79,8 @@ class WireResponse(NamedTuple):
 
     def header(self, name: str) -> str | None:
         """Return the first value of a header, by case-insensitive name, or None."""
-        return first_header(self.headers, name)
+        wanted = name.lower()
+        return next((value for key, value in self.headers if key.lower() == wanted), None)
 
 
 class Transport(Protocol):
@@ -88,12 +89,6 @@ class Transport(Protocol):
     def __call__(self, request: WireRequest) -> WireResponse:
         """Send one request and return its response; raises WireError if it cannot be sent."""
         ...
-
-
-def first_header(headers: Headers, name: str) -> str | None:
-    """Return the first value of a header, by case-insensitive name, or None."""
-    wanted = name.lower()
-    return next((value for key, value in headers if key.lower() == wanted), None)
 
 
 def request(

@@ -73,7 +73,7 @@ class World:
         self._used: list[str] = []
         self.prepare()
         self._check_names()
-        self.instruction = self._render()
+        self.instruction = "\n\n".join((self.worded().rstrip(), *self.closing_notes())) + "\n"
         self.log.append(self._opened(), vt=0)
 
     def prepare(self) -> None:
@@ -140,9 +140,6 @@ class World:
         for rule, name in rules_of(type(self)):
             if name in vars(self):
                 raise WorldError(f"{name} handles {rule.method} {rule.path}, so no attribute may have that name")
-
-    def _render(self) -> str:
-        return "\n\n".join((self.worded().rstrip(), *self.closing_notes())) + "\n"
 
     def _opened(self) -> Opened:
         budgets = self.manifest.budgets

@@ -1,29 +1,22 @@
-"""Session of a hidden-profile task: dealing, texts for seats, talk, and votes (paper, section 3; specification 1.2).
+"""Session of a hidden-profile task: dealing, texts for seats, talk, and votes (docs/hidden-profile.md, "A session").
 
-1. All seats vote alone, the group talks in rounds, then all vote again. Votes are asked together and kept secret. A vote
-that names no option is asked for once more, then counted as invalid.
-2. Talk is strictly in turn. In the first round a speaker reads the messages before it, later the latest message of each other
+1. Talk is strictly in turn. In the first round a speaker reads the messages before it, later the latest message of each other
 seat, oldest first; a seat's own conversation contains everything earlier.
-3. If stances are polled, all seats are asked alone after each round; that turn only measures.
-4. Options change what is repeated (`heard`, `vote_view`, `remind_pre_vote`), what is told (`horizon`), what each half of talk
-is about (`exchange_decide`), and whether facts are read out first (`reveal_all`).
-5. A chat (`talk`) has no rounds: the first message is heard first, and each message withdraws the turns of the others, who are
-asked again at once. A reply of PASS says nothing. A seat that forfeits has left; a `timeout` closes the chat for all.
-6. On the structured track a message is text, cited facts, and a stance. Unknown handles are dropped and noted.
+2. A chat has no rounds: the first message is heard first, and each message withdraws the turns of the others, who are asked
+again at once. A reply of PASS says nothing. A seat that forfeits has left; a `timeout` closes the chat for all.
+3. On the structured track a message is text, cited facts, and a stance. Unknown handles are dropped and noted.
 
 A seat is shown the brief, its own facts, the options, and the messages. Texts never receive another seat's facts, the key, a
-weight, a rule's formal side, another seat's vote, or the rationale of an imported task, so these cannot leak.
-
-Every draw has its own stream of the seed. Of a deck, seeds 2j and 2j + 1 are a pair: one has a hidden deal and one a manifest
-one, in an order that a stream of the pair decides. Hands stay as the author wrote them; seats are drawn. In the condition
-`full` all seats hold all facts, in `shared_only` only the shared ones. Options have one order per session.
+weight, a rule's formal side, another seat's vote, or the rationale of an imported task, so these cannot leak. Every draw has a
+stream of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 from worlds.core.chance import Chance
 from worlds.core.mending import mend
@@ -75,19 +68,12 @@ def deal(scenario: Scenario, condition: str, chance: Chance) -> Deal:
     """Deal one session."""
     people = list(scenario.seats)
     chance("deal").shuffle(people)
-    hands = [list(_hand(scenario, person, condition)) for person in people]
+    hands = [list(scenario.dealt_to(person, condition)) for person in people]
     for seat, hand in enumerate(hands):
         chance(f"order:{seat}").shuffle(hand)
     options = list(scenario.option_ids)
     chance("options").shuffle(options)
     return Deal(tuple(people), tuple(tuple(hand) for hand in hands), tuple(options))
-
-
-def _hand(scenario: Scenario, person: int, condition: str) -> tuple[str, ...]:
-    shared = scenario.of_scope("shared")
-    if condition == "full":
-        return tuple(fact.id for fact in scenario.facts)
-    return shared if condition == "shared_only" else (*shared, *scenario.hand(person))
 
 
 Said = tuple[int, str]
@@ -113,25 +99,13 @@ class SessionView:
         facts = [self._scenario.by_id[fact].text for fact in self._dealt.hands[seat]]
         return self._render("system", seat, brief=self._scenario.brief, facts=facts)
 
-    def pre_vote(self, seat: int) -> str:
-        """Return the text of the first vote, before the talk."""
-        return self._render("pre_vote", seat)
-
     def turn(self, seat: int, number: int, said: Sequence[Said], reminder: str = "") -> str:
         """Return the text of a turn of talk; `said` is what this seat reads, `reminder` its own first vote or ""."""
         return self._render("turn", seat, number=number, said=_lines(said), reminder=reminder)
 
-    def chat(self, seat: int, said: Sequence[Said]) -> str:
-        """Return an invitation to speak in the chat; `said` are the messages that are new to this seat."""
-        return self._render("chat", seat, said=_lines(said))
-
-    def poll(self, seat: int, said: Sequence[Said]) -> str:
-        """Return the question for a seat's stance after a round."""
-        return self._render("poll", seat, said=_lines(said))
-
-    def post_vote(self, seat: int, said: Sequence[Said]) -> str:
-        """Return the text of the second vote, after the talk."""
-        return self._render("post_vote", seat, said=_lines(said))
+    def ask(self, name: Literal["pre_vote", "chat", "poll", "post_vote"], seat: int, said: Sequence[Said] = ()) -> str:
+        """Return the text of any other turn; `said` are the messages that it shows."""
+        return self._render(name, seat, said=_lines(said))
 
     def again(self, given: str, problem: str) -> str:
         """Return the question that repeats an invalid vote; `problem` is the reason why it was not read, if known."""
@@ -199,7 +173,7 @@ class GroupSession:
 
     def play(self) -> Game:
         """Run both votes and the talk between them."""
-        ballots = yield from self._vote("PRE_VOTE", self.view.pre_vote)
+        ballots = yield from self._vote("PRE_VOTE", partial(self.view.ask, "pre_vote"))
         if self.settings.reveal_all:
             self._reveal()
         if self.settings.talk == "chat":
@@ -207,7 +181,8 @@ class GroupSession:
         else:
             yield from self._rounds(ballots)
         notices = self._notices
-        yield from self._vote("POST_VOTE", lambda seat: notices.get(seat, "") + self.view.post_vote(seat, self._repeated()))
+        said = self._repeated()
+        yield from self._vote("POST_VOTE", lambda seat: notices.get(seat, "") + self.view.ask("post_vote", seat, said))
         self.note("session_end")
 
     def _rounds(self, ballots: dict[int, Ballot]) -> Polling:
@@ -230,7 +205,14 @@ class GroupSession:
             self.spend("turn")
             so_far.append(len(self.messages))
             answers = yield [
-                Ask(seat, "DISCUSSION", said[seat] + 1, self._chat_text(seat, read[seat]), free=True) for seat in present
+                Ask(
+                    seat,
+                    "DISCUSSION",
+                    said[seat] + 1,
+                    self._notices.get(seat, "") + self.view.ask("chat", seat, self._new_to(seat, read[seat])),
+                    free=True,
+                )
+                for seat in present
             ]
             ((seat, (answer,)),) = answers.items()
             if answer.no_reply is not None:
@@ -244,9 +226,6 @@ class GroupSession:
             read[seat] = so_far[-1 - answer.late]
             if said[seat] == MOST_SAID:
                 present.remove(seat)
-
-    def _chat_text(self, seat: int, since: int) -> str:
-        return self._notices.get(seat, "") + self.view.chat(seat, self._new_to(seat, since))
 
     def _new_to(self, seat: int, since: int) -> list[Said]:
         """Return the messages of others that are new to this seat; all messages if the settings say so."""
@@ -288,7 +267,7 @@ class GroupSession:
     def _poll(self, number: int) -> Polling:
         """Ask all seats alone for their stance; a reply that names no option counts as none and is not retried."""
         self.spend("vote")
-        texts = [self.view.poll(seat, self._read_by(seat)) for seat in self.seats]
+        texts = [self.view.ask("poll", seat, self._read_by(seat)) for seat in self.seats]
         answers = yield [Ask(seat, "POLL", number, texts[seat], ephemeral=True) for seat in self.seats]
         for seat in self.seats:
             answer = answers[seat][-1]
@@ -300,7 +279,6 @@ class GroupSession:
         return f"{label}. {ballot.rationale}".strip() if label else ""
 
     def _reveal(self) -> None:
-        """Read out the own facts of all seats, as their messages."""
         for seat in self.seats:
             own = [fact for fact in self.dealt.hands[seat] if self.scenario.by_id[fact].scope != "shared"]
             if own:
@@ -344,14 +322,3 @@ class GroupSession:
         stance, text = value.get("stance"), value.get("text")
         chosen = option_of(self.scenario, stance) if isinstance(stance, str) else None
         return spoken_text(text if isinstance(text, str) else ""), cites, chosen, [h[:40] for h in handles if h not in own]
-
-
-def outline(session: GroupSession) -> dict[str, Any]:
-    """Return everything that a validator needs about a session before it begins."""
-    dealt = session.dealt
-    return {
-        "scenario": session.scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True),
-        "people": list(dealt.people),
-        "hands": [list(hand) for hand in dealt.hands],
-        "options": list(dealt.options),
-    }

@@ -9,22 +9,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from worlds.core.errors import WorldError
-from worlds.core.seated import SeatedWorld
+from worlds.core.seated import TextWorld
 from worlds.core.turns import Game
 from worlds.hidden_profile.rules.deck import Deck, key_of, leader_of, read_sizes, read_task, sized
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.settings import Settings
 from worlds.hidden_profile.rules.worlds import worlds_of
-from worlds.hidden_profile.session import GroupSession, deal, draw, outline
-
-CLOSING = (
-    "Time here is virtual and moves by the turns of the talk alone. Turns cost nothing and are no requests; any other request "
-    "costs a second, and there are {steps} of them."
-)
+from worlds.hidden_profile.session import GroupSession, deal, draw
 
 
-class HiddenProfileWorld(SeatedWorld):
+class HiddenProfileWorld(TextWorld):
     """One session of a group that decides."""
+
+    moves_time = "turns of the talk"
 
     def prepare(self) -> None:
         """Read the scenario and the options, and deal."""
@@ -37,23 +34,12 @@ class HiddenProfileWorld(SeatedWorld):
         except (OSError, ValueError) as error:
             raise WorldError(str(error)) from None
         dealt = deal(self.scenario, self.settings.condition, self.chance)
-        self._session = GroupSession(self.scenario, self.settings, dealt, self.note, self._spend, self.texts)
+        self._session = GroupSession(self.scenario, self.settings, dealt, self.note, self.spend, self.texts)
 
     def facts(self) -> Mapping[str, Any]:
         """Return the variables of the instruction."""
-        return {"people": self.scenario.agents, "title": self.scenario.title, **self._length()}
-
-    def _length(self) -> Mapping[str, Any]:
-        """Return the length of the talk."""
-        return {"rounds": self.settings.rounds, "talk": self.settings.talk, "minutes": self.settings.minutes}
-
-    def worded(self) -> str:
-        """Render the instruction, which the whole family shares."""
-        return self.texts.render("instruction", **self.facts())
-
-    def closing_notes(self) -> tuple[str, ...]:
-        """Return the closing note on time and requests."""
-        return (CLOSING.format(steps=self.manifest.budgets.steps),)
+        length = {name: getattr(self.settings, name) for name in ("rounds", "talk", "minutes")}
+        return {"people": self.scenario.agents, "title": self.scenario.title, **length}
 
     def systems(self) -> Sequence[str]:
         """Return the system prompt of every seat, with its facts."""
@@ -66,7 +52,11 @@ class HiddenProfileWorld(SeatedWorld):
 
     def game(self) -> Game:
         """Return the session, after logging a first note with everything that a validator needs."""
-        self.note("session_start", None, **outline(self._session), **({"deal": self.drawn} if self.drawn else {}))
+        scenario, dealt = self.scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True), self._session.dealt
+        self.note(
+            "session_start", None, scenario=scenario, people=list(dealt.people), hands=[list(hand) for hand in dealt.hands],
+            options=list(dealt.options), **({"deal": self.drawn} if self.drawn else {}),
+        )  # fmt: skip
         return self._session.play()
 
     def _drawn(self, read: Deck | Scenario) -> Scenario:
@@ -81,6 +71,3 @@ class HiddenProfileWorld(SeatedWorld):
         if key is None or leader is None:
             raise ValueError(f"deal {versions} of {read.id} leaves no option, or none leads: see harness verify")
         return sized(read, self.settings.size, read_sizes(self.setup.folder)).scenario(versions, key, leader)
-
-    def _spend(self, cost: str) -> None:
-        self.clock.charge(self.manifest.cost_ms(cost))

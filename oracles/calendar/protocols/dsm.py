@@ -8,16 +8,11 @@ Then `fail` is sent, and every seat sends an empty batch.
 4. Participants carry the plan out in DECISION and third parties in VOLUNTARY. Both commit together, so an earlier meeting that
 makes room moves on all its calendars at once or not at all.
 
-Profile `paper` behaves like the published client in the reference games: one offer, whose best plan is announced even if it
-suits no seat; seats that cannot follow it guess (`_guess`); plans are scored `trusting` (see `dsm_scoring`).
+Messages are proposals{slots: plan ids, plans, round, participants}, scores{scores: {plan id: level}, round}, decision{slot,
+plan_id, participants, displacements, reward} and fail{round}. `round` counts the offers of one meeting from 1, so an answer
+names its offer. A parser returns None for anything that is no message of DSM.
 
-The number of plans in an offer maximises expected utility (paper, Appendix D.3): U(L) = q v + w q - theta c L - beta (1 - q).
-q = 1 - (1 - p)^L is the probability that one of L plans suits all, v the mean own level of the L best, and p an estimate from
-the own calendar: all others are assumed to be as busy. More offers find a plan sooner and reveal more; theta against beta sets
-the balance.
-
-`Tally` records offers and answers for one meeting. A plan is scored by the participants, and by third parties with a meeting
-that it moves. Plans rank by the total distance of their scores from the top level; feasible plans rank first.
+Profile `paper` is the published client (docs/calendar.md, "Reference protocols"); its plans are scored `trusting`.
 """
 
 from __future__ import annotations
@@ -27,15 +22,119 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from oracles.calendar.protocols import dsm_messages as messages
-from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, TypedClient
-from oracles.calendar.protocols.dsm_scoring import BEST, BUDGET, DsmPlan, Reward, level, needed, plans, reward, settled
+from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, TypedClient, whole
+from oracles.calendar.protocols.dsm_scoring import BEST, BUDGET, DsmPlan, Reward, Shift, level, needed, plans, reward, settled
 from oracles.calendar.protocols.repair import Moves, batch, in_the_way, moving
 from worlds.calendar.rules.items import Cells
 
 
+def proposals(plans: Sequence[DsmPlan], offer: int, participants: Sequence[int]) -> Payload:
+    """Return the message of one offer."""
+    return {
+        **_head("proposals"), "slots": [plan.id for plan in plans], "plans": [_plan(plan) for plan in plans],
+        "round": offer, "participants": list(participants),
+    }  # fmt: skip
+
+
+def scores(levels: Mapping[int, int], offer: int) -> Payload:
+    """Return the message with the levels of every plan of an offer."""
+    return {**_head("scores"), "scores": {str(plan): level for plan, level in levels.items()}, "round": offer}
+
+
+def decision(plan: DsmPlan, participants: Sequence[int], reward: Reward) -> Payload:
+    """Return the message of the chosen plan, with its reader's own record."""
+    return {
+        **_head("decision"), "slot": plan.slot, "plan_id": plan.id, "participants": list(participants),
+        "displacements": [_shift(shift) for shift in plan.shifts], "reward": reward.record(),
+    }  # fmt: skip
+
+
+def fail(offer: int) -> Payload:
+    """Return the message that no slot was found."""
+    return {**_head("fail"), "round": offer}
+
+
+def kind_of(payload: Payload) -> str:
+    """Return the type of a DSM message; "" for anything else."""
+    message_type = payload.get("type")
+    return message_type if payload.get("protocol") == "dsm" and isinstance(message_type, str) else ""
+
+
+def read_offer(payload: Payload) -> tuple[int, list[DsmPlan]] | None:
+    """Parse the number of an offer and its plans."""
+    offer, records = whole(payload.get("round")), payload.get("plans")
+    if offer is None or not isinstance(records, list):
+        return None
+    return offer, [plan for one in records if isinstance(one, Mapping) and (plan := _read_plan(one, "id"))]
+
+
+def read_scores(payload: Payload) -> tuple[int, dict[int, int]] | None:
+    """Parse the number of the answered offer, and the levels by plan."""
+    offer, levels = whole(payload.get("round")), payload.get("scores")
+    if offer is None or not isinstance(levels, Mapping):
+        return None
+    read = [(_number(plan), whole(level)) for plan, level in levels.items()]
+    return offer, {plan: level for plan, level in read if plan is not None and level is not None and level <= BEST}
+
+
+def read_decision(payload: Payload) -> DsmPlan | None:
+    """Parse the chosen plan."""
+    return _read_plan(payload, "plan_id")
+
+
+def read_reward(payload: Payload) -> tuple[int, int]:
+    """Return the points that a decision's reader pays and receives; zeros if missing."""
+    record = payload.get("reward")
+    if not isinstance(record, Mapping):
+        return 0, 0
+    return whole(record.get("scoring_cost")) or 0, whole(record.get("reward")) or 0
+
+
+def _head(type_: str) -> dict[str, Any]:
+    return {"protocol": "dsm", "type": type_}
+
+
+def _plan(plan: DsmPlan) -> Payload:
+    return {
+        "id": plan.id, "slot": plan.slot, "displacements": [_shift(shift) for shift in plan.shifts],
+        "cleared_slots": [shift.source for shift in plan.shifts],
+    }  # fmt: skip
+
+
+def _shift(shift: Shift) -> Payload:
+    return {
+        "meeting_id": shift.meeting, "from_slot": shift.source, "to_slot": shift.target,
+        "participants": list(shift.participants),
+    }  # fmt: skip
+
+
+def _read_plan(value: Payload, name: str) -> DsmPlan | None:
+    number, slot, displaced = whole(value.get(name)), whole(value.get("slot")), value.get("displacements", [])
+    if number is None or slot is None or not isinstance(displaced, list):
+        return None
+    shifts = [shift for one in displaced if isinstance(one, Mapping) and (shift := _read_shift(one))]
+    return DsmPlan(number, slot, tuple(shifts)) if len(shifts) == len(displaced) else None
+
+
+def _read_shift(value: Payload) -> Shift | None:
+    meeting, source, target = (whole(value.get(name)) for name in ("meeting_id", "from_slot", "to_slot"))
+    who = value.get("participants")
+    if meeting is None or source is None or target is None or not isinstance(who, list):
+        return None
+    seats = [seat for one in who if (seat := whole(one)) is not None]
+    return Shift(meeting, source, target, tuple(seats)) if len(seats) == len(who) else None
+
+
+def _number(text: Any) -> int | None:
+    # keys are text in JSON; 9 digits hold any plan id, and no number that is slow to read
+    return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 9 else None
+
+
 class Tally:
-    """Offers and answers; `own` are the initiator's levels by plan id."""
+    """Offers and answers for one meeting; `own` are the initiator's levels by plan id.
+
+    Feasible plans rank first, then those whose scores are in total nearest to the top level.
+    """
 
     def __init__(self, me: int, participants: Sequence[int], own: Mapping[int, int]) -> None:
         self._me, self._participants, self._own = me, tuple(participants), own
@@ -133,7 +232,10 @@ def chance(cells: Cells, responders: int) -> float:
 
 
 def utility(levels: Sequence[int], p: float, preset: Preset) -> float:
-    """Return U(L) of offering plans with these own levels."""
+    """Return U(L) = q v + w q - theta c L - beta (1 - q) of offering L plans with these own levels (paper, Appendix D.3).
+
+    q is the probability that one of them suits all, and v the mean of the levels.
+    """
     size = len(levels)
     q = 1 - (1 - p) ** size
     own = sum(levels) / size / BEST
@@ -213,20 +315,20 @@ class Dsm(TypedClient):
         """Read the mail of this meeting; return the scores that it asks for."""
         sent: list[Outgoing] = []
         for letter in mail:
-            kind = messages.kind(letter.payload) if letter.meeting == self.facts.meeting else ""
-            if self._leads and kind == "scores" and (told := messages.read_scores(letter.payload)):
+            kind = kind_of(letter.payload) if letter.meeting == self.facts.meeting else ""
+            if self._leads and kind == "scores" and (told := read_scores(letter.payload)):
                 self._tally.hear(letter.sender, *told)
             elif not self._leads and letter.sender == self.initiator:
                 sent += self._follow(kind, letter.payload)
         return sent
 
     def _follow(self, kind: str, payload: Payload) -> list[Outgoing]:
-        if kind == "proposals" and (offer := messages.read_offer(payload)):
+        if kind == "proposals" and (offer := read_offer(payload)):
             number, offered = offer
-            return [(self.initiator, messages.scores({plan.id: self._level(plan) for plan in offered}, number))]
-        if kind == "decision" and (plan := messages.read_decision(payload)):
+            return [(self.initiator, scores({plan.id: self._level(plan) for plan in offered}, number))]
+        if kind == "decision" and (plan := read_decision(payload)):
             self._agreed = plan
-            paid, given = messages.read_reward(payload)
+            paid, given = read_reward(payload)
             self.points = settled(self.points, gained=given, paid=paid)
         return []
 
@@ -240,12 +342,12 @@ class Dsm(TypedClient):
         if size and (not self._tally.offers or self.preset.exhaustive or worth > -self.preset.beta):
             return self._offer(size)
         self._closed = True
-        return [] if self.paper else [(seat, messages.fail(self._tally.offers)) for seat in self.others]
+        return [] if self.paper else [(seat, fail(self._tally.offers)) for seat in self.others]
 
     def _offer(self, size: int) -> list[Outgoing]:
         offered, self._untried = self._untried[:size], self._untried[size:]
         asked = self._tally.open(offered)
-        message = messages.proposals(offered, self._tally.offers, self.facts.participants)
+        message = proposals(offered, self._tally.offers, self.facts.participants)
         # a meeting of one has nobody to ask
         return [(seat, message) for seat in asked] or self._go_on()
 
@@ -254,7 +356,7 @@ class Dsm(TypedClient):
         records = {seat: self._tally.record(seat, plan) for seat in self._tally.readers(plan)}
         gained = sum(record.scoring_cost for record in records.values())
         self.points = settled(self.points, gained=gained, paid=sum(record.reward for record in records.values()))
-        return [(seat, messages.decision(plan, self.facts.participants, record)) for seat, record in records.items()]
+        return [(seat, decision(plan, self.facts.participants, record)) for seat, record in records.items()]
 
     def _guess(self, attempt: int) -> Actions:
         """Return the published client's batch: the announced slot if it has no blocked item, else a slot by number of attempt.

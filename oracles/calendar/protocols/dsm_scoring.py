@@ -1,25 +1,17 @@
-"""Scores, points and plans of DSM.
+"""Scores, points and plans of DSM (paper, Appendix D.3; Farhadi and Jennings 2021).
 
 A satisfaction level is the cost of a plan for one seat, and the only information on a calendar that DSM reveals.
 1. A plan puts the round's meeting at a slot and may move earlier meetings; a seat considers only its own calendar.
 2. Moved meetings are lifted, and placed only where this calendar is free then. Items still in the way of the round's meeting
 must be movable errands; anything else makes the plan infeasible.
 3. The level is 0 for an infeasible plan and D - 1 for one that moves nothing; it decreases by one per unit of cost, to at least
-1 (paper, Appendix D.3). Costs are those on the seat's calendar, on the shown scale.
+1. Costs are those on the seat's calendar, on the shown scale.
 With `trusting`, as in the published client, a slot that the plan clears counts as free, although another meeting or a blocked
 errand may be there on this calendar. The reference games show it in chains of two meetings.
 
 Points: a level s > 0 costs its scorer D - 1 - s points. If a plan is chosen, a scorer receives R = (D - 1 - s*) + max(0, min(A,
-L) - 1): its concession, and one point for each further plan that it accepted; nothing without a concession (paper, Appendix
-D.3; Farhadi and Jennings 2021). Points are recorded and reported, but never influence a client.
-
-Plans: an initiator offers slots of its own, and chains that move earlier meetings.
-1. A slot without a meeting is one plan, whose id is the slot.
-2. A meeting in a slot may move to a free slot of the initiator, or to another meeting's slot, which then moves in the same way,
-up to the cascade depth. Such plans have the ids (slot + 1) * 1000 + place.
-3. The chains of a slot are sorted by cost, length and targets, and only the first few are used (paper, Table 9).
-Slots are the beginnings of meetings. A meeting longer than a slot that would cover two earlier meetings has no chain there,
-because a chain moves one meeting at a time.
+L) - 1): its concession, and one point for each further plan that it accepted; nothing without a concession. Points are recorded
+and reported, but never influence a client.
 """
 
 from __future__ import annotations
@@ -142,7 +134,11 @@ Chain = tuple[tuple[Item, Shift], ...]
 
 
 def plans(cells: Cells, duration: int, depth: int, targets: int) -> list[DsmPlan]:
-    """Return every plan for a calendar, feasible or not; at most `depth` meetings per chain and `targets` chains per slot."""
+    """Return every plan for a calendar, feasible or not; at most `depth` meetings per chain and `targets` chains per slot.
+
+    A slot without a meeting is one plan, whose id is the slot. A meeting that begins there may move to a free slot of the
+    initiator, or to another meeting's, which then moves in the same way; the ids are (slot + 1) * 1000 + place (Table 9).
+    """
     suggested: list[DsmPlan] = []
     for slot in range(len(cells) - duration + 1):
         span = frozenset(range(slot, slot + duration))

@@ -9,13 +9,6 @@ others in VOLUNTARY. Other seats move nothing.
 4. After `fail_reschedule` the old meeting keeps its slot, so the seat withdraws its consent to the new one's (profile `text`).
 A seat whose new meeting went elsewhere sends `fail_reschedule` to the old meeting's initiator, who forwards it.
 Only meetings of one slot bump and are bumped.
-
-`Walk` is an initiator's vote over slots: one at a time, and the first that no seat finds impossible is agreed.
-
-`insertion` is the displacement of a meeting on one calendar, which every protocol uses.
-1. A meeting may begin at a slot if its whole span is on the calendar and each item in it can make room.
-2. An errand moves to the lowest free slot outside the span that is not taken yet. A blocked errand never moves, and a meeting
-moves only by an agreement, which is not considered here.
 """
 
 from __future__ import annotations
@@ -46,7 +39,8 @@ def in_the_way(cells: Cells, slot: int, duration: int) -> list[tuple[int, Item]]
 def insertion(cells: Cells, slot: int, duration: int, keep: Collection[int] = ()) -> Moves | None:
     """Return the moves that make room for a span, () if it is free; None if there is no room.
 
-    `keep`: free slots that must stay free of errands.
+    An errand moves to the lowest free slot outside the span; blocked errands and meetings stay. `keep`: free slots that must
+    stay free of errands.
     """
     items = in_the_way(cells, slot, duration)
     if items is None or any(item.kind == "meeting" or item.blocked for _, item in items):
@@ -90,7 +84,7 @@ IMPOSSIBLE = "IMPOSSIBLE"
 
 
 class Walk:
-    """The slots left to try, and the votes on the current one."""
+    """An initiator's vote over slots, one at a time: the slots left to try, and the votes on the current one."""
 
     def __init__(self, pool: Iterable[int], voters: Iterable[int]) -> None:
         self._pool, self._voters = list(pool), frozenset(voters)

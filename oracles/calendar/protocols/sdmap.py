@@ -5,18 +5,13 @@
 2. A slot with a meeting is possible if that meeting is strictly easier to schedule than the new one: it is bumped, and
 `repair` finds another slot for all its participants.
 
-The paper repairs in the talk of the next round. Until then the bumped meeting would be in different slots on its calendars, so
-its round would fail; if failed rounds are reverted, the bump would be too, and never take effect. Profile `text` therefore
-repairs in the talk of the same round, right after the `confirm`, with the same messages, moves and fall-back: the old meeting's
-participants move it in this round's DECISION or VOLUNTARY, which commit together. After `fail_reschedule` it keeps its slot,
-the seat withdraws its PENDING by a second `reply`, and the walk goes on. No repair is left over after the last round.
+The paper repairs in the talk of the next round; its round fails meanwhile, so if failed rounds are reverted, a bump would never
+take effect. Profile `text` therefore repairs in the talk of the same round, right after the `confirm`, with the same messages.
+After `fail_reschedule` the old meeting keeps its slot: the seat withdraws its PENDING by a second `reply`, the walk goes on.
 
-Profile `paper` behaves like the published code, including its faults. Slots held as PENDING are refused to all other meetings
-until `confirm` or `fail`, even if a cut-off round never sent one; a responder holds the slots that it accepted, an initiator
-its current one. A responder does not check if a displaced errand has a free slot. A late `confirm` sets the slot of the round
-in which it is read. A bump moves the old meeting to the lowest free slot at once, which fails its round; the repair is
-requested in the next talk (never after the last round), and a failed repair puts the meeting back if its slot is free. Without
-a slot it sends an empty batch, then guesses.
+Profile `paper` behaves like the published code, including its faults (docs/calendar.md, "Reference protocols"): a responder
+holds the slots that it accepted, an initiator its current one; a responder does not check if a displaced errand has a free
+slot; a bump moves the old meeting to the lowest free slot at once, and a failed repair puts it back if its slot is free.
 """
 
 from __future__ import annotations
@@ -116,7 +111,6 @@ class SdMap(TypedClient):
         return self._follow(letter.sender, kind, meeting, slot)
 
     def _follow(self, initiator: int, kind: object, meeting: int, slot: int | None) -> list[Outgoing]:
-        """Follow a message of a meeting's initiator."""
         if kind == "confirm" and slot is not None and slot < len(self.calendar):
             self._release(meeting)
             return self._agree(slot)
@@ -177,7 +171,6 @@ class SdMap(TypedClient):
         return self._repairs.release()
 
     def _settle(self) -> list[Outgoing]:
-        """Handle repairs that failed."""
         for meeting in self._repairs.fallen & self._before.keys():
             self._repairs.promised[meeting] = self._before.pop(meeting)
         bumped, slot = self._repairs.bumped, self._agreed
@@ -222,14 +215,12 @@ class SdMap(TypedClient):
         return bumpable(item, self.seat, self.facts.participants, self.facts.duration)
 
     def _candidate(self, slot: int) -> bool:
-        """Return True if an initiator can offer a slot."""
         if self._is_held(slot):
             return False
         item = self.calendar[slot]
         return insertion(self.calendar, slot, self.facts.duration) is not None or (item is not None and self._bumps(item))
 
     def _possible(self, slot: int) -> bool:
-        """Return True if a responder can accept a slot."""
         items = in_the_way(self.calendar, slot, self.facts.duration)
         if items is None or self._is_held(slot):
             return False

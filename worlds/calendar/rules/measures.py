@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from worlds.core.faults import SeatFault, has_none
+from worlds.core.faults import Faults
 from worlds.core.models import Strict
 
 Measured = int | float
@@ -19,13 +19,9 @@ Role = Literal["first", "participant", "outsider"]
 """Role of a seat in a round: the first speaker, another participant of its meeting, or neither."""
 
 
-def _is_absent(value: object) -> bool:
-    return value is None
-
-
 def unless_asked() -> Any:
     """Return a field that a verdict omits unless it was measured: for games that asked for beliefs."""
-    return Field(default=None, exclude_if=_is_absent)
+    return Field(default=None, exclude_if=lambda value: value is None)
 
 
 class RoundMeasures(Strict):
@@ -48,7 +44,7 @@ class RoundMeasures(Strict):
     """Number of batches that were refused."""
 
     refused_blocked: int
-    faults: tuple[SeatFault, ...] = Field(default=(), exclude_if=has_none)
+    faults: Faults = ()
     """Seats that lost the round, if the rules tell; missing in verdicts of older versions."""
 
 

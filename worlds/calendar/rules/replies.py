@@ -50,10 +50,8 @@ def read_expected(value: Any, slots: int) -> tuple[float, ...] | None:
 
 
 def _are_in_range(values: Any, slots: int) -> bool:
-    return isinstance(values, list) and len(values) == slots and _are_scores(values)
-
-
-def _are_scores(values: Sequence[Any]) -> bool:
+    if not isinstance(values, list) or len(values) != slots:
+        return False
     return all(type(value) in (int, float) and abs(value) <= STRONGEST for value in values)
 
 
@@ -77,6 +75,19 @@ def read_actions(reply: str, mend: Mend | None = None) -> ReadAnswer:
     if reading.is_broken:
         return read_answer(reply, ACTIONS)
     return ReadAnswer(None, "failed", f"it holds {len(reading.value)} actions, and at most {MOST_ACTIONS} are read")
+
+
+def split(actions: Sequence[Any], tools: Sequence[str]) -> tuple[list[Any], list[str]]:
+    """Split actions into those of a phase, including non-actions, and the tools of other actions."""
+    kept: list[Any] = []
+    dropped: list[str] = []
+    for action in actions:
+        tool = action.get("type") if isinstance(action, dict) else None
+        if isinstance(tool, str) and tool not in tools:
+            dropped.append(tool[:40])
+        else:
+            kept.append(action)
+    return kept, dropped
 
 
 def refusal(problem: str) -> str:
@@ -109,10 +120,6 @@ def _actions(value: Any) -> Sequence[list[Any]]:
     return [_numbered(value)] if value and all(map(_is_action, value)) else []
 
 
-def _single_action(value: Any) -> Sequence[list[Any]]:
-    return [_numbered([value])] if _is_action(value) else []
-
-
 def _is_action(value: Any) -> bool:
     """Return True for an object with a type; the type `function` belongs to an API call and does not count."""
     kinds = fields(value, "type")
@@ -135,5 +142,6 @@ def _whole_numbers(value: Any) -> Any:
 
 
 ACTIONS = AnswerShape(
-    'one JSON object with a list of "actions"', _actions, f"{LIST}|{OBJECT}", "actions|type", single=_single_action
-)
+    'one JSON object with a list of "actions"', _actions, f"{LIST}|{OBJECT}", "actions|type",
+    single=lambda value: [_numbered([value])] if _is_action(value) else [],
+)  # fmt: skip

@@ -1,7 +1,4 @@
-"""Settings of a game: options by name, and two profiles that set several of them together.
-
-`text` follows the paper's text, with failed rounds reverted; `paper` follows its released code, for comparison with the
-published numbers. Every option can be set individually; the value `profile` (or 0 for the turn cap) selects the profile's.
+"""Settings of a game: options by name, and two profiles that set several of them together (docs/calendar.md, "Options").
 
 One agent may send a limited number of messages per turn of talk, and a limited number of characters to each reader. The excess
 is dropped on sending, so no agent can fill a reader's context. Between two of its turns a reader hears each other agent once,
@@ -43,18 +40,14 @@ PROFILES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The resolved options of one game."""
+    """The resolved options of one game; `worlds.calendar.options` describes them."""
 
     profile: str = "text"
     channels: frozenset[str] = frozenset({"dm"})
     """The open channels; empty if rounds have no talk."""
 
     turn_cap: int = 15
-    """Maximum number of sweeps of cheap talk in a round."""
-
     message_cap: int | None = None
-    """Maximum number of messages of one seat in the whole game."""
-
     decision_retries: int = 3
     failed_rounds: str = "undo"
     outsiders: str = "on_mail"
@@ -64,10 +57,7 @@ class Settings:
     justification: str = "required"
     strict_replies: bool = False
     outcomes: str = "untold"
-    """`told` if participants receive the outcome of a round."""
-
     reflection: str = "none"
-    """`asked` if seats are asked after each round how their beliefs changed, `expected` if answers may be expectations."""
 
     @property
     def asks(self) -> bool:

@@ -1,17 +1,12 @@
 """Decks of hidden-profile tasks: facts with alternative texts, and deals that choose one text of each.
 
-The file is `environment/api/scenario.json`, schema `hidden-profile/2`. It names no key: the public rules and the facts of a
-deal decide which option is correct. A deal is *hidden* if the option that the shared facts favour is wrong, *manifest* if it is
-correct (the control of Stasser and Titus 1985). The cues that detect texts are longer than the texts, so they are in a separate
-file, `cues.json`.
+The file is `environment/api/scenario.json`, schema `hidden-profile/2` (docs/hidden-profile.md, "Decks"). It names no key: the
+public rules and the facts of a deal decide which option is correct. The cues that detect texts are longer than the texts, so
+they are in a file of their own, `cues.json`. `sizes.json` lists the hands for other numbers of people; `harness sync` makes it
+from the results of the prover (`oracles.hidden_profile.certificate`).
 
 Deals of a kind are equally likely, and each kind has half of the weight, whatever its number of deals. A seat that knows the
 deck by heart believes in an option according to the weight of the deals that fit its knowledge.
-
-A deck can be dealt to another number of people: fewer people hold several whole hands each, more people hold parts of a hand.
-`sizes.json` beside the deck lists these hands; `harness sync` makes it from the results of the prover
-(`oracles.hidden_profile.certificate`). The shared facts, and so the favoured option, stay the same. Counts of people in the
-brief (`the four of you`, `you four`) are replaced.
 """
 
 from __future__ import annotations
@@ -47,7 +42,7 @@ from worlds.hidden_profile.rules.scenario import (
     unique,
     written,
 )
-from worlds.hidden_profile.rules.worlds import Worlds, eliminate, settled, worlds_of
+from worlds.hidden_profile.rules.worlds import Worlds, eliminate, worlds_of
 
 Kind = Literal["hidden", "manifest"]
 DECK = "hidden-profile/2"
@@ -300,7 +295,7 @@ class Draws:
 
 def key_of(deck: Deck, worlds: Worlds, versions: str) -> str | None:
     """Return the only option that a deal's facts and the promise leave; None for none or several."""
-    return settled(worlds, deck.texts(versions))
+    return worlds.settled(deck.texts(versions))
 
 
 def leader_of(deck: Deck, versions: str, seat: int | None = None) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from worlds.core.faults import SeatFault, has_none
+from worlds.core.faults import Faults
 from worlds.core.models import Count, Strict
 
 
@@ -132,5 +132,5 @@ class Measures(Strict):
     bias: Bias
     losses: Losses | None
     seats: tuple[SeatMeasures, ...]
-    faults: tuple[SeatFault, ...] = Field(default=(), exclude_if=has_none)
+    faults: Faults = ()
     """Seats with no vote, an invalid vote, or a wrong vote although they could have known; missing in older verdicts."""

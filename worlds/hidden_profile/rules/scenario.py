@@ -337,6 +337,12 @@ class Scenario(FactSheet):
         """True for a deal, whose rules are not complete; in a separate scenario, atoms stand for other reasons."""
         return self.dealt
 
+    def dealt_to(self, person: int, condition: str) -> tuple[str, ...]:
+        """Return the ids of the facts that a condition gives to one of the hands (from 1), in the file's order by scope."""
+        if condition == "full":
+            return tuple(self.by_id)
+        return (*self.of_scope("shared"), *(self.hand(person) if condition == "hidden" else ()))
+
     def to_json(self) -> str:
         """Return the text of scenario.json: one option, atom, rule or fact per line; deterministic, without defaults."""
         return written(self.model_dump(mode="json", by_alias=True, exclude_defaults=True), _ORDER)

@@ -44,6 +44,21 @@ class Worlds:
         """Return the worlds in which all these facts hold; raises KeyError for an unknown fact."""
         return reduce(and_, (self.facts[fact] for fact in facts), self.everything)
 
+    def consistent(self, known: Iterable[str]) -> bool:
+        """Return True if the facts hold in some world."""
+        return bool(self.known(known))
+
+    def excluded(self, known: Iterable[str]) -> frozenset[str]:
+        """Return the options that are out in every world that the facts allow; empty if they allow none."""
+        worlds = self.known(known)
+        return frozenset(option for option, out in self.out.items() if worlds and not worlds & ~out)
+
+    def settled(self, known: Iterable[str]) -> str | None:
+        """Return the only option that the facts and the promise leave, or None."""
+        worlds = self.known(known)
+        left = [option for option, only in self.only.items() if worlds & only]
+        return left[0] if len(left) == 1 else None
+
 
 S = TypeVar("S", bound=FactSheet, default=Scenario)
 S_co = TypeVar("S_co", bound=FactSheet, default=Scenario, covariant=True)
@@ -132,12 +147,6 @@ def _column(place: int, count: int) -> int:
     return column
 
 
-def excluded(table: Worlds, known: Iterable[str]) -> frozenset[str]:
-    """Return the options that are out in every world that the facts allow."""
-    worlds = table.known(known)
-    return frozenset(option for option, out in table.out.items() if worlds and not worlds & ~out)
-
-
 def surface(scenario: FactSheet, known: Iterable[str]) -> dict[str, int]:
     """Return the impression that the facts make of each option, in the file's order of options."""
     score = dict.fromkeys(scenario.option_ids, 0)
@@ -147,22 +156,15 @@ def surface(scenario: FactSheet, known: Iterable[str]) -> dict[str, int]:
     return score
 
 
-def settled(table: Worlds, known: Iterable[str]) -> str | None:
-    """Return the only option that the facts and the promise leave, or None."""
-    worlds = table.known(known)
-    left = [option for option, only in table.only.items() if worlds & only]
-    return left[0] if len(left) == 1 else None
-
-
 def entails(table: WorldTable, known: Iterable[str]) -> bool:
     """Return True if the facts, with the promise, prove the key."""
-    return settled(table, known) == table.scenario.key
+    return table.settled(known) == table.scenario.key
 
 
 def eliminator(table: WorldTable[FactSheet], known: Iterable[str]) -> str | None:
     """Return the naive eliminator's vote: the favoured option that is not excluded; None on a tie, which counts as wrong."""
     facts = tuple(known)
-    return eliminate(surface(table.scenario, facts), excluded(table, facts))
+    return eliminate(surface(table.scenario, facts), table.excluded(facts))
 
 
 def eliminate(score: dict[str, int], gone: AbstractSet[str]) -> str | None:

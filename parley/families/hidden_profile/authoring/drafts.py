@@ -22,7 +22,6 @@ from pydantic import ConfigDict, Field, StringConstraints, ValidationError, mode
 
 from harness.errors import UsageError
 from oracles.hidden_profile.dealing import SHAPES, search
-from oracles.hidden_profile.decks import Tabulated
 from parley.families.hidden_profile.authoring.derived import CERTIFICATE
 from worlds.core.chance import Stream
 from worlds.core.loading import SCENARIO
@@ -33,6 +32,7 @@ from worlds.hidden_profile.rules.ballot import unvotable
 from worlds.hidden_profile.rules.deck import Deck, Draws, cued, read_task, text_of
 from worlds.hidden_profile.rules.hearing import fires, fold
 from worlds.hidden_profile.rules.scenario import Cues, Scenario, Words
+from worlds.hidden_profile.rules.worlds import worlds_of
 
 FOLDER = Path(__file__).with_name("prompts")
 
@@ -79,7 +79,7 @@ def as_fields(deck: Deck) -> str:
 
 def notes(scenario: Scenario, decoy: str) -> str:
     """Return the elimination table as text: for each private fact the options ruled out by it and those before."""
-    logic, known = Tabulated(scenario), list(scenario.of_scope("shared"))
+    logic, known = worlds_of(scenario), list(scenario.of_scope("shared"))
     lines = []
     for fact in scenario.of_scope("private"):
         known.append(fact)
