@@ -16,6 +16,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -127,6 +128,7 @@ def become(asked: dict[str, Any]) -> None:
     sys.argv = ["harness", *asked["arguments"]]
     os.environ.clear()
     os.environ.update(asked["environ"])
+    tempfile.tempdir = None  # it may be known from the environment before
     for number, path in enumerate((os.devnull, *asked["files"])):
         opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(opened, number)

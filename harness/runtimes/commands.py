@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from harness.errors import RuntimeFailure
 from harness.pod import OUTPUT_CAP, CommandResult
@@ -86,7 +86,7 @@ def result(answer: bytes) -> CommandResult | None:
     return CommandResult(said.code, output[: said.size], said.omitted) if len(output) >= said.size else None
 
 
-class _RunnerAnswer(BaseModel, strict=True):
+class _RunnerAnswer(Lenient, strict=True):
     """First line of an answer; `strict`, because True and 1.0 are no integers."""
 
     code: Annotated[int, Field(ge=0, le=HIGHEST_CODE)] | None

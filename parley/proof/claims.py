@@ -296,7 +296,9 @@ def prove(scope: Scope) -> Claimed:
         return Claimed([], {}, 0.0)
     if task.family not in templates.families():
         return Claimed([_unknown_family(task)], {}, time.perf_counter() - started)
-    claims, solvability = (family_part_or_none(task.family, f"authoring.{name}") for name in ("claims", "solvable"))
+    claims, solvability = (
+        family_part_or_none(task.family, "authoring.claims"), family_part_or_none(task.family, "authoring.solvable"),
+    )  # fmt: skip
     told = [listed("lint", lint_task(task)), _drift(task), *rule_checks(task), *(claims.claims(task) if claims else ())]
     solvable = solvability is None or solvability.unsolvable(task) is None
     try:
