@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.orphans import Leftover
+from harness.orphans import Orphan
 from harness.registry import Task
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.docker.runtime import DockerRuntime
@@ -239,7 +239,7 @@ def played(at_once: int, given: argparse.Namespace, url: str, out: Path) -> PodR
     )  # fmt: skip
 
 
-def left(runtime: str) -> list[Leftover]:
+def left(runtime: str) -> list[Orphan]:
     """Return what dead runs have left behind on this machine."""
     return (BubblewrapRuntime() if runtime == "bubblewrap" else DockerRuntime()).leftovers()
 

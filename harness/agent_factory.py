@@ -4,7 +4,7 @@
 terminal), and for games with seats the players of their family (`imap`, `sd-map`, ...); then agents that other distributions
 register under `parley.agents`, classes that are called without arguments.
 1. `agent_named` converts flags to a spec, which is data: it can be frozen in a plan, written to a file and sent to a process.
-2. `make_agent` creates the agent, with its clients and locks, where it plays. A `Cast` creates each one once, for all threads.
+2. `make_agent` creates the agent, with its clients and locks, where it plays. An `AgentPool` creates each once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.agents.llm.meter import Meter
 from harness.agents.path import is_bent
 from harness.errors import UsageError
 from harness.limits import RECORD_BYTES
-from harness.live_agent import Agent, KeepsReplies
+from harness.live_agent import Agent, ReplyCache
 from harness.log_context import to_stderr
 from harness.plugins import load, plugin, plugins
 from harness.prices import Price
@@ -110,7 +110,7 @@ def read_actions(path: Path) -> list[dict[str, Any]]:
 
 
 def make_agent(
-    spec: AgentSpec, options: Options, say: Say = to_stderr, meter: Meter | None = None, *, replies: KeepsReplies | None = None
+    spec: AgentSpec, options: Options, say: Say = to_stderr, meter: Meter | None = None, *, replies: ReplyCache | None = None
 ) -> Agent:
     """Create the live agent of a spec, with the world options of its run; raises UsageError for an invalid spec.
 
@@ -172,7 +172,7 @@ def offers_handles(options: Options) -> bool:
     return str(options.get("handles", False)).lower() == "true"
 
 
-class Cast:
+class AgentPool:
     """Live agents of a run, each created once, so that one model client serves all threads."""
 
     def __init__(self, make: Make = make_agent, say: Say = to_stderr, meter: Meter | None = None) -> None:

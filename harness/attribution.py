@@ -54,7 +54,7 @@ def phases_of(result: Result) -> Iterator[Phase]:
 
 
 @dataclass
-class Playing:
+class EpisodeState:
     """State of one episode while it runs."""
 
     report: Report

@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from harness.agent import Budget, Report
 from harness.agents.llm.wire_log import WireLog
 from harness.agents.path import RoutedPod, is_bent
-from harness.attribution import Heard, Playing
+from harness.attribution import EpisodeState, Heard
 from harness.errors import BoundaryError
 from harness.live_agent import Agent
 from harness.outcome import Outcome, outcome_of
@@ -49,7 +49,7 @@ def run_episode(
 
     `heard` is called at each phase, in this thread. `opening` opens its pod, by default with the runtime.
     """
-    played = Playing(Report(agent=agent.name), key, heard, wire=WireLog(spec.record_wire))
+    played = EpisodeState(Report(agent=agent.name), key, heard, wire=WireLog(spec.record_wire))
     recorded, opens = played.wire.recording, opening or runtime.open
     with played.whole(), about(key.name), recorded(), played.guarded(), opened(spec, opens, played) as pod:
         played.syscalls = runtime.syscalls(spec.task)
@@ -60,7 +60,7 @@ def run_episode(
 
 
 @contextmanager
-def opened(spec: EpisodeSpec, opening: Opening, played: Playing) -> Iterator[Pod]:
+def opened(spec: EpisodeSpec, opening: Opening, played: EpisodeState) -> Iterator[Pod]:
     """Open the pod of an episode, whose world answers from then on; it is removed in every case."""
     with ExitStack() as stack:
         closing = stack.enter_context(ExitStack())
@@ -72,7 +72,7 @@ def opened(spec: EpisodeSpec, opening: Opening, played: Playing) -> Iterator[Pod
         yield pod
 
 
-def act(spec: EpisodeSpec, pod: Pod, agent: Agent, budget: Budget, played: Playing) -> None:
+def act(spec: EpisodeSpec, pod: Pod, agent: Agent, budget: Budget, played: EpisodeState) -> None:
     """Let the agent play, then end `main` and take out the event log, also if the agent failed."""
     try:
         with played.phase("agent"), played.own_failure():
@@ -94,7 +94,7 @@ def run_in_process(
     episodes: Sequence[tuple[EpisodeSpec, Key]], agent: Agent, budget: Budget, images: Mapping[str, str] | None = None
 ) -> list[Outcome]:
     """Play episodes one after the other in this process and judge them together, with the same outcomes in less time."""
-    runtime, played = in_process(), [Playing(Report(agent=agent.name), key) for _, key in episodes]
+    runtime, played = in_process(), [EpisodeState(Report(agent=agent.name), key) for _, key in episodes]
     for one, (spec, _) in zip(played, episodes, strict=True):
         with one.whole(), one.guarded(), opened(spec, runtime.open, one) as pod:
             one.syscalls = runtime.syscalls(spec.task)
@@ -126,7 +126,7 @@ def lost_episodes(
     """Return ungraded outcomes for episodes that were lost with their process, attributed to `failure`."""
     outcomes = []
     for spec, key in episodes:
-        played = Playing(Report(agent=agent.name), key)
+        played = EpisodeState(Report(agent=agent.name), key)
         played.blame(failure.name, str(failure), may_pass=may_pass)
         outcomes.append(outcome_of(spec, runtime, played, images))
     return outcomes

@@ -6,10 +6,10 @@ ParleyError (worlds.core.errors)
 │   ├── UnknownTask          exit 2   no such task; names the nearest
 │   ├── GateFailed           exit 1   a completed check with a negative result
 │   ├── TaskInvalid          exit 4   a task folder that breaks the format
-│   │   └── Endless                   its code did not terminate (parley.proof.plays)
+│   │   └── EndlessLoop               its code did not terminate (parley.proof.plays)
 │   ├── BoundaryError        exit 3   a failure outside the task, attributed to its place
 │   │   ├── ProviderFailure           the model provider
-│   │   │   ├── OutOfPatience         no answer within the time limit of a call
+│   │   │   ├── RetriesExhausted      no answer within the time limit of a call
 │   │   │   └── ProviderLost          would affect every episode: ends the run, not only the episode
 │   │   │       └── Unreachable       an address that has never answered
 │   │   ├── RuntimeFailure            containers, sandboxes, images
@@ -22,18 +22,18 @@ ParleyError (worlds.core.errors)
 │   │   └── LimitReached              --max-cost or --max-tokens: no further model call is started
 │   └── Cancelled            exit 130 the user interrupted; 143 and 129 by TERM and HUP
 └── CallFailure (harness.agents.llm.failures)  one model call; handled by its caller
-    ├── Transient                     worth a retry
-    │   ├── Silent                    no complete answer: a timeout, a broken connection
-    │   │   └── Unconnected           no connection was made; retried if the server has answered before
-    │   ├── Crowded                   rate limit; all calls to that provider are delayed
-    │   └── NoApi                     a web page answered
-    │       └── Streamed              a stream answered a request that asked for none
+    ├── RetryableFailure              worth a retry
+    │   ├── ResponseTimeout           no complete answer: a timeout, a broken connection
+    │   │   └── ConnectionFailed      no connection was made; retried if the server has answered before
+    │   ├── RateLimited               rate limit; all calls to that provider are delayed
+    │   └── NotAnApi                  a web page answered
+    │       └── UnexpectedStream      a stream answered a request that asked for none
     ├── Refused                       a retry would not help
-    │   ├── Withheld                  a content filter withheld the reply
-    │   ├── ParameterRefused          unless this parameter is omitted
-    │   └── Denied                    nor would any other call: key, quota, access, model, only streams
-    ├── ContextFull                   the conversation exceeds the model's context
-    └── UnreadableCall                a tool call that cannot be parsed
+    │   ├── ContentFiltered           a content filter withheld the reply
+    │   ├── UnsupportedParameter      unless this parameter is omitted
+    │   └── AccessDenied              nor would any other call: key, quota, access, model, only streams
+    ├── ContextOverflow               the conversation exceeds the model's context
+    └── MalformedToolCall             a tool call that cannot be parsed
 
 `boundary()` converts all foreign exceptions to one of these.
 """
@@ -103,7 +103,7 @@ class ProviderFailure(BoundaryError):
     name: CauseName = "provider_error"
 
 
-class OutOfPatience(ProviderFailure):
+class RetriesExhausted(ProviderFailure):
     """Timeout: the provider did not answer within the time that one call may wait."""
 
     may_pass = True

@@ -17,7 +17,7 @@ from harness.pod import Pod
 from harness.registry import Task
 
 
-class KeepsReplies(Protocol):
+class ReplyCache(Protocol):
     """On-disk cache of model replies."""
 
     folder: Path

@@ -42,7 +42,7 @@ def _started(pid: int) -> str:
 
 
 @dataclass(frozen=True)
-class Leftover:
+class Orphan:
     """Resource that outlived its owner."""
 
     kind: str

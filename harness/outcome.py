@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from harness.agent import Usage
-from harness.attribution import Playing, writable
+from harness.attribution import EpisodeState, writable
 from harness.causes import CauseName, cause_of_old_record
 from harness.errors import VerifierFailure
 from harness.pod import EpisodeSpec
@@ -45,7 +45,7 @@ def record(outcome: Outcome, folder: RunFolder, hint: Hint | None = None) -> Res
     return result
 
 
-def outcome_of(spec: EpisodeSpec, runtime: str, played: Playing, images: Mapping[str, str] | None = None) -> Outcome:
+def outcome_of(spec: EpisodeSpec, runtime: str, played: EpisodeState, images: Mapping[str, str] | None = None) -> Outcome:
     """Return the record of an episode that has ended in any way."""
     key = played.key
     verdict, reward = _verdict(played)
@@ -75,13 +75,13 @@ def outcome_of(spec: EpisodeSpec, runtime: str, played: Playing, images: Mapping
     return Outcome(result, _files(played) | trajectory)
 
 
-def _ended_by(played: Playing, stopped_by: str | None) -> CauseName | None:
+def _ended_by(played: EpisodeState, stopped_by: str | None) -> CauseName | None:
     """Return the cause that ended the episode: a failure, then a budget, then the agent's own report of its end."""
     named = played.failed_by or cause_of_old_record(None, stopped_by) or played.report.ended_by
     return named or ("agent_error" if played.report.failed else None)
 
 
-def _verdict(played: Playing) -> tuple[Verdict | None, float]:
+def _verdict(played: EpisodeState) -> tuple[Verdict | None, float]:
     """Return the verifier's verdict and reward; a malformed pair is recorded as a failure of the verifier."""
     if played.judgement is None:
         return None, 0.0
@@ -164,7 +164,7 @@ def _price(usage: Usage) -> Any:
     return "estimated" if usage.estimated else "exact"
 
 
-def _files(played: Playing) -> dict[str, bytes]:
+def _files(played: EpisodeState) -> dict[str, bytes]:
     told = "\n".join(_bounded(line) for line in played.report.log)
     files = {"events.jsonl": played.log, "agent.log": told.encode(errors="replace")}
     if wire := played.wire.dump(failed=played.cause in {"provider", "setup"}):
@@ -190,7 +190,7 @@ def _bounded(value: Any) -> Any:
     return [_bounded(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def _trajectory(run: str, played: Playing, verdict: Verdict | None, reward: float) -> dict[str, bytes]:
+def _trajectory(run: str, played: EpisodeState, verdict: Verdict | None, reward: float) -> dict[str, bytes]:
     """Return trajectory.json with the episode's identity and score, so that the file can be read on its own.
 
     A trajectory that cannot be serialized is the agent's failure, and the episode is stored without one.

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from harness.errors import VerifierFailure
-from harness.orphans import Leftover
+from harness.orphans import Orphan
 from harness.registry import Task
 from worlds.core.chance import PUBLISHED_KEY
 from worlds.core.levels import FIRST, LEVEL
@@ -190,7 +190,7 @@ class Runtime(Protocol):
         """Return what this runtime cannot limit or report here, in one clause for `doctor`; empty if there is nothing."""
         ...
 
-    def leftovers(self) -> list[Leftover]:
+    def leftovers(self) -> list[Orphan]:
         """Return the resources that a sweep would remove now, without removing them."""
         ...
 

@@ -36,7 +36,7 @@ from harness.atomic_write import is_locked, locked, make_folder, write_file, wri
 from harness.causes import CAUSES, CauseName, Responsible, cause_of_old_record
 from harness.errors import HarnessError, UsageError, quoted
 from harness.limits import RESULT_BYTES
-from harness.orphans import Leftover
+from harness.orphans import Orphan
 from harness.run_files import RunFiles, files_of, is_packed, is_run, left_in, remove
 from validators.verdict import UNEXPLAINED
 from worlds.core.models import Amount, Span, Strict, Whole
@@ -402,7 +402,7 @@ class RunFolder:
             remove(Path(left.name))
             yield Path(left.name)
 
-    def leftovers(self) -> list[Leftover]:
+    def leftovers(self) -> list[Orphan]:
         """Return the incomplete files of a killed run, without removing them."""
         return left_in(self.path)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.limits import Limit
-from harness.orphans import Leftover, changed_at
+from harness.orphans import Orphan, changed_at
 from harness.plugins import optional
 from harness.safe_read import names_in, read_file
 
@@ -195,13 +195,13 @@ def is_abandoned(owner: str) -> bool:
     return not owner.isdecimal() or not Path(f"/proc/{owner}").exists() or int(owner) == os.getpid()
 
 
-def left_in(run: Path) -> list[Leftover]:
+def left_in(run: Path) -> list[Orphan]:
     """Return the incomplete files and folders that dead processes left in a run's folder."""
     partial = [("episode folder", path) for path in run.glob("episodes/*/*/.*.partial")]
     beside = [("file", path) for name in ("run.json", "rewards.jsonl") for path in run.glob(f".{name}.*")]
     owned = [(kind, path, path.name.removesuffix(".partial").rpartition(".")[2]) for kind, path in (*partial, *beside)]
     return [
-        Leftover(kind, str(path), owner if owner.isdecimal() else "", run.name, changed_at(path))
+        Orphan(kind, str(path), owner if owner.isdecimal() else "", run.name, changed_at(path))
         for kind, path, owner in owned
         if is_abandoned(owner)
     ]

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from harness.paths import ROOT
 
 
-def told_version() -> str:
+def version_line() -> str:
     """Return version and commit in one line."""
     return f"{package_version()} ({commit()})" if commit() else package_version()
 

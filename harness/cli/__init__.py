@@ -153,9 +153,9 @@ def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
 
 def _show_version(asked: bool) -> None:
     if asked:
-        from harness.version import told_version  # noqa: PLC0415 - asks git
+        from harness.version import version_line  # noqa: PLC0415 - asks git
 
-        print(f"harness {told_version()}")
+        print(f"harness {version_line()}")
         raise typer.Exit(0)
 
 

@@ -20,7 +20,7 @@ from harness.cli.tasks import selected
 from harness.env_interpolation import grant
 from harness.errors import BoundaryError, Cancelled, ProviderLost, UsageError, quoted
 from harness.headline import setup_caveat
-from harness.live_agent import KeepsReplies
+from harness.live_agent import ReplyCache
 from harness.output import emit, log_to_stderr, say
 from harness.plugins import optional
 from harness.records import Result
@@ -77,16 +77,16 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
         optional("tables")(ctx, [session.folder], beside_json=_takes_stdout(flags))
 
 
-def _replies(flags: RunFlags) -> KeepsReplies | None:
+def _replies(flags: RunFlags) -> ReplyCache | None:
     """Return the cache of model replies, if there is one."""
     if flags.cache is None:
         return None
-    from harness.agents.llm.response_cache import Replies  # noqa: PLC0415 - with everything that asks models
+    from harness.agents.llm.response_cache import ResponseCache  # noqa: PLC0415 - with everything that asks models
 
-    return Replies(flags.cache, probes=not flags.no_probe)
+    return ResponseCache(flags.cache, probes=not flags.no_probe)
 
 
-def _begun(ctx: typer.Context, flags: RunFlags, replies: KeepsReplies | None) -> RunSession:
+def _begun(ctx: typer.Context, flags: RunFlags, replies: ReplyCache | None) -> RunSession:
     """Return the session of a new run."""
     if flags.only:
         raise UsageError("--only is about a run that is gone on with", hint="harness run --resume RUN --only errored")
@@ -100,7 +100,7 @@ def _begun(ctx: typer.Context, flags: RunFlags, replies: KeepsReplies | None) ->
     return _session(flags, request, tasks, key, folder, replies=replies)
 
 
-def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: KeepsReplies | None) -> RunSession:
+def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: ReplyCache | None) -> RunSession:
     """Return the session of the run in a folder, as its run.json says."""
     key, resumed = chosen_key(flags.key, folder), read_resumed(folder)
     first = _first(flags, key)

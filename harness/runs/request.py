@@ -262,7 +262,7 @@ class Amendment(Lenient):
     after: Any = None
 
 
-class Stint(Lenient):
+class PlayedSession(Lenient):
     """Session of a run: the first, or a resume."""
 
     begun: str
@@ -302,7 +302,7 @@ class RunRecord(Lenient):
     """Request; None in runs of versions that did not record it, which are reported but cannot be rebuilt."""
 
     amendments: tuple[Amendment, ...] = ()
-    stints: tuple[Stint, ...] = ()
+    stints: tuple[PlayedSession, ...] = ()
     """Sessions in which it was played, in order; empty in runs of versions that did not record them."""
 
     merged: tuple[MergedShard, ...] = ()

@@ -17,7 +17,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.agents.solutions import holds_seats
 from harness.causes import Responsible
 from harness.compact_results import MeasurePacker
@@ -29,7 +29,7 @@ from harness.runs.episode_filter import EVERYTHING, EpisodeChoice
 from harness.runs.executors.base import Again, Executor, Finished, Order, Progress
 from harness.runs.executors.sites import HERE, RunSite
 from harness.runs.plan import Plan, differing
-from harness.runs.request import RunRecord, Stint, read_record
+from harness.runs.request import PlayedSession, RunRecord, read_record
 from harness.runs.resume_rules import GROWING, grown
 from harness.runs.retry import EpisodeRetries, RetryPolicy
 from harness.runs.seed_key import keep_key
@@ -45,7 +45,7 @@ def run_plan(
     workers: int,
     images: Mapping[str, str],
     progress: Progress,
-    cast: Cast | None = None,
+    cast: AgentPool | None = None,
     site: RunSite = HERE,
     breaker: int = 0,
     keys: Sequence[Key] | None = None,
@@ -61,7 +61,7 @@ def run_plan(
     already read. Raises Cancelled on an interrupt, UsageError for a folder of another plan or in use by another process, and
     ProviderLost if no episode can be played, either directly or after `breaker` consecutive provider failures.
     """
-    cast = cast or Cast()
+    cast = cast or AgentPool()
     with folder.held():
         open_folder(plan, folder, runtime.name, images)
         if command is not None:
@@ -149,7 +149,7 @@ def refusal(folder: RunFolder, fields: Sequence[str]) -> UsageError:
     return UsageError(f"{folder.path} was planned with other {', '.join(fields)}", hint="harness run ... --out NEW_FOLDER")
 
 
-def _orders(plan: Plan, runtime: str, keys: Sequence[Key], images: Mapping[str, str], cast: Cast) -> list[Order]:
+def _orders(plan: Plan, runtime: str, keys: Sequence[Key], images: Mapping[str, str], cast: AgentPool) -> list[Order]:
     agent = cast.agent(plan.agent, plan.overrides)
     # asked before any thread starts: two threads that parse Python at once crash CPython 3.11's ast
     needs = {t.task_id: (t, agent.needs_main(t, runtime), holds_seats(agent, t, runtime)) for t in plan.tasks}
@@ -214,7 +214,7 @@ def _write_begun(folder: RunFolder, command: Sequence[str]) -> None:
     """Add a session to run.json; its command is recorded without passwords in addresses and known secrets."""
     shown = [public_address(word) if "://" in word else word for word in command]
     typed = scrub(shlex.join(shown)) if shown else ""
-    stint = Stint(begun=now(), command=typed, version=package_version(), commit=commit())
+    stint = PlayedSession(begun=now(), command=typed, version=package_version(), commit=commit())
     plan = folder.read_plan() or {}
     folder.write_plan({**plan, "stints": [*plan.get("stints", []), stint.model_dump(mode="json")]})
 

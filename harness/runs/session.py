@@ -15,14 +15,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness.agent_factory import Cast, Make, keep_logs, listed_price, make_agent
+from harness.agent_factory import AgentPool, Make, keep_logs, listed_price, make_agent
 from harness.agents.llm.meter import Meter
 from harness.agents.path import is_bent
 from harness.compact_results import kept
 from harness.descriptors import allow_many_files
 from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError, quoted
 from harness.interrupts import interrupting
-from harness.live_agent import Agent, KeepsReplies
+from harness.live_agent import Agent, ReplyCache
 from harness.pod import Runtime
 from harness.prices import HINT, Price
 from harness.records import Key, Result, RunFolder
@@ -122,7 +122,7 @@ class RunSession:
         only: Sequence[str] = (),
         *,
         make: Make | None = None,
-        replies: KeepsReplies | None = None,
+        replies: ReplyCache | None = None,
         choice: EpisodeChoice = EVERYTHING,
         command: Sequence[str] = (),
         site: RunSite = HERE,
@@ -142,7 +142,7 @@ class RunSession:
         # a part that is gone on with alone spends what its whole run may
         ledger = RunLedger(folder.parent if len(only) == 1 and only[0] else folder)
         self.meter, self.replies = Meter(request.limits, ledger.read(), ledger.note), replies
-        self._cast = Cast(make or partial(make_agent, replies=replies), person.say, self.meter)
+        self._cast = AgentPool(make or partial(make_agent, replies=replies), person.say, self.meter)
         self.agents: list[Agent] = [self._cast.agent(plan.agent, plan.overrides) for plan in self.plans.values()]
 
     def decided(self) -> EarlyDecision | None:

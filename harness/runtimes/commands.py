@@ -17,6 +17,7 @@ from pydantic import Field, ValidationError
 from harness.errors import RuntimeFailure
 from harness.pod import OUTPUT_CAP, CommandResult
 from harness.runtimes.archives import pack
+from worlds.core.models import Lenient
 
 RUNNER_PATH = "/opt/parley/bin/parley_run.py"
 RUNNER = ("python3", "-I", "-S", RUNNER_PATH)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from harness.errors import RuntimeFailure, VerifierFailure
-from harness.orphans import Leftover
+from harness.orphans import Orphan
 from harness.pod import NO_POLICY, CommandResult, EpisodeSpec, Judgement, Pod, Probe
 from harness.registry import Task
 from harness.runtimes.judging import judge_all, judge_together
@@ -114,7 +114,7 @@ class InProcessRuntime:
         """Return the clause that nothing is limited."""
         return "runs task code in this process; agents without a shell only"
 
-    def leftovers(self) -> list[Leftover]:
+    def leftovers(self) -> list[Orphan]:
         """Return nothing, because this runtime leaves nothing behind."""
         return []
 

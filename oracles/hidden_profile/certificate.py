@@ -22,7 +22,7 @@ from oracles.hidden_profile.decks import INFORMED_MOST, alone, keys, necessary, 
 from oracles.hidden_profile.groups import UNIFORM
 from oracles.hidden_profile.guessers import scored
 from worlds.hidden_profile.rules.certificate import Accuracy, Certificate, DealRow, SizeRow, TellRow
-from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, Hands, Kind, counted_otherwise, resized
+from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, Kind, ToolExecutor, counted_otherwise, resized
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import Worlds, tabulate
 
@@ -43,7 +43,7 @@ class Sized(NamedTuple):
     """One number of people that a deck is for."""
 
     people: int
-    hands: Hands
+    hands: ToolExecutor
     informed: Fraction
     """C9 (a) of the worst hand."""
 
@@ -89,21 +89,21 @@ class _Case:
                 return one
         return None
 
-    def _merged(self, people: int) -> Iterator[Hands]:
+    def _merged(self, people: int) -> Iterator[ToolExecutor]:
         for groups in partitions(list(self._deck.seats), people):
             yield tuple(
                 tuple(dict.fromkeys(card for seat in group for card in (*self._held[seat], *self._notes[seat])))
                 for group in groups
             )
 
-    def _parted(self, people: int) -> Iterator[Hands]:
+    def _parted(self, people: int) -> Iterator[ToolExecutor]:
         """Yield the dealings that leave each hand whole or split it."""
         ways = [list(self._parts(seat)) for seat in self._deck.seats]
         for chosen in product(*ways):
             if sum(map(len, chosen)) == people:
                 yield tuple(hand for parts in chosen for hand in parts)
 
-    def _parts(self, seat: int) -> Iterator[Hands]:
+    def _parts(self, seat: int) -> Iterator[ToolExecutor]:
         held, notes = self._held[seat], self._notes[seat]
         for count in range(1, max(len(held), 1) + 1):
             ways: Iterator[Partition] = partitions(list(range(len(held))), count) if held else iter([[[]]])
@@ -116,7 +116,7 @@ class _Case:
     def _own(self, hand: Sequence[str]) -> tuple[str, ...]:
         return tuple(sorted(card for card in hand if card in self._private))
 
-    def _enough(self, hands: Hands) -> bool:
+    def _enough(self, hands: ToolExecutor) -> bool:
         """Return True if enough people hold a necessary card in every deal (C3)."""
         least = max(2, len(hands) - 1)
         return all(sum(not needed.isdisjoint(hand) for hand in hands) >= least for needed in self._needed)

@@ -21,7 +21,7 @@ import typer
 from harness.cli.amounts import counted
 from harness.cli.tasks import Json
 from harness.errors import RuntimeFailure, UsageError
-from harness.orphans import Leftover
+from harness.orphans import Orphan
 from harness.output import emit, say, show_table
 from harness.pod import Runtime
 from harness.records import RunFolder
@@ -34,7 +34,7 @@ class _Place:
     """A runtime, or a run's folder, with its orphaned resources."""
 
     name: str
-    left: list[Leftover]
+    left: list[Orphan]
     sweeper: Runtime | RunFolder
     images: bool = False
 
@@ -71,7 +71,7 @@ def _runtimes(*, images: bool) -> Iterator[_Place]:
         try:
             left = runtime.leftovers()
             if images and isinstance(runtime, DockerRuntime):
-                left += [Leftover("image", tag, "") for tag in runtime.images.old_images()]
+                left += [Orphan("image", tag, "") for tag in runtime.images.old_images()]
         except RuntimeFailure as failure:
             say(f"{name}: {failure}")
             continue
@@ -96,7 +96,7 @@ def _agreed(count: int, *, yes: bool) -> bool:
     return typer.confirm("remove all of this?", err=True)
 
 
-def _show(left: list[tuple[str, Leftover]]) -> None:
+def _show(left: list[tuple[str, Orphan]]) -> None:
     if not left:
         say("nothing is left of dead runs")
         return
@@ -109,7 +109,7 @@ def _show(left: list[tuple[str, Leftover]]) -> None:
     say("left by processes that are dead: " + ", ".join(counted(count, kind) for kind, count in kinds.items()))
 
 
-def _told(where: str, one: Leftover) -> dict[str, Any]:
+def _told(where: str, one: Orphan) -> dict[str, Any]:
     age = None if one.age_s is None else round(one.age_s)
     return {"where": where, "kind": one.kind, "name": one.name, "run": one.run, "process": one.process, "age_s": age}
 

@@ -20,7 +20,16 @@ import httpx
 
 from harness.agent import TIMEOUT_S, WALL_S
 from harness.agents.llm.completion import Completion
-from harness.agents.llm.failures import CallFailure, ContextFull, Crowded, NoApi, Refused, Transient, Unconnected, parsed
+from harness.agents.llm.failures import (
+    CallFailure,
+    ConnectionFailed,
+    ContextOverflow,
+    NotAnApi,
+    RateLimited,
+    Refused,
+    RetryableFailure,
+    parsed,
+)
 from harness.agents.llm.model import PROBE, READY, TOOL_PROBE, Messages, ModelClient, ModelSettings, tools_fault
 from harness.agents.llm.parallel import side_by_side
 from harness.agents.llm.provider import library
@@ -110,9 +119,9 @@ class Examination:
                 said = self.client.once(messages, tools, limit=limit, timeout_s=_CALL_S)
                 self.quickest_s = min(self.quickest_s, time.monotonic() - began)
                 return said
-            except Transient as failure:
+            except RetryableFailure as failure:
                 pause = 1.0 if failure.retry_after is None else failure.retry_after
-                if not tries or isinstance(failure, Unconnected | NoApi) or time.monotonic() + pause > self.deadline:
+                if not tries or isinstance(failure, ConnectionFailed | NotAnApi) or time.monotonic() + pause > self.deadline:
                     raise
                 time.sleep(pause)
 
@@ -302,7 +311,7 @@ def _concurrency(tried: Examination) -> None:
     try:
         list(side_by_side(lambda _: tried.call(PROBE, tries=1), range(_AT_ONCE)))
         crowded = False
-    except Crowded:
+    except RateLimited:
         crowded = True
     headers = {name: value for one in tried.calls for name, value in one.headers.items()
                if "ratelimit" in name or name == "retry-after"}  # fmt: skip
@@ -321,7 +330,7 @@ def _speed(tried: Examination) -> None:
     began, about = time.monotonic(), "about"
     try:
         tokens = tried.call(_COUNT, limit=_COUNT_TOKENS, tries=1).usage.completion_tokens
-    except Transient:
+    except RetryableFailure:
         if time.monotonic() - began < _CALL_S / 2:
             raise
         tokens, about = _COUNT_TOKENS, "fewer than"
@@ -365,14 +374,14 @@ def _overfilled(tried: Examination, size: int) -> int:
     """Send an overlong prompt and report the response; return the context size if it becomes known."""
     try:
         said = tried.call([{"role": "user", "content": "word " * int(1.25 * (size or _UNKNOWN))}], tries=1)
-    except (ContextFull, Refused) as failure:
+    except (ContextOverflow, Refused) as failure:
         named = _SIZE.search(str(failure))
         size = size or (int(named[1].replace(",", "")) if named else 0)
-        if isinstance(failure, ContextFull):
+        if isinstance(failure, ContextOverflow):
             tried.add("overflow", "yes", f"recognised: {failure}")
         else:
             tried.add("overflow", "no", f"not recognised: {failure}", "", **({"context": size} if size else {}))
-    except Transient as failure:
+    except RetryableFailure as failure:
         tried.add("overflow", "not tried", f"the call failed: {failure}")
     else:
         seen = f"a prompt of {said.usage.prompt_tokens} tokens is accepted"

@@ -24,8 +24,8 @@ from harness.registry import Task
 from harness.runs.plan import parse_seeds
 from harness.runtime_choice import SANDBOXES, choose_runtime, choose_sandbox, runnable
 from harness.trust import TrustGate, gate
-from parley.proof.attacks.base import AttackRow, Siege
-from parley.proof.attacks.suite import besiege, one_of_each_machine
+from parley.proof.attacks.base import AttackRow, AttackRun
+from parley.proof.attacks.suite import one_of_each_machine, run_attacks
 from parley.proof.findings import UNCERTIFIED, ProofReport, TaskProof
 from parley.proof.mutants.run import FATES, LEAST, MutantReport, TriedMutant, try_mutants
 from parley.proof.mutants.run import SEEDS as MUTANT_SEEDS
@@ -273,7 +273,7 @@ def attack_tasks(tasks: Sequence[Task], runtime: str, *, workers: int, json: boo
     for line in TrustGate(tuple(tasks)).told(chosen.name):
         say(line)
     chosen.sweep()
-    siege = besiege(tasks, chosen, workers=workers, progress=_tell_attack)
+    siege = run_attacks(tasks, chosen, workers=workers, progress=_tell_attack)
     if json:
         emit(siege.model_dump(mode="json"))
     else:
@@ -294,7 +294,7 @@ def _tell_attack(row: AttackRow) -> None:
         say(f"{row.task_id}: {row.attack} {row.name}: {told.get(row.outcome, row.outcome.upper())}, {row.seconds:.1f} s")
 
 
-def show_siege(siege: Siege) -> None:
+def show_siege(siege: AttackRun) -> None:
     """Print a line for each hole and the table on stdout, and notes and the count on stderr."""
     lines = [f"{row.task_id}: [{row.attack} {row.name}] {hole}" for row in siege.rows for hole in row.holes]
     lines += _unmade(siege.unmade)

@@ -20,7 +20,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Literal
 
-from harness.agents.seats.people import Late, Sitter
+from harness.agents.seats.people import Late, SeatedPerson
 from harness.plugins import family_part_or_none
 from harness.sanitize import printable
 from worlds.core.turns import OpenTurn
@@ -173,13 +173,13 @@ class PageGroup:
             while not all(place.joined for place in self.places):
                 self._changed.wait(_LOOK_S)
 
-    def sit(self, sitter: Sitter) -> None:
+    def sit(self, sitter: SeatedPerson) -> None:
         """Store a person's rules for their page, and give the game their chosen name."""
         with self._changed:
             place = self._by_seat[sitter.seat]
             place.rules, sitter.name = sitter.rules, place.identity
 
-    def ask(self, sitter: Sitter, turn: OpenTurn) -> str | None:
+    def ask(self, sitter: SeatedPerson, turn: OpenTurn) -> str | None:
         """Return the reply of the person's page, or None if they left. Raises Late."""
         place = self._by_seat[sitter.seat]
         with self._changed:
@@ -196,7 +196,7 @@ class PageGroup:
             place.away = True
             raise Late(f"no answer within {self.patience_s:g} s")
 
-    def done(self, sitter: Sitter) -> None:
+    def done(self, sitter: SeatedPerson) -> None:
         """Show the person that the game is over."""
         with self._changed:
             self._by_seat[sitter.seat].over = True

@@ -36,7 +36,7 @@ from parley.proof.findings import (
 )
 from parley.proof.leaks import derived, early, fragments, leaks, secrets
 from parley.proof.lint import lint_task
-from parley.proof.plays import NOP, SOLVE, Endless, Play, Scope, TaskEvidence, ending, judge, play
+from parley.proof.plays import NOP, SOLVE, EndlessLoop, Play, Scope, TaskEvidence, ending, judge, play
 from parley.proof.sync import blamed, drift, instructed
 from validators.verdict import Verdict
 from worlds.core.errors import ManifestError, ParleyError
@@ -310,7 +310,7 @@ def prove(scope: Scope) -> Claimed:
         evidence = TaskEvidence(task, plays, made_of(task, plays) if solvable else ())
         told += all_claims(evidence) if solvable else nop_checks(evidence)
         told += refusals.disturbed_checks(task, plays) if solvable else ()
-    except (VerifierFailure, Endless) as error:
+    except (VerifierFailure, EndlessLoop) as error:
         told.append(failed("judge", None, *placed(str(error), Place(task.path / "tests" / "test_outcome.py", 1))))
     traces = {(played.player, played.seed): played.trace_hash for played in plays if not played.overrides}
     return Claimed(told, traces, time.perf_counter() - started)

@@ -40,7 +40,7 @@ LIMIT_S = 30.0
 """Timeout of one episode in seconds of processor time; the longest of ours takes less than 2."""
 
 
-class Endless(TaskInvalid):
+class EndlessLoop(TaskInvalid):
     """Code of a task did not terminate; the message begins with the line that was running.
 
     It is raised inside the loop. If a world or client catches it, it is raised again at the end of the block, so one loop costs
@@ -50,15 +50,15 @@ class Endless(TaskInvalid):
 
 @contextmanager
 def ending(folder: Path, episodes: int = 1) -> Iterator[None]:
-    """Raise Endless if a task's code runs for longer than this number of episodes may."""
+    """Raise EndlessLoop if a task's code runs for longer than this number of episodes may."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     seconds = LIMIT_S * max(1, episodes)
-    told: list[Endless] = []
+    told: list[EndlessLoop] = []
 
     def interrupt(_: int, frame: FrameType | None) -> None:
-        error = Endless(f"{_place(frame, folder)}: did not end in {seconds:g} s of processor time")
+        error = EndlessLoop(f"{_place(frame, folder)}: did not end in {seconds:g} s of processor time")
         told.append(error)
         raise error
 
@@ -142,7 +142,7 @@ def play(
 ) -> Play:
     """Play one episode. Exceptions of the client are recorded; exceptions of the world propagate.
 
-    `altered` transforms requests before they are recorded. Raises Endless if the episode does not terminate.
+    `altered` transforms requests before they are recorded. Raises EndlessLoop if the episode does not terminate.
     """
     played = Play(player, seed, overrides or {})
     recorded = _recorder(played.exchanges)
@@ -161,7 +161,7 @@ def play(
 
 
 def judge(task: Task, plays: Sequence[Play]) -> None:
-    """Give every play its verdict, in one session. Raises VerifierFailure if one gets none, and Endless."""
+    """Give every play its verdict, in one session. Raises VerifierFailure if one gets none, and EndlessLoop."""
     with ending(task.path, len(plays)):
         judgements = judge_in_process(task, [played.log for played in plays])
     for played, judgement in zip(plays, judgements, strict=True):

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any
 
 from harness.agent import Usage
-from harness.agent_factory import Cast, make_agent
+from harness.agent_factory import AgentPool, make_agent
 from harness.agents.llm.meter import Meter, RunLimits, Spent
 from harness.episode import run_episode
 from harness.errors import HarnessError, RuntimeFailure
@@ -35,7 +35,7 @@ def keeper_name(node_id: str) -> str:
     return f"parley-keeper-{node_id}"
 
 
-class Purse:
+class SpendingActor:
     """Actor that counts the spending of all workers, beside the driver, by the rules of a run on one machine.
 
     The spending of the whole run is checked before each call and updated after it. The driver adds the reported calls to its
@@ -62,14 +62,14 @@ class Purse:
 
 
 @dataclass(frozen=True)
-class SharedPurse:
+class SharedSpending:
     """Serializable handle of the actor."""
 
     limits: RunLimits
     actor: Any
 
 
-class PurseMeter(Meter):
+class ClusterMeter(Meter):
     """Meter of a worker, whose spending is that reported by the actor."""
 
     def __init__(self, limits: RunLimits, purse: Any) -> None:
@@ -87,15 +87,15 @@ class PurseMeter(Meter):
         import_module("ray").get(self._purse.add.remote(usage))
 
 
-class Workbench:
+class NodeWorkspace:
     """State of a worker process for its lifetime; it belongs to one driver."""
 
-    def __init__(self, purse: SharedPurse | None) -> None:
+    def __init__(self, purse: SharedSpending | None) -> None:
         """Register this process with the node's keeper before anything starts here."""
         ray = import_module("ray")
         keeper = ray.get_actor(keeper_name(ray.get_runtime_context().get_node_id()))
         ray.get(keeper.register.remote(this_owner()))
-        self._cast = Cast(meter=PurseMeter(purse.limits, purse.actor) if purse else None)
+        self._cast = AgentPool(meter=ClusterMeter(purse.limits, purse.actor) if purse else None)
 
     def play(self, sent: SentOrder) -> Outcome:
         """Play and judge one episode; raises ProviderLost, and errors of this node."""
@@ -104,16 +104,16 @@ class Workbench:
         return run_episode(order.spec, order.key, runtime, agent, order.budget, order.images)
 
 
-_benches: list[Workbench] = []
+_benches: list[NodeWorkspace] = []
 """State of this process: empty until the first episode, then one workbench."""
 
 
-def played(sent: SentOrder, purse: SharedPurse | None) -> list[Any]:
+def played(sent: SentOrder, purse: SharedSpending | None) -> list[Any]:
     """Play an episode here, and return its manifest and as many pieces of its files as the driver expects."""
     here = socket.gethostname()
     try:
         if not _benches:
-            _benches.append(Workbench(purse))
+            _benches.append(NodeWorkspace(purse))
         outcome = _benches[0].play(sent)
     except HarnessError as failure:
         return [EpisodeManifest(here, failure=failure), *[b""] * (RESULTS - 1)]
@@ -136,7 +136,7 @@ PATIENCE_S = 10.0
 """Real seconds to wait for killed processes."""
 
 
-class Keeper:
+class NodeActor:
     """Actor that looks after one node."""
 
     def __init__(self) -> None:
@@ -193,7 +193,7 @@ class Cluster:
     """Keepers by node id."""
 
     meter: Meter
-    purse: SharedPurse | None = None
+    purse: SharedSpending | None = None
     """Spending actor; None if no model is called."""
 
     images: Mapping[str, str] = field(default_factory=dict)
@@ -258,8 +258,8 @@ def cluster_of(ray: Any, needs: SentNeeds, tasks: Sequence[Task], meter: Meter, 
         check_feasible(cluster.nodes, tasks)
         if asks:
             own = _at(ray.get_runtime_context().get_node_id())
-            purse = ray.remote(Purse).options(num_cpus=0, **own).remote(meter.spent)
-            cluster.purse = SharedPurse(meter.limits, purse)
+            purse = ray.remote(SpendingActor).options(num_cpus=0, **own).remote(meter.spent)
+            cluster.purse = SharedSpending(meter.limits, purse)
         told = ", ".join(f"{node.name}: {node.resources[SLOT]:g}" for node in cluster.nodes)
         say(f"ray: episodes at once by node: {told}")
         yield cluster
@@ -269,7 +269,7 @@ def cluster_of(ray: Any, needs: SentNeeds, tasks: Sequence[Task], meter: Meter, 
 
 
 def _keeper(ray: Any, node_id: str) -> Any:
-    return ray.remote(Keeper).options(num_cpus=0, name=keeper_name(node_id), **_at(node_id)).remote()
+    return ray.remote(NodeActor).options(num_cpus=0, name=keeper_name(node_id), **_at(node_id)).remote()
 
 
 def _at(node_id: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from harness.errors import RuntimeFailure
 from harness.paths import ROOT
 from harness.registry import Task
 from harness.safe_read import names_in, read_file
-from harness.version import told_version
+from harness.version import version_line
 from parley.ray.connection import START
 
 _ROOMS = ("harness", "oracles", "parley", "validators", "worlds")
@@ -128,7 +128,7 @@ def code_digest() -> str:
 
 def facts_here(tasks: Mapping[str, str], images: Mapping[str, str], trouble: str = "") -> NodeFacts:
     """Return the facts about this machine."""
-    return NodeFacts(told_version(), code_digest(), tasks, images, trouble)
+    return NodeFacts(version_line(), code_digest(), tasks, images, trouble)
 
 
 def _short(digest: str | None) -> str:

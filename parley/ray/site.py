@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.agents.llm.meter import Meter
 from harness.attribution import phases_of
 from harness.episode import lost_episodes
@@ -31,7 +31,7 @@ LOOK_S = 1.0
 
 
 @dataclass(frozen=True)
-class Flight:
+class PendingEpisode:
     """Episode in progress."""
 
     order: Order
@@ -42,9 +42,9 @@ class Flight:
 class RayExecutor:
     """Executor that plays orders on the nodes of a cluster and records them in one run's folder."""
 
-    def __init__(self, cluster: Cluster, runtime: str, folder: RunFolder, cast: Cast) -> None:
+    def __init__(self, cluster: Cluster, runtime: str, folder: RunFolder, cast: AgentPool) -> None:
         self._cluster, self._runtime, self._folder, self._cast = cluster, runtime, folder, cast
-        self._under_way: dict[Any, Flight] = {}
+        self._under_way: dict[Any, PendingEpisode] = {}
 
     @contextmanager
     def playing(self, orders: Sequence[Order], workers: int) -> Iterator[Iterator[News]]:
@@ -65,7 +65,7 @@ class RayExecutor:
             while to_come and len(self._under_way) < most and not self._may_spend_no_more:
                 order = to_come.popleft()
                 refs = self._cluster.submit(sent_order(order, self._runtime))
-                self._under_way[refs[0]] = Flight(order, refs)
+                self._under_way[refs[0]] = PendingEpisode(order, refs)
                 yield Started(order.key)
             if not self._under_way:
                 return
@@ -88,7 +88,7 @@ class RayExecutor:
     def _may_spend_no_more(self) -> bool:
         return self._cast.meter is not None and self._cast.meter.reached is not None
 
-    def _outcome(self, flight: Flight) -> Outcome:
+    def _outcome(self, flight: PendingEpisode) -> Outcome:
         """Return the outcome of an episode; raises the error of its node if that ends the run."""
         ray = self._cluster.ray
         try:
@@ -159,6 +159,6 @@ class RayCluster(RunSite):
         """Return the images that all nodes have."""
         return self._clusters[0].images
 
-    def executor(self, orders: Sequence[Order], runtime: Runtime, folder: RunFolder, cast: Cast) -> Executor:
+    def executor(self, orders: Sequence[Order], runtime: Runtime, folder: RunFolder, cast: AgentPool) -> Executor:
         """Return the executor that sends the orders to the nodes."""
         return RayExecutor(self._clusters[0], runtime.name, folder, cast)

@@ -138,7 +138,7 @@ METHOD = (
 
 
 @dataclass
-class Entrant:
+class BoardRow:
     """A model under one set-up, in every family that it played."""
 
     title: str
@@ -155,15 +155,15 @@ class Entrant:
         return task_means(self.groups[family].graded, headline_of(family)) if family in self.groups else {}
 
 
-def entrants(evidence: Sequence[Evidence]) -> list[Entrant]:
+def entrants(evidence: Sequence[Evidence]) -> list[BoardRow]:
     """Return the rows. Raises UsageError if a model was played in two set-ups that one row cannot hold."""
-    rows: dict[tuple[str, str | None, tuple[str, ...]], Entrant] = {}
+    rows: dict[tuple[str, str | None, tuple[str, ...]], BoardRow] = {}
     for family in evidence:
         for group in family.played:
             if group.graded and not any(map(headline_of(family.family).ranks, group.graded)):
                 continue
             how = tuple(word for word in group.setup.how if word not in _INTERFACES)
-            row = rows.setdefault((group.setup.agent, group.setup.model, how), Entrant(group.title, how))
+            row = rows.setdefault((group.setup.agent, group.setup.model, how), BoardRow(group.title, how))
             if (other := row.groups.get(family.family)) is not None:
                 raise UsageError(
                     f"{family.family} was played by {other.name} and by {group.name}, and a model has one row",
@@ -228,7 +228,7 @@ def _columns(families: Sequence[str]) -> tuple[Column, ...]:
     )
 
 
-def _widest(rows: Sequence[Entrant], family: str) -> frozenset[str]:
+def _widest(rows: Sequence[BoardRow], family: str) -> frozenset[str]:
     """Return the tasks of the row that has the most tasks."""
     return max((frozenset(row.tasks(family)) for row in rows), key=len)
 
@@ -239,7 +239,7 @@ def _whole(family: str, played: frozenset[str]) -> frozenset[str]:
     return pinned if pinned & played else played
 
 
-def _row(row: Entrant, families: Sequence[str], wanted: Mapping[str, frozenset[str]]) -> dict[str, Value]:
+def _row(row: BoardRow, families: Sequence[str], wanted: Mapping[str, frozenset[str]]) -> dict[str, Value]:
     mine = [family for family in families if row.tasks(family)]
     episodes = sum(len(row.results(family)) for family in mine)
     figure = weighted([list(row.tasks(family).values()) for family in mine], episodes)
@@ -264,7 +264,7 @@ def _row(row: Entrant, families: Sequence[str], wanted: Mapping[str, frozenset[s
     }
 
 
-def _family(row: Entrant, family: str) -> dict[str, Value]:
+def _family(row: BoardRow, family: str) -> dict[str, Value]:
     values, results = row.tasks(family), row.results(family)
     cells = grouped(results, lambda result: (result.task_id, result.seed))
     return {
@@ -276,7 +276,7 @@ def _family(row: Entrant, family: str) -> dict[str, Value]:
     }
 
 
-def _bounds(row: Entrant, family: str) -> tuple[float, float]:
+def _bounds(row: BoardRow, family: str) -> tuple[float, float]:
     """Return the mean over tasks if every ungraded episode had failed, and if every one had succeeded."""
     value = headline_of(family).value
     bounds = bounds_of(row.results(family), row.groups[family].ungraded, value, lambda one: one.task_id)
@@ -294,7 +294,7 @@ def _published(families: Sequence[str]) -> Iterator[Row]:
 
 
 def _notes(
-    rows: Sequence[Entrant], families: Sequence[str], wanted: Mapping[str, frozenset[str]], *, published: bool
+    rows: Sequence[BoardRow], families: Sequence[str], wanted: Mapping[str, frozenset[str]], *, published: bool
 ) -> Iterator[str]:
     for family in families:
         groups = [row.groups[family] for row in rows if family in row.groups]

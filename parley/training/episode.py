@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness.agent import Budget, Report
-from harness.agents.llm.agent import Speech, ToolConversation
+from harness.agents.llm.agent import ToolConversation, ToolFormat
 from harness.agents.llm.completion import Completion, read_message
 from harness.agents.llm.interface import Interface
 from harness.agents.seats.game import SeatedGame
 from harness.agents.seats.holders import Forfeit, PolicySeat, SeatReply, TalkingSeat
 from harness.agents.seats.players import check_playable, seat_players
 from harness.agents.trajectory import Trajectory, scripted_trajectory
-from harness.attribution import Playing
+from harness.attribution import EpisodeState
 from harness.episode import seen_by_agent
 from harness.errors import BoundaryError, RuntimeFailure, UsageError, VerifierFailure
 from harness.options import options_of
@@ -102,7 +102,7 @@ class DrivenConversation:
     def __init__(
         self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, *, protocol: str, handles: bool
     ) -> None:
-        interface, speech = Interface("tool", handles=handles), Speech(protocol)
+        interface, speech = Interface("tool", handles=handles), ToolFormat(protocol)
         # tool calls are handed in, so no server can fail to parse them
         speech.has_called = True
         name = f"{task.task_id}-s{seed}"
@@ -265,7 +265,7 @@ class DrivenEpisode:
         self._policies = dict(policies or {})
         self._protocol, self._key = protocol, key
         self._spec: EpisodeSpec | None = None
-        self._playing = Playing(Report(agent=NAME), Key(task_id="none", family="none", seed=0, attempt=1))
+        self._playing = EpisodeState(Report(agent=NAME), Key(task_id="none", family="none", seed=0, attempt=1))
         self._pod: Pod | None = None
         self._driven: Driven | None = None
         self._began, self._answers, self._seats = 0.0, 0, 0
@@ -309,7 +309,7 @@ class DrivenEpisode:
             raise UsageError(f"{task.task_id} has no interface of tools", hint=f"harness show {task.task_id}")
         key = Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1)
         spec = EpisodeSpec(NAME, key.name, task, seed, self._key, options)
-        playing = Playing(Report(agent=NAME), key, syscalls=NO_POLICY)
+        playing = EpisodeState(Report(agent=NAME), key, syscalls=NO_POLICY)
         with playing.phase("open"):
             pod = InProcessPod(spec)
         playing.opened = True

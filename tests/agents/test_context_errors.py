@@ -14,7 +14,7 @@ from harness.agents.llm.failures import (
     CODES,
     PHRASES,
     CallFailure,
-    ContextFull,
+    ContextOverflow,
     answer_failure,
     body_failure,
     hidden_error,
@@ -46,7 +46,7 @@ def test_the_table_is_broad() -> None:
 @pytest.mark.parametrize("one", FULL, ids=lambda one: one["server"])
 def test_a_full_context_is_recognised(one: dict[str, Any]) -> None:
     """Every recorded body is a full context, at the status it came with."""
-    assert type(classified(one["status"], one["text"])) is ContextFull
+    assert type(classified(one["status"], one["text"])) is ContextOverflow
 
 
 @pytest.mark.parametrize("status", [400, 413, 422, 500])
@@ -54,7 +54,7 @@ def test_the_status_does_not_matter(status: int) -> None:
     """A body with a code or a phrase means the same at every status that servers send it with."""
     worded = [one for one in FULL if one["status"] not in {200, 413}]
 
-    assert {type(classified(status, one["text"])) for one in worded} == {ContextFull}
+    assert {type(classified(status, one["text"])) for one in worded} == {ContextOverflow}
 
 
 @pytest.mark.parametrize("one", OTHERS, ids=lambda one: one["what"])

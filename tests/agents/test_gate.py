@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 import pytest
 
 from harness.agents.llm.model import ModelClient, ModelSettings
-from harness.agents.llm.rate_limiter import ProviderGate, gate_of
+from harness.agents.llm.rate_limiter import RateLimiter, gate_of
 from harness.errors import Cancelled, ProviderFailure
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import Fault, script
@@ -19,7 +19,7 @@ HELLO = [{"role": "user", "content": "hello"}]
 GO = threading.Event()
 
 
-def under_way(gate: ProviderGate, count: int) -> ExitStack:
+def under_way(gate: RateLimiter, count: int) -> ExitStack:
     """So many calls that have been let through and have no answer yet."""
     stack = ExitStack()
     for _ in range(count):
@@ -27,7 +27,7 @@ def under_way(gate: ProviderGate, count: int) -> ExitStack:
     return stack
 
 
-def is_free(gate: ProviderGate) -> bool:
+def is_free(gate: RateLimiter) -> bool:
     """Whether one more is let through at once."""
     halt = threading.Event()
     halt.set()
@@ -38,7 +38,7 @@ def is_free(gate: ProviderGate) -> bool:
         return False
 
 
-def widths(gate: ProviderGate) -> Iterator[int]:
+def widths(gate: RateLimiter) -> Iterator[int]:
     """How many are let through at a time, again and again."""
     while True:
         with ExitStack() as calls:
@@ -51,12 +51,12 @@ def widths(gate: ProviderGate) -> Iterator[int]:
 
 def test_nobody_is_held_back_before_a_provider_says_so() -> None:
     """A hundred at a time."""
-    assert next(widths(ProviderGate())) == 100
+    assert next(widths(RateLimiter())) == 100
 
 
 def test_width_is_halved_when_it_is_crowded_and_grows_with_answers() -> None:
     """Eight under way and one too many: four; then one more for each round of answers."""
-    gate = ProviderGate()
+    gate = RateLimiter()
     with under_way(gate, 8):
         assert gate.crowded(time.monotonic()) == 4
     seen = []
@@ -72,7 +72,7 @@ def test_width_is_halved_when_it_is_crowded_and_grows_with_answers() -> None:
 
 def test_what_was_under_way_tells_nothing_new() -> None:
     """Eight that were asked together and all came at a bad time halve the width once."""
-    gate, asked_at = ProviderGate(), time.monotonic()
+    gate, asked_at = RateLimiter(), time.monotonic()
     with under_way(gate, 8):
         assert [gate.crowded(asked_at) for _ in range(8)] == [4] + [None] * 7
     assert next(widths(gate)) == 4
@@ -80,7 +80,7 @@ def test_what_was_under_way_tells_nothing_new() -> None:
 
 def test_width_never_falls_below_one() -> None:
     """Somebody must ask, or nobody would learn that it is over."""
-    gate = ProviderGate()
+    gate = RateLimiter()
     for _ in range(5):
         with under_way(gate, 1):
             gate.crowded(time.monotonic())
@@ -89,7 +89,7 @@ def test_width_never_falls_below_one() -> None:
 
 def test_a_retry_after_holds_everybody_until_nobody_is_there() -> None:
     """The time is for all who are asking; later ones begin anew."""
-    gate = ProviderGate()
+    gate = RateLimiter()
     with gate.visited():
         assert gate.close(60.0)
         assert (is_free(gate), gate.close(1.0)) == (False, False)
@@ -98,7 +98,7 @@ def test_a_retry_after_holds_everybody_until_nobody_is_there() -> None:
 
 def test_who_was_not_answered_is_remembered_until_somebody_is() -> None:
     """The time runs from the first failure."""
-    gate = ProviderGate()
+    gate = RateLimiter()
     with gate.visited():
         assert gate.unanswered_s == 0.0
         gate.failed()
@@ -111,7 +111,7 @@ def test_who_was_not_answered_is_remembered_until_somebody_is() -> None:
 
 def test_first_come_first_served() -> None:
     """In the order in which they queued, one at a time."""
-    gate, served, halt = ProviderGate(), [], threading.Event()
+    gate, served, halt = RateLimiter(), [], threading.Event()
     with under_way(gate, 1):
         gate.crowded(time.monotonic())
 

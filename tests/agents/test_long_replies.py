@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats import agent as seating
 from harness.agents.seats.agent import SeatAgent
@@ -46,7 +46,7 @@ def task(request: pytest.FixtureRequest) -> Task:
 
 def played(folder: Path, task: Task, agent: Any) -> tuple[Result, list[Turned]]:
     """One episode, and its turns."""
-    plan, cast = Plan("run", [task], [0], 1, overrides=FAMILIES[task.family]), Cast(lambda *_: agent)
+    plan, cast = Plan("run", [task], [0], 1, overrides=FAMILIES[task.family]), AgentPool(lambda *_: agent)
     quiet = lambda event: None  # noqa: E731
     (result,) = run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=1, images={}, progress=quiet, cast=cast)
     turns = [event for event in read_log((Path(result.path) / "events.jsonl").read_bytes()) if isinstance(event, Turned)]

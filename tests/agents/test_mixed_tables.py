@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec, Budget, SeatSpec
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.agents.seats.agent import SeatAgent
@@ -66,7 +66,7 @@ def played(
     """The task, so many attempts."""
     used = runtime or InProcessRuntime()
     plan, images = Plan(folder.name, [task], [0], k, agent.spec, budget or Budget()), used.prepare([task])
-    cast, quiet = Cast(lambda *_: agent), lambda event: None
+    cast, quiet = AgentPool(lambda *_: agent), lambda event: None
     return run_plan(plan, used, RunFolder(folder), workers=1, images=images, progress=quiet, cast=cast)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.agents.llm.failures import ContextFull, Refused
+from harness.agents.llm.failures import ContextOverflow, Refused
 from harness.agents.llm.model import PLACEHOLDER_KEY, ModelClient, ModelSettings
 from harness.agents.llm.provider import library
 from harness.errors import Cancelled, ProviderFailure, Unreachable, UsageError
@@ -271,7 +271,7 @@ def test_spent_quota_is_not_repeated():
 
 def test_conversation_too_long():
     """A full context is the conversation's, not the provider's."""
-    with pytest.raises(ContextFull):
+    with pytest.raises(ContextOverflow):
         complete(
             ScriptedReply(text="ok", faults=(Fault(status=400, message="This model's maximum context length is 8192 tokens"),))
         )

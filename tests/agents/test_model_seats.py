@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec, Budget, SeatSpec, Usage
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.provider import library
 from harness.agents.seats.agent import SeatAgent
@@ -65,7 +65,7 @@ def played(
     spec = AgentSpec(kind="llm", model="openai/imap", api_base=server.url, seats=seats)
     agent = SeatAgent(spec, config=replace(LlmConfig.of(spec), api_key="k", **how), say=say)
     plan = Plan(folder.name, [task], [0], k, spec, budget or Budget())
-    cast, quiet = Cast(lambda *_: agent), lambda event: None
+    cast, quiet = AgentPool(lambda *_: agent), lambda event: None
     return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=workers, images={}, progress=quiet, cast=cast)
 
 

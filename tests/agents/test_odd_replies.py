@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.agents.llm.completion import NO_TEXT
-from harness.errors import OutOfPatience, ProviderFailure
+from harness.errors import ProviderFailure, RetriesExhausted
 from parley.testing.scripts import Script, ScriptedReply
 from tests.agents.odd_bodies import ASKED, PROVIDERS, TOOLS, USAGE, Json, asking, body, called, raw, said
 
@@ -111,7 +111,7 @@ def test_failures_inside_an_answer_are_the_providers(prefix: str, answer: Json, 
     """An answer with status 200 that reports a failure, or holds nothing, is retried, then the provider's failure."""
     answers = iter([answer, answer, body(said("fine"))])
     with asking(Script(play=lambda messages: ScriptedReply(raw=next(answers))), prefix=prefix) as (client, server):
-        with pytest.raises(OutOfPatience) as failed:
+        with pytest.raises(RetriesExhausted) as failed:
             client.complete(ASKED)
         client.settings = replace(client.settings, patience_s=60.0)
         assert client.complete(ASKED).text == "fine"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
 from harness.agents.seats.teams import TeamFlags, make_team
@@ -119,7 +119,7 @@ def played(
     spec = AgentSpec(kind="seats", name="team", api_base=server.url, team=team)
     agent = SeatAgent(spec, config=replace(LlmConfig.of(spec), api_key="k"), say=lambda line: None)
     plan = Plan("run", tasks, [0], 2, spec, overrides={"turn_cap": "3"})
-    cast, quiet = Cast(lambda *_: agent), lambda event: None
+    cast, quiet = AgentPool(lambda *_: agent), lambda event: None
     images = used.prepare(list(tasks))
     return run_plan(plan, used, RunFolder(folder), workers=workers, images=images, progress=quiet, cast=cast)
 

@@ -10,7 +10,7 @@ import pytest
 from harness.agent import Budget, Report
 from harness.agents.llm.completion import NO_TEXT, without_reasoning
 from harness.agents.llm.model import ModelClient, ModelSettings, has_arrived
-from harness.agents.llm.response_cache import Replies
+from harness.agents.llm.response_cache import ResponseCache
 from harness.errors import ProviderFailure
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import Fault, Messages, Script, ScriptedReply, script
@@ -180,7 +180,7 @@ def test_replies_of_a_cache_carry_the_same_reasoning(tmp_path: Any) -> None:
     kept = script(raw({**called("wait", arguments), "reasoning_content": "hm"}), raw(said("Done.", reasoning_content="so")))
     with playing(kept) as (agent, server):
         for made in (2, 0):
-            agent.replies = Replies(tmp_path / "cache", probes=False)
+            agent.replies = ResponseCache(tmp_path / "cache", probes=False)
             (folder := tmp_path / str(made)).mkdir()
             agent.play(task_of(), 0, LocalPod(folder), Budget(), Report(agent="llm"))
             assert agent.replies.made == made

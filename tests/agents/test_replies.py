@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec, Budget
-from harness.agent_factory import Cast, make_agent
-from harness.agents.llm.failures import ContextFull
+from harness.agent_factory import AgentPool, make_agent
+from harness.agents.llm.failures import ContextOverflow
 from harness.agents.llm.model import ModelClient, ModelSettings
-from harness.agents.llm.response_cache import ConversationPlace, Replies
+from harness.agents.llm.response_cache import ConversationPlace, ResponseCache
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
 from harness.runs.plan import Plan
@@ -53,8 +53,8 @@ def test_a_kept_reply_is_told_again_for_nothing(tmp_path: Path) -> None:
         tool_calls=(ScriptedCall(name="run", arguments={"command": "ls"}),),
     )  # fmt: skip
     with OpenAIServer(script(reply)) as server:
-        first = Replies(tmp_path).conversation(client(server, "gpt-5"), HERE).complete(HELLO)
-    again = Replies(tmp_path).conversation(client(server, "gpt-5"), HERE).complete(HELLO)
+        first = ResponseCache(tmp_path).conversation(client(server, "gpt-5"), HERE).complete(HELLO)
+    again = ResponseCache(tmp_path).conversation(client(server, "gpt-5"), HERE).complete(HELLO)
 
     paid = first.usage.cost_usd
     assert paid
@@ -75,7 +75,7 @@ def test_a_kept_reply_is_told_again_for_nothing(tmp_path: Path) -> None:
 def test_another_place_is_another_sample(tmp_path: Path, other: ConversationPlace) -> None:
     """A question is asked anew where another episode, or another seat, asks it."""
     with OpenAIServer(script("hi")) as server:
-        replies = Replies(tmp_path)
+        replies = ResponseCache(tmp_path)
         for place in (HERE, other, HERE, other):
             replies.conversation(client(server), place).complete(HELLO)
 
@@ -86,7 +86,7 @@ def test_the_second_of_two_equal_questions_is_the_second(tmp_path: Path) -> None
     """A conversation that asks the same twice gets two replies, in the order in which they came."""
     count = iter(range(9))
     with OpenAIServer(Script(play=lambda messages: f"number {next(count)}")) as server:
-        made = [Replies(tmp_path).conversation(client(server), HERE) for _ in range(2)]
+        made = [ResponseCache(tmp_path).conversation(client(server), HERE) for _ in range(2)]
         texts = [[conversation.complete(HELLO).text for _ in range(2)] for conversation in made]
 
     assert texts == [["number 0", "number 1"]] * 2
@@ -100,8 +100,8 @@ def test_the_second_of_two_equal_questions_is_the_second(tmp_path: Path) -> None
 def test_what_shapes_an_answer_is_part_of_the_question(tmp_path: Path, change: dict[str, float], questions: int) -> None:
     """Parameters are; how long a provider is waited for is not."""
     with OpenAIServer(script("hi")) as server:
-        Replies(tmp_path).conversation(client(server), HERE).complete(HELLO)
-        Replies(tmp_path).conversation(client(server, **change), HERE).complete(HELLO)
+        ResponseCache(tmp_path).conversation(client(server), HERE).complete(HELLO)
+        ResponseCache(tmp_path).conversation(client(server, **change), HERE).complete(HELLO)
 
     assert len(server.requests) == questions
 
@@ -109,9 +109,9 @@ def test_what_shapes_an_answer_is_part_of_the_question(tmp_path: Path, change: d
 def test_what_a_provider_refused_is_known_from_the_file(tmp_path: Path) -> None:
     """The parameters that were really sent are those of the first time, though nobody is asked."""
     with OpenAIServer(Script(replies=(ScriptedReply(text="hi"),), refuses=("temperature",))) as server:
-        Replies(tmp_path).conversation(client(server), HERE).complete(HELLO)
+        ResponseCache(tmp_path).conversation(client(server), HERE).complete(HELLO)
         later = client(server)
-        Replies(tmp_path).conversation(later, HERE).complete(HELLO)
+        ResponseCache(tmp_path).conversation(later, HERE).complete(HELLO)
 
     assert (later.effective, later.requested, len(server.requests)) == ({}, {"temperature": 0.0}, 2)
 
@@ -121,7 +121,7 @@ def test_what_a_provider_refused_is_known_from_the_file(tmp_path: Path) -> None:
     [
         (
             ScriptedReply(faults=(Fault(status=400, message="This model's maximum context length is 8192 tokens", times=9),)),
-            ContextFull,
+            ContextOverflow,
         ),
     ],
     ids=["too long"],
@@ -131,7 +131,7 @@ def test_what_the_model_could_not_say_is_kept(tmp_path: Path, reply: ScriptedRep
     with OpenAIServer(script(reply)) as server:
         for _ in range(2):
             with pytest.raises(failure):
-                Replies(tmp_path).conversation(client(server), HERE).complete(HELLO)
+                ResponseCache(tmp_path).conversation(client(server), HERE).complete(HELLO)
 
     assert len(server.requests) == 1
 
@@ -140,18 +140,18 @@ def test_failures_of_a_provider_are_not_kept(tmp_path: Path) -> None:
     """Who asks again after one is answered."""
     with OpenAIServer(script(ScriptedReply(text="hi", faults=(Fault(status=400),)))) as server:
         with pytest.raises(Exception, match="refused the request"):
-            Replies(tmp_path).conversation(client(server), HERE).complete(HELLO)
-        assert Replies(tmp_path).conversation(client(server), HERE).complete(HELLO).text == "hi"
+            ResponseCache(tmp_path).conversation(client(server), HERE).complete(HELLO)
+        assert ResponseCache(tmp_path).conversation(client(server), HERE).complete(HELLO).text == "hi"
 
 
 def test_a_broken_file_is_asked_again_and_no_key_or_address_is_in_any(tmp_path: Path) -> None:
     """Whatever stands in the folder."""
     with OpenAIServer(script("hi")) as server:
-        Replies(tmp_path).conversation(client(server), HERE).complete(HELLO)
+        ResponseCache(tmp_path).conversation(client(server), HERE).complete(HELLO)
         (file,) = tmp_path.glob("*/*.json")
         text = file.read_text(encoding="utf-8")
         file.write_text("{")
-        Replies(tmp_path).conversation(client(server), HERE).complete(HELLO)
+        ResponseCache(tmp_path).conversation(client(server), HERE).complete(HELLO)
 
     assert len(server.requests) == 2
     assert not any(secret in text for secret in ("sk-sentinel", server.url, "127.0.0.1"))
@@ -173,10 +173,10 @@ POISON: dict[str, Callable[[Path, str], object]] = {
 def test_poisoned_cache_is_asked_again(tmp_path: Path, name: str) -> None:
     """A file that cannot be read, or whose numbers would turn a budget off, is no kept reply, and keeps nobody waiting."""
     with OpenAIServer(script("hi")) as server:
-        first = Replies(tmp_path).conversation(client(server), HERE).complete(HELLO)
+        first = ResponseCache(tmp_path).conversation(client(server), HERE).complete(HELLO)
         (file,) = tmp_path.glob("*/*.json")
         POISON[name](file, file.read_text(encoding="utf-8"))
-        again = Replies(tmp_path).conversation(client(server), HERE).complete(HELLO)
+        again = ResponseCache(tmp_path).conversation(client(server), HERE).complete(HELLO)
 
     assert len(server.requests) == 2
     assert (again.text, again.usage) == (first.text, first.usage)
@@ -186,26 +186,26 @@ def test_the_first_question_that_is_not_kept_is_preceded_by_a_probe(tmp_path: Pa
     """Once for a client; with everything kept there is none."""
     with OpenAIServer(script("hi", "and then?")) as server:
         for place in (HERE, HERE, ConversationPlace("task", 1, 1)):
-            Replies(tmp_path).conversation(client(server), place).complete(HELLO)
+            ResponseCache(tmp_path).conversation(client(server), place).complete(HELLO)
         assert len(server.probes) == 2
-        Replies(tmp_path, probes=False).conversation(client(server), ConversationPlace("task", 2, 1)).complete(HELLO)
+        ResponseCache(tmp_path, probes=False).conversation(client(server), ConversationPlace("task", 2, 1)).complete(HELLO)
 
     assert len(server.probes) == 2
 
 
 def test_it_goes_to_another_process(tmp_path: Path) -> None:
     """As part of what makes agents."""
-    again = pickle.loads(pickle.dumps(partial(make_agent, replies=Replies(tmp_path))))
+    again = pickle.loads(pickle.dumps(partial(make_agent, replies=ResponseCache(tmp_path))))
 
     assert again.keywords["replies"].folder == tmp_path
 
 
-def played(folder: Path, cache: Path, server: OpenAIServer, **budget: float) -> tuple[list[Result], Replies]:
+def played(folder: Path, cache: Path, server: OpenAIServer, **budget: float) -> tuple[list[Result], ResponseCache]:
     """Two attempts at one task and a game, by models whose replies are kept."""
-    replies = Replies(cache)
+    replies = ResponseCache(cache)
     spec = AgentSpec(kind="llm", model="gpt-5", interface="tool", api_base=server.url)
     plan = Plan("run", [TASK, GAME], [0], 2, spec, Budget(**budget))
-    cast = Cast(partial(make_agent, replies=replies), lambda line: None)
+    cast = AgentPool(partial(make_agent, replies=replies), lambda line: None)
     quiet = lambda event: None  # noqa: E731
     run = run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=2, images={}, progress=quiet, cast=cast)
     return run, replies

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.agent import Usage
-from harness.agents.llm.agent import Speech
+from harness.agents.llm.agent import ToolFormat
 from harness.agents.llm.completion import Completion
 
 LS = '{"tool": "run", "arguments": {"command": "ls"}}'
@@ -11,7 +11,7 @@ LS = '{"tool": "run", "arguments": {"command": "ls"}}'
 
 def actions(text):
     """What the model is understood to want."""
-    return Speech("text").actions(Completion(text, {}, Usage()), 3)
+    return ToolFormat("text").actions(Completion(text, {}, Usage()), 3)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec, SeatSpec
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
 from harness.agents.seats.teams import TeamFlags, make_team
@@ -56,7 +56,7 @@ def played(folder: Path, task: Task, server: OpenAIServer, **how: Any) -> Result
     spec = AgentSpec(kind="llm", model="openai/imap", api_base=server.url, **how)
     agent = SeatAgent(spec, config=replace(LlmConfig.of(spec), api_key="k"), say=lambda line: None)
     plan = Plan(folder.name, [task], [0], 1, spec)
-    cast, quiet = Cast(lambda *_: agent), lambda event: None
+    cast, quiet = AgentPool(lambda *_: agent), lambda event: None
     return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=1, images={}, progress=quiet, cast=cast)[0]
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from harness.runtimes.docker.runtime import DockerRuntime
 from parley.proof.attacks.base import AttackRow
-from parley.proof.attacks.suite import ATTACKS, besiege
+from parley.proof.attacks.suite import ATTACKS, run_attacks
 from tests.attacks import flaws_answers, flaws_files, flaws_machine
 from tests.attacks.flawed import Flaw
 
@@ -42,7 +42,7 @@ def test_a_flaw_is_found_and_its_twin_holds(docker: DockerRuntime, flaw: Flaw, t
     attack = [one for one in ATTACKS if one.number == flaw.attack]
     flawed, twin = flaw.folder(tmp_path), flaw.twin(tmp_path)
 
-    rows = {row.task_id: row for row in besiege([flawed, twin], docker, attacks=attack).rows}
+    rows = {row.task_id: row for row in run_attacks([flawed, twin], docker, attacks=attack).rows}
 
     assert (rows[flawed.task_id].outcome, rows[flawed.task_id].reason) == ("broken", None)
     assert rows[flawed.task_id].holes
@@ -54,7 +54,7 @@ def test_a_flaw_is_found_and_its_twin_holds(docker: DockerRuntime, flaw: Flaw, t
 def twins(docker: DockerRuntime, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[AttackRow]]:
     """The rows of every attack on the folder that the flaws are changes of, and on each mended twin, by the flaw's name."""
     tasks = {flaw.name: flaw.twin(tmp_path_factory.mktemp(flaw.name)) for flaw in (SOUND, *FLAWS)}
-    rows = besiege(list(tasks.values()), docker).rows
+    rows = run_attacks(list(tasks.values()), docker).rows
     return {name: [row for row in rows if row.task_id == task.task_id] for name, task in tasks.items()}
 
 

@@ -13,7 +13,7 @@ from harness.registry import Task, read_task
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.docker.runtime import DockerRuntime
 from parley.proof.attacks.base import AttackRow
-from parley.proof.attacks.suite import ATTACKS, besiege
+from parley.proof.attacks.suite import ATTACKS, run_attacks
 
 WORLD = "import worlds.core.desk as desk\nimport worlds.core.turns as turns\nfrom worlds.calendar.world import CalendarWorld\n"
 
@@ -45,7 +45,7 @@ def runtime(request: pytest.FixtureRequest) -> Iterator[Runtime]:
 
 def struck(task: Task, runtime: Runtime) -> AttackRow:
     """What attack 16 says of a folder."""
-    (row,) = besiege([task], runtime, attacks=[one for one in ATTACKS if one.number == 16]).rows
+    (row,) = run_attacks([task], runtime, attacks=[one for one in ATTACKS if one.number == 16]).rows
     return row
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.agent import AgentSpec, SeatSpec
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
 from harness.records import Result, RunFolder
@@ -119,7 +119,7 @@ def played(
     plan = Plan(folder.name, [task], [0], k, spec, overrides={"turn_cap": str(TURN_CAP), "profile": profile})
     results = run_plan(
         plan, InProcessRuntime(), RunFolder(folder), workers=workers, images={}, progress=lambda event: None,
-        cast=Cast(lambda *_: agent),
+        cast=AgentPool(lambda *_: agent),
     )  # fmt: skip
     return [_read(result, folder, task) for result in results]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.agent import AgentSpec, Budget, SeatSpec
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
 from harness.records import Result, RunFolder
@@ -53,7 +53,7 @@ def played(
     agent, runtime = SeatAgent(whole, config=config, say=lambda line: None), InProcessRuntime()
     plan = Plan(folder.name, list(tasks), [0], k, whole, budget or Budget(), overrides=options)
     return run_plan(
-        plan, runtime, RunFolder(folder), workers=1, images={}, progress=lambda event: None, cast=Cast(lambda *_: agent)
+        plan, runtime, RunFolder(folder), workers=1, images={}, progress=lambda event: None, cast=AgentPool(lambda *_: agent)
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec, SeatSpec
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
 from harness.records import RunFolder
@@ -77,7 +77,7 @@ def talked(folder: Path) -> None:
         config = replace(LlmConfig.of(spec), api_key="k", patience_s=2.0, first_pause_s=0.01)
         agent = SeatAgent(spec, config=config, say=lambda line: None)
         plan = Plan(folder.name, TASKS, [0], 1, spec)
-        cast, quiet = Cast(lambda *_: agent), lambda event: None
+        cast, quiet = AgentPool(lambda *_: agent), lambda event: None
         run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=1, images={}, progress=quiet, cast=cast)
 
 

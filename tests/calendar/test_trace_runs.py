@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from harness.agent import AgentSpec, SeatSpec
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
 from harness.records import RunFolder
@@ -64,7 +64,7 @@ def runs(server: OpenAIServer, tmp_path_factory: pytest.TempPathFactory) -> Path
     config = replace(LlmConfig.of(mixed), api_key="k", patience_s=1.0, first_pause_s=0.01)
     agent = SeatAgent(mixed, config=config, say=lambda line: None)
     plan = Plan("mixed", [TASK], [0], 1, mixed)
-    run_plan(plan, InProcessRuntime(), RunFolder(root / "mixed"), cast=Cast(lambda *_: agent), **quiet)
+    run_plan(plan, InProcessRuntime(), RunFolder(root / "mixed"), cast=AgentPool(lambda *_: agent), **quiet)
     return root
 
 

@@ -13,7 +13,7 @@ from harness.pod import EpisodeSpec
 from harness.registry import read_task
 from harness.runtimes.docker.runtime import DockerRuntime
 from parley.proof.attacks.plant_files import named_programs
-from parley.proof.attacks.suite import ATTACKS, besiege
+from parley.proof.attacks.suite import ATTACKS, run_attacks
 from tests.harness.test_other_folders import made
 
 pytestmark = pytest.mark.docker
@@ -93,7 +93,7 @@ def test_attacks_on_a_folder_with_a_link(tmp_path: Path, runtime: DockerRuntime)
     task = read_task(folder)
 
     assert named_programs(task) == ["tool.sh"]
-    siege = besiege([task], runtime, attacks=[one for one in ATTACKS if one.number in (1, 5)])
+    siege = run_attacks([task], runtime, attacks=[one for one in ATTACKS if one.number in (1, 5)])
     assert [row.outcome for row in siege.rows if row.outcome == "error"] == []
 
 

@@ -16,7 +16,7 @@ from harness.pod import EpisodeSpec
 from harness.registry import Task
 from harness.runtimes.archives import pack
 from harness.runtimes.docker.runtime import DockerRuntime
-from harness.runtimes.docker.verifiers import StayingVerifier, StayingVerifiers, may_stay
+from harness.runtimes.docker.verifiers import WarmVerifier, WarmVerifiers, may_stay
 from harness.runtimes.inprocess import InProcessRuntime
 from tests.shipped import SHIPPED
 from worlds.core.wire import request
@@ -79,9 +79,9 @@ def log() -> bytes:
 
 
 @pytest.fixture
-def verifier(runtime: DockerRuntime, image: str) -> Iterator[StayingVerifier]:
+def verifier(runtime: DockerRuntime, image: str) -> Iterator[WarmVerifier]:
     """One that stays."""
-    made = StayingVerifier(runtime.engine, image, 1.0)
+    made = WarmVerifier(runtime.engine, image, 1.0)
     yield made
     made.remove()
 
@@ -97,13 +97,13 @@ def contributed(tmp_path: Path) -> Task:
     return replace(presigned(), path=Path(shutil.copytree(presigned().path, tmp_path / presigned().path.name)))
 
 
-def asked(verifier: StayingVerifier, test: str, log: bytes, limit_s: int = 60) -> tuple[int, str] | None:
+def asked(verifier: WarmVerifier, test: str, log: bytes, limit_s: int = 60) -> tuple[int, str] | None:
     """The exit code of a hidden test, with what it printed."""
     said = verifier.ask(pack({"tests/test_outcome.py": f"{test}    assert False\n".encode(), "events.jsonl": log}), limit_s)
     return said and (said[0], said[1]["verifier.log"].decode())
 
 
-def test_nothing_of_a_verdict_is_there_at_the_next(verifier: StayingVerifier, log: bytes) -> None:
+def test_nothing_of_a_verdict_is_there_at_the_next(verifier: WarmVerifier, log: bytes) -> None:
     """Files and processes are gone, the user is another, and none has a right, a network or a way to the first process."""
     first = asked(verifier, LEAVES, log)
     second = asked(verifier, SEES, log)
@@ -118,7 +118,7 @@ def test_nothing_of_a_verdict_is_there_at_the_next(verifier: StayingVerifier, lo
     assert "could" not in second[1].partition("Captured")[2]
 
 
-def test_no_ipc_object_can_be_made(verifier: StayingVerifier, log: bytes) -> None:
+def test_no_ipc_object_can_be_made(verifier: WarmVerifier, log: bytes) -> None:
     """POSIX queues and the three kinds of System V objects are refused, so that none is there at the next verdict."""
     first, second = asked(verifier, MAKES, log), asked(verifier, MAKES, log)
 
@@ -136,7 +136,7 @@ def test_a_verifier_with_anything_left_is_thrown_away(
 ) -> None:
     """Without profiles of system calls a verdict can leave something: it counts, and nobody uses that container again."""
     monkeypatch.setattr(runtime.engine, "filters_calls", False)
-    verifier = StayingVerifier(runtime.engine, image, 1.0)
+    verifier = WarmVerifier(runtime.engine, image, 1.0)
     try:
         first = asked(verifier, test, log)
 
@@ -148,7 +148,7 @@ def test_a_verifier_with_anything_left_is_thrown_away(
         verifier.remove()
 
 
-def test_tests_that_hang_end_at_their_limit(verifier: StayingVerifier, log: bytes) -> None:
+def test_tests_that_hang_end_at_their_limit(verifier: WarmVerifier, log: bytes) -> None:
     """Their code is that of a killed program, and the next log is judged."""
     hanging, after = asked(verifier, HANGS, log, limit_s=2), asked(verifier, "def test_no():\n", log)
 
@@ -158,14 +158,14 @@ def test_tests_that_hang_end_at_their_limit(verifier: StayingVerifier, log: byte
 
 
 def test_a_killed_keeper_costs_the_container(
-    runtime: DockerRuntime, image: str, verifier: StayingVerifier, log: bytes, contributed: Task
+    runtime: DockerRuntime, image: str, verifier: WarmVerifier, log: bytes, contributed: Task
 ) -> None:
     """Whoever judges next has another one, and a real task's verdict is that of test.sh."""
     spec = EpisodeSpec("run", "e", presigned(), 0)
 
     assert asked(verifier, KILLS, log) is None
     assert asked(verifier, SEES, log) is None
-    warm = StayingVerifiers(runtime.engine, image, 1.0)
+    warm = WarmVerifiers(runtime.engine, image, 1.0)
     _, left = warm.judge(spec, log, lambda: None)
     apart = runtime.judge(replace(spec, task=contributed), log)
     assert left["verdict.json"] == apart.verdict
@@ -180,7 +180,7 @@ def test_only_tests_of_ours_share_a_verifier(contributed: Task) -> None:
 
 def test_it_ends_with_its_connection(runtime: DockerRuntime, image: str) -> None:
     """Docker removes a verifier whose harness has gone without a word."""
-    made = StayingVerifier(runtime.engine, image, 1.0)
+    made = WarmVerifier(runtime.engine, image, 1.0)
     mark = f"{OWNER_LABEL}={this_owner()}"
     assert made.container in {one["Id"] for one in runtime.engine.labelled(mark)["containers"]}
     made.hang_up()

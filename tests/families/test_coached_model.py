@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.records import RunFolder
 from harness.registry import Task
@@ -40,7 +40,7 @@ def evidence(presigned: Task, gathered: Gathered, tmp_path_factory: pytest.TempP
     with OpenAIServer(coached, careless) as server:
         spec = AgentSpec(kind="llm", model="openai/gpt-5.1", interface="tool", api_base=server.url)
         agent = LlmAgent(replace(LlmConfig.of(spec), api_key="none"), say=lambda line: None)
-        cast, quiet = Cast(lambda *_: agent), lambda event: None
+        cast, quiet = AgentPool(lambda *_: agent), lambda event: None
 
         def played(name: str, retry: Retry | None = None) -> Path:
             plan = Plan(name, [presigned], [0, 1], 1, spec, retry=retry)

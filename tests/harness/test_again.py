@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentIdentity, Budget, Report
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.causes import Responsible
-from harness.errors import OutOfPatience, ProviderFailure, RuntimeFailure
+from harness.errors import ProviderFailure, RetriesExhausted, RuntimeFailure
 from harness.pod import Pod
 from harness.records import Result, RunFolder
 from harness.registry import Task
@@ -53,8 +53,8 @@ class Unlucky:
 @pytest.mark.parametrize(
     ("failure", "times", "tries", "status"),
     [
-        (OutOfPatience("no answer"), 1, 2, "graded"),
-        (OutOfPatience("no answer"), 9, 3, "ungraded"),
+        (RetriesExhausted("no answer"), 1, 2, "graded"),
+        (RetriesExhausted("no answer"), 9, 3, "ungraded"),
         (RuntimeFailure("no container"), 2, 3, "graded"),
         (ProviderFailure("it refused"), 1, 1, "ungraded"),
         (KeyError("what a model wrote"), 1, 1, "graded"),
@@ -66,7 +66,7 @@ def test_tries_by_cause(presigned: Task, tmp_path: Path, failure: BaseException,
     agent = Unlucky(failure, times)
     (result,) = run_plan(
         Plan("run", [presigned], [0], 1), InProcessRuntime(), RunFolder(tmp_path / "run"), workers=1, images={},
-        progress=news.append, cast=Cast(lambda *_: agent), policies=QUICK,
+        progress=news.append, cast=AgentPool(lambda *_: agent), policies=QUICK,
     )  # fmt: skip
     kept = sorted(path.name for path in Path(result.path).parent.glob("attempts/*"))
 

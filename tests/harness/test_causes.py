@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_args
 import pytest
 
 from harness.agent import AgentIdentity, AgentSpec, Budget, Report
-from harness.attribution import Playing
+from harness.attribution import EpisodeState
 from harness.causes import CAUSES, FORFEITS, CauseName, Responsible
 from harness.cli.summary import show_closing
 from harness.episode import lost_episodes, run_episode
@@ -20,9 +20,9 @@ from harness.errors import (
     BoundaryError,
     ClientFailure,
     LimitReached,
-    OutOfPatience,
     ProviderFailure,
     ProviderLost,
+    RetriesExhausted,
     RuntimeFailure,
     SetupFault,
     VerifierFailure,
@@ -53,7 +53,7 @@ STOPS = ("turns", "wall", "tokens", "cost", "context")
 ENDS = ("no_action", "refusal", "empty_replies")
 WORLD = ("steps", "virtual_time", "request_cap")
 FAILURES: dict[str, type[BoundaryError]] = {
-    "provider_timeout": OutOfPatience, "world_fault": WorldFailure, "runtime_failure": RuntimeFailure,
+    "provider_timeout": RetriesExhausted, "world_fault": WorldFailure, "runtime_failure": RuntimeFailure,
     "client_failure": ClientFailure, "verifier_failure": VerifierFailure, "spending_limit": LimitReached,
 }  # fmt: skip
 
@@ -103,7 +103,7 @@ def closed_by_the_world(spec: EpisodeSpec, key: Key, row: CauseName) -> Outcome:
     """The outcome of an episode whose log ends with the world's own budget, beside the files of one that was played."""
     files = run_episode(spec, key, InProcessRuntime(), Caused("turns"), Budget()).files
     log = json.dumps({"type": "closed", "cause": row}).encode()
-    return Outcome(outcome_of(spec, "inprocess", Playing(Report("caused"), key, log=log, opened=True)).result, files)
+    return Outcome(outcome_of(spec, "inprocess", EpisodeState(Report("caused"), key, log=log, opened=True)).result, files)
 
 
 def outcome_of_row(row: CauseName, number: int) -> Outcome:

@@ -11,7 +11,7 @@ import pytest
 from fastapi import Request, Response
 
 from harness.agent import AgentSpec
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.agents.seats.agent import SeatAgent
 from harness.episode import run_episode
@@ -51,7 +51,7 @@ def played(folder: Path, task: Path, *scripts: Script, **how: Any) -> tuple[Resu
         agent = SeatAgent(spec, config=config, say=lambda line: None)
         overrides = {"rounds": "1"} if task == GAME else {}
         plan = Plan(folder.name, [read_task(task)], [0], 1, overrides=overrides)
-        cast, quiet = Cast(lambda *_: agent), lambda event: None
+        cast, quiet = AgentPool(lambda *_: agent), lambda event: None
         (result,) = run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=1, images={}, progress=quiet, cast=cast)
     trajectory = json.loads((Path(result.path) / "trajectory.json").read_bytes())
     return result, trajectory, json.dumps([r.body for r in server.requests], ensure_ascii=False)

@@ -13,7 +13,7 @@ import pytest
 
 from harness.agent import AgentSpec, Budget
 from harness.agents.llm.meter import Meter, RunLimits, Spent
-from harness.agents.llm.response_cache import Replies
+from harness.agents.llm.response_cache import ResponseCache
 from harness.cli.summary import show_closing
 from harness.errors import LimitReached, UsageError
 from harness.prices import Price, read_prices
@@ -76,7 +76,7 @@ def session(
     server: OpenAIServer,
     *models: str,
     limits: RunLimits,
-    replies: Replies | None = None,
+    replies: ResponseCache | None = None,
     **fields: Any,
 ) -> RunSession:
     """A run of the task by these models in process."""
@@ -276,7 +276,9 @@ def test_kept_replies_cost_a_run_nothing(
 ) -> None:
     """A second run out of the cache spends nothing of its limit, and is told as kept; what goes on with it names the cache."""
     runs = [
-        session(tmp_path / name, presigned, server, "any", limits=RunLimits(cost_usd=1.0), replies=Replies(tmp_path / "kept"))
+        session(
+            tmp_path / name, presigned, server, "any", limits=RunLimits(cost_usd=1.0), replies=ResponseCache(tmp_path / "kept")
+        )
         for name in ("one", "two")
     ]
     ((first,), (second,)) = (run.play() for run in runs)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentIdentity, AgentSpec, Budget, Report
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.agents.scripted import ScriptedAgent
 from harness.attribution import Phase
 from harness.errors import Cancelled, ProviderFailure, RuntimeFailure, UsageError, VerifierFailure, WorldFailure
@@ -54,7 +54,7 @@ def played(
     progress: Progress = lambda event: None,
 ) -> list[Result]:
     """The plan, run in process; by this agent, where one is given."""
-    cast = Cast(lambda *_: agent) if agent else None
+    cast = AgentPool(lambda *_: agent) if agent else None
     return run_plan(plan, runtime or InProcessRuntime(), folder, workers=workers, images={}, progress=progress, cast=cast)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.agents.llm import model
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
@@ -80,7 +80,7 @@ def played(
 
     plan, quiet = Plan("run", tasks, [0], 1, spec, overrides=options), lambda event: None
     return run_plan(
-        plan, InProcessRuntime(), RunFolder(folder), workers=8, images={}, progress=quiet, cast=Cast(make), breaker=5
+        plan, InProcessRuntime(), RunFolder(folder), workers=8, images={}, progress=quiet, cast=AgentPool(make), breaker=5
     )
 
 
@@ -124,7 +124,7 @@ def test_failures_in_a_row_end_the_run(tmp_path: Path) -> None:
     spec = AgentSpec(kind="llm", model="openai/x", interface="tool")
     with OpenAIServer(speaker([task]), weather=broken_after(12, refused)) as server:
         config = LlmConfig("openai/x", interface="tool", api_base=server.url, api_key="k")
-        cast = Cast(lambda spec, *_: SeatAgent(spec, config=config, say=lambda line: None))
+        cast = AgentPool(lambda spec, *_: SeatAgent(spec, config=config, say=lambda line: None))
         plan, heard = Plan("run", [task], list(range(9)), 1, spec), list[object]()
         run = partial(run_plan, plan, InProcessRuntime(), RunFolder(tmp_path), workers=1, images={}, cast=cast)
         with pytest.raises(ProviderLost, match=r"^3 episodes in a row failed because of the provider, .*; the last one: .+"):
@@ -148,7 +148,7 @@ def test_set_up_faults_in_a_row_end_the_run(tmp_path: Path) -> None:
     written = '<tool_call>{"name": "wait", "arguments": {"seconds": 1}}</tool_call>'
     with OpenAIServer(Script(play=lambda messages: written)) as server:
         config = LlmConfig("openai/x", interface="tool", api_base=server.url, api_key="k")
-        cast = Cast(lambda spec, *_: SeatAgent(spec, config=config, say=lambda line: None))
+        cast = AgentPool(lambda spec, *_: SeatAgent(spec, config=config, say=lambda line: None))
         plan = Plan("run", [task], list(range(9)), 1, spec)
         with pytest.raises(ProviderLost, match=r"^3 episodes in a row failed because of the set-up, "):
             run_plan(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.agent import Report
-from harness.attribution import Playing
+from harness.attribution import EpisodeState
 from harness.outcome import outcome_of
 from harness.pod import EpisodeSpec, Judgement
 from harness.records import Key
@@ -24,7 +24,7 @@ def test_a_torn_reward_is_told_in_words(reward: bytes, verdict: bytes, words: st
     """The file is named, and the episode is ungraded for the verifier's sake."""
     task = next(task for task in SHIPPED if task.task_id == "presigned-url-download")
     key = Key(task_id=task.task_id, family=task.family, seed=0, attempt=1)
-    played = Playing(Report(agent="x"), key, judgement=Judgement(reward, verdict), opened=True)
+    played = EpisodeState(Report(agent="x"), key, judgement=Judgement(reward, verdict), opened=True)
     result = outcome_of(EpisodeSpec("r", "e", task, 0), "inprocess", played).result
 
     assert (result.status, result.cause) == ("ungraded", "verifier")

@@ -13,7 +13,7 @@ import pytest
 
 from harness.output import show_table
 from parley.commands.verify import show_mutants, show_siege
-from parley.proof.attacks.base import AttackRow, Siege
+from parley.proof.attacks.base import AttackRow, AttackRun
 from parley.proof.mutants.run import MutantReport, TriedMutant
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -106,7 +106,7 @@ def test_the_table_of_attacks_is_on_stdout(capsys: pytest.CaptureFixture[str]) -
     row = AttackRow(
         attack=1, name="x", scope="folder", task_id="t", outcome="broken", examined=2, holes=("a hole",), notes=("n",)
     )
-    show_siege(Siege(ok=False, seconds=1.0, runtime="inprocess", rows=(row,)))
+    show_siege(AttackRun(ok=False, seconds=1.0, runtime="inprocess", rows=(row,)))
 
     assert capsys.readouterr() == (
         "t: [1 x] a hole\n"  # noqa: ISC004 - three lines of one text
@@ -121,7 +121,7 @@ def test_attacks_that_could_not_be_made_come_first(capsys: pytest.CaptureFixture
     error = AttackRow(attack=1, name="x", scope="folder", task_id="t", outcome="error", reason="no image")
     held = AttackRow(attack=2, name="y", scope="folder", task_id="t", outcome="held", examined=1)
     none, some = ((error,) * 3, (error, error, held))
-    told = [Siege(ok=False, seconds=1.0, runtime="docker", rows=rows) for rows in (none, some)]
+    told = [AttackRun(ok=False, seconds=1.0, runtime="docker", rows=rows) for rows in (none, some)]
     for siege in told:
         show_siege(siege)
     out, err = capsys.readouterr()

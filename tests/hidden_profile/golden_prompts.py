@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import tomli
 
 from harness.agent import AgentSpec, Budget
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
 from harness.cli.config import PRESETS
@@ -138,7 +138,7 @@ def _played(protocol: str, address: str, folder: Path) -> None:
     agent = SeatAgent(spec, config=replace(LlmConfig.of(spec), api_key="k"), say=lambda line: None)
     task = read_task(ROOT / "tasks" / "hidden-profile" / TASK)
     plan = Plan("golden", [task], [0], 1, spec, Budget(turns=1000), overrides=options(protocol))
-    cast, quiet = Cast(lambda *_: agent), lambda event: None
+    cast, quiet = AgentPool(lambda *_: agent), lambda event: None
     (result,) = run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=1, images={}, progress=quiet, cast=cast)
     if result.status != "graded":
         raise AssertionError(f"{protocol} was not played to its end: {result.error}")

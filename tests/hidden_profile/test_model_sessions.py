@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec
-from harness.agent_factory import Cast
+from harness.agent_factory import AgentPool
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
 from harness.records import Result, RunFolder
@@ -109,7 +109,7 @@ def sessions(
     overrides = {name: str(value) for name, value in options.items()}
     agent = SeatAgent(spec, config=config, say=lambda line: None)
     plan = Plan(folder.name, [task], range(seeds), 1, overrides=overrides)
-    cast, quiet = Cast(lambda *_: agent), lambda event: None
+    cast, quiet = AgentPool(lambda *_: agent), lambda event: None
     return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=workers, images={}, progress=quiet, cast=cast)
 
 

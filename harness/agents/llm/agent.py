@@ -20,12 +20,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from harness.agent import LOCAL, AgentSpec, Budget, Report, Usage
 from harness.agents.llm.completion import Action, Completion, add_usage, as_text, is_written_call, read_action, told_tokens
-from harness.agents.llm.failures import CallFailure, ContextFull, UnreadableCall
+from harness.agents.llm.failures import CallFailure, ContextOverflow, MalformedToolCall
 from harness.agents.llm.interface import INTERFACES, PROMPTS, ActionResult, Interface, Mistake
 from harness.agents.llm.local import FREE
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model import ModelClient, ModelSettings, hides_tools
-from harness.agents.llm.response_cache import ConversationPlace, Interlocutor, Replies
+from harness.agents.llm.response_cache import ConversationPlace, Interlocutor, ResponseCache
 from harness.agents.llm.wire_log import keep_wire
 from harness.agents.trajectory import ToolCall, Trajectory
 from harness.causes import CauseName
@@ -51,7 +51,7 @@ MOST_UNUSABLE, MOST_CUT_OFF = 3, 8
 """Limits on unusable replies: in a row, before an episode ends, and truncated ones, before the set-up is at fault."""
 
 
-class Speech:
+class ToolFormat:
     """Protocol for requesting and parsing actions; one object serves all episodes of a client."""
 
     def __init__(self, name: str) -> None:
@@ -85,7 +85,7 @@ class Speech:
         return {"role": "tool", "tool_call_id": action.call_id, "content": text}
 
 
-def system_prompt(interface: Interface, speech: Speech, task: Task, budget: Budget) -> str:
+def system_prompt(interface: Interface, speech: ToolFormat, task: Task, budget: Budget) -> str:
     """Return the system prompt of a task; foreign tasks have no budgets of ours."""
     # Prompts are plain text: escaping would change the schemas they show.
     environment = Environment(loader=FileSystemLoader(PROMPTS), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
@@ -103,7 +103,14 @@ class ToolConversation:
     """State of one episode while it is played."""
 
     def __init__(
-        self, interface: Interface, speech: Speech, task: Task, pod: Pod, budget: Budget, report: Report, trajectory: Trajectory
+        self,
+        interface: Interface,
+        speech: ToolFormat,
+        task: Task,
+        pod: Pod,
+        budget: Budget,
+        report: Report,
+        trajectory: Trajectory,
     ) -> None:
         self.messages: list[dict[str, Any]] = []
         self.offered = speech.offered(interface.tools)
@@ -293,12 +300,14 @@ class LlmAgent(Agent):
 
     name = "llm"
 
-    def __init__(self, config: LlmConfig, *, say: Callable[[str], None] = to_stderr, replies: Replies | None = None) -> None:
+    def __init__(
+        self, config: LlmConfig, *, say: Callable[[str], None] = to_stderr, replies: ResponseCache | None = None
+    ) -> None:
         """Create the agent; `replies` is the cache of model replies."""
         self.config = config
         self.client, self.replies = ModelClient(config.settings(), say=say), replies
         self.interface = Interface(config.interface, handles=config.handles)
-        self.speech = Speech(config.protocol)
+        self.speech = ToolFormat(config.protocol)
         self._sees_tools: bool | None = None
         self.prompt_digest = self.interface.prompt_digest(self.speech.name)
 
@@ -351,9 +360,9 @@ class LlmAgent(Agent):
                     if report.ended_by == "no_action" and not self.speech.has_called:
                         self._check_tools(asked, conversation.messages[:-1], said, report)
                     return
-            except UnreadableCall as unread:
+            except MalformedToolCall as unread:
                 conversation.unread(unread.waited_s)
-            except ContextFull as full:
+            except ContextOverflow as full:
                 if conversation.turns == 0:
                     told = f"the first request of the episode is longer than the model's context: {full}"
                     raise SetupFault(told, "context_too_small", hint="a model or a server with a larger context") from None

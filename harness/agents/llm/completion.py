@@ -15,7 +15,7 @@ from math import exp, isfinite
 from typing import Any, NamedTuple
 
 from harness.agent import Usage
-from harness.agents.llm.failures import Transient, Withheld, parsed
+from harness.agents.llm.failures import ContentFiltered, RetryableFailure, parsed
 from harness.agents.llm.provider import WireAnswer, library
 from harness.prices import Price
 from worlds.core.replies import with_whole_characters as encodable
@@ -107,21 +107,21 @@ class Completion:
 
 
 def read_completion(answer: WireAnswer, request: Mapping[str, Any], number: int, price: Price | None = None) -> Completion:
-    """Parse a reply, priced at this price or LiteLLM's; raises Transient and Withheld if it contains nothing."""
+    """Parse a reply, priced at this price or LiteLLM's; raises RetryableFailure and ContentFiltered if it contains nothing."""
     choice = _choice(answer.body)
     reason = choice.get("finish_reason")
     reason = str(encodable(reason)) if isinstance(reason, str) and reason else "stop"
     if reason.lower() in _FAILED:
-        raise Transient(f"its answer failed (finish reason {reason}): without a word of why")
+        raise RetryableFailure(f"its answer failed (finish reason {reason}): without a word of why")
     if not isinstance(choice.get("message"), Mapping):
-        raise Transient("it answered without a message")
+        raise RetryableFailure("it answered without a message")
     reason = "length" if reason.lower() in _CUT_OFF else "content_filter" if reason.lower() in _WITHHELD else reason
     usage, chances = _usage(answer, choice["message"], request, price), _chances(choice.get("logprobs"))
     said = replace(read_message(choice["message"], number), usage=usage, finish_reason=reason, chances=chances)
     if said.is_empty and said.finish_reason == "content_filter":
-        raise Withheld("its content filter withheld the reply")
+        raise ContentFiltered("its content filter withheld the reply")
     if said.is_empty and not said.reasoning and (said.usage.estimated or not said.usage.completion_tokens):
-        raise Transient(f"it answered with nothing, and reports no tokens (finish reason {said.finish_reason})")
+        raise RetryableFailure(f"it answered with nothing, and reports no tokens (finish reason {said.finish_reason})")
     return said
 
 
@@ -247,11 +247,11 @@ def counted_tokens(value: Any, model: str) -> int:
 
 
 def _choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the first choice with content, or else the first; raises Transient if there is none."""
+    """Return the first choice with content, or else the first; raises RetryableFailure if there is none."""
     listed = body.get("choices")
     choices = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, Sequence) else []
     if not choices:
-        raise Transient("it answered without a choice")
+        raise RetryableFailure("it answered without a choice")
     fields = ("content", "tool_calls", "function_call", "refusal")
     messages = [message if isinstance(message := one.get("message"), Mapping) else {} for one in choices]
     said = (one for one, message in zip(choices, messages, strict=True) if any(message.get(name) for name in fields))

@@ -21,7 +21,7 @@ import httpx
 
 from harness.agents.llm.wire import WireExchange, leads_elsewhere
 from harness.agents.llm.wire_log import Clean
-from harness.errors import OutOfPatience, ProviderFailure, ProviderLost, SetupFault, Unreachable
+from harness.errors import ProviderFailure, ProviderLost, RetriesExhausted, SetupFault, Unreachable
 from worlds.core.errors import ParleyError
 from worlds.core.replies import with_whole_characters as encodable
 
@@ -144,8 +144,8 @@ class CallFailure(ParleyError):
     """Failure of one model call.
 
     `where` is the server that was actually called, and `proxy` the variable and address of the proxy that it should have used;
-    `retry_after` is the pause that the server requested, in seconds, `why` the reason of a Denied, and `waited_s` the time
-    spent waiting for the provider before the failed call, in real seconds.
+    `retry_after` is the pause that the server requested, in seconds, `why` the reason of an AccessDenied, and `waited_s` the
+    time spent waiting for the provider before the failed call, in real seconds.
     """
 
     where: str | None = None
@@ -159,29 +159,29 @@ class CallFailure(ParleyError):
         self.status, self.retry_after, self.why = status, retry_after, why
 
 
-class Transient(CallFailure):
+class RetryableFailure(CallFailure):
     """Failure for which a retry may help."""
 
 
-class Silent(Transient):
+class ResponseTimeout(RetryableFailure):
     """Missing or incomplete response: a timeout, or a broken connection."""
 
 
-class Unconnected(Silent):
+class ConnectionFailed(ResponseTimeout):
     """Failed connection: refused, unknown host, no route, no common TLS version."""
 
 
-class Crowded(Transient):
+class RateLimited(RetryableFailure):
     """Rate limit: the provider receives more calls or tokens than it accepts at a time."""
 
 
-class NoApi(Transient):
+class NotAnApi(RetryableFailure):
     """Web page as the response, from a server that is not a model API."""
 
     hint = "--api-base URL of an API; most end in /v1"
 
 
-class Streamed(NoApi):
+class UnexpectedStream(NotAnApi):
     """Streamed response to a request that did not ask for a stream."""
 
     hint = _ANOTHER_SERVER
@@ -191,23 +191,23 @@ class Refused(CallFailure):
     """Request that the provider rejects, so that a retry is useless."""
 
 
-class ParameterRefused(Refused):
+class UnsupportedParameter(Refused):
     """Rejection predicted by LiteLLM: the model does not accept a parameter."""
 
 
-class Denied(Refused):
+class AccessDenied(Refused):
     """Rejection that applies to every request of ours, whatever its content."""
 
 
-class Withheld(Refused):
+class ContentFiltered(Refused):
     """Reply withheld by the provider's content filter."""
 
 
-class ContextFull(CallFailure):
+class ContextOverflow(CallFailure):
     """Conversation longer than the model's context."""
 
 
-class UnreadableCall(CallFailure):
+class MalformedToolCall(CallFailure):
     """Tool call of the model that cannot be parsed: nested thousands deep, or rejected by the server (`tool_use_failed`)."""
 
 
@@ -223,15 +223,17 @@ class Telling:
         """Name of the model, with its address if one was typed."""
         return f"{self._name} at {self._base}" if self._base else self._name
 
-    def gave_up(self, last: Transient, seconds: float) -> OutOfPatience:
+    def gave_up(self, last: RetryableFailure, seconds: float) -> RetriesExhausted:
         """Return the failure for a call whose retry time is used up."""
         asked = f", which asks to wait {last.retry_after:g} s" if last.retry_after else ""
         hint = "see that the server is up, or run again later with --resume"
-        failure = OutOfPatience(f"{self._name}: no answer from {self._at(last)} in {seconds:.0f} s{asked}: {last}", hint=hint)
-        failure.name = "provider_timeout" if isinstance(last, Silent) else "provider_error"
+        failure = RetriesExhausted(
+            f"{self._name}: no answer from {self._at(last)} in {seconds:.0f} s{asked}: {last}", hint=hint
+        )
+        failure.name = "provider_timeout" if isinstance(last, ResponseTimeout) else "provider_error"
         return failure
 
-    def never_there(self, failure: Unconnected) -> Unreachable:
+    def never_there(self, failure: ConnectionFailed) -> Unreachable:
         """Return the failure for a server that never accepted a connection."""
         if failure.proxy is not None:
             told = f"the proxy {failure.proxy} cannot be used"
@@ -246,10 +248,10 @@ class Telling:
 
     def refused(self, refusal: Refused) -> ProviderFailure:
         """Return the failure for a provider that rejects this request, or every request."""
-        if isinstance(refusal, Denied):
+        if isinstance(refusal, AccessDenied):
             told = f"{self._name}: {self._at(refusal)} {_DENIALS[refusal.why]}: {refusal}"
             return ProviderLost(told, hint=self._cure(refusal.why))
-        is_withheld = isinstance(refusal, Withheld)
+        is_withheld = isinstance(refusal, ContentFiltered)
         did = "" if is_withheld else " refused the request"
         failure = ProviderFailure(f"{self._name}: {self._at(refusal)}{did}: {refusal}")
         failure.name = "content_filter" if is_withheld else "provider_refusal"
@@ -260,9 +262,9 @@ class Telling:
         told = f"{self._name}: {self._at(failure)} takes no tools: {failure}; run with --protocol text"
         return SetupFault(told, "tools_not_seen", hint="harness run ... --protocol text")
 
-    def not_ready(self, last: Transient) -> ProviderLost:
+    def not_ready(self, last: RetryableFailure) -> ProviderLost:
         """Return the failure for a probe before a run that got no reply."""
-        if isinstance(last, NoApi):
+        if isinstance(last, NotAnApi):
             return ProviderLost(f"{self._name}: {self._at(last)} answers with {last}", hint=last.hint)
         hint = "see that the server is up and has the model ready, or --no-probe to begin all the same"
         return ProviderLost(f"{self._name}: no answer from {self._at(last)} to a first call: {last}", hint=hint)
@@ -312,7 +314,7 @@ def failure_of(
     if call.broken is not None:
         return _unanswered(call.broken, clean, silent_for)
     if 300 <= call.status < 400 and leads_elsewhere(call.request.url, call.headers):
-        return Denied(clean(f"{call.headers['location'][:_SHOWN]} ({call.status})"), call.status, why="redirect")
+        return AccessDenied(clean(f"{call.headers['location'][:_SHOWN]} ({call.status})"), call.status, why="redirect")
     if not 200 <= call.status < 300:
         return answer_failure(call.status, call.headers, call.text, clean)
     value = parsed(call.text)
@@ -331,21 +333,21 @@ def body_failure(status: int, body: ErrorBody, clean: Clean, retry_after: float 
     """Classify an error by its status and its body; `shown` replaces the status in messages."""
     told = f"{_shown(body.line, clean) or 'an error without a message'} ({shown or status})"
     if is_context_full(status, body):
-        return ContextFull(told)
+        return ContextOverflow(told)
     if "tool_use_failed" in body.codes:
-        return UnreadableCall(told)
+        return MalformedToolCall(told)
     if status < 500 and body.codes & _FILTERED:
-        return Withheld(told, status)
+        return ContentFiltered(told, status)
     if is_rate := _is_token_rate(body):
         numbers = _LIMIT_AND_REQUESTED.search(body.text)
         if numbers and int(numbers[2]) > int(numbers[1]):
             return Refused(f"{told}; the request alone is larger than the account's limit of tokens per minute", status)
     if why := _denied(status, body.text):
-        return Denied(told, status, why=why)
+        return AccessDenied(told, status, why=why)
     if status in _CROWDED or is_rate:
-        return Crowded(told, status, retry_after=retry_after)
+        return RateLimited(told, status, retry_after=retry_after)
     if status in _RETRIED or (status >= 500 and status != 501 and not _NOT_CURED.search(body.text)):
-        return Transient(told, status, retry_after=retry_after)
+        return RetryableFailure(told, status, retry_after=retry_after)
     return Refused(told, status)
 
 
@@ -466,31 +468,31 @@ def _denied(status: int, text: str) -> Why | None:
     return _DENIED.get(status) or ("stream" if _STREAMS_ALONE.search(text) else None)
 
 
-def _unanswered(broken: Exception, clean: Clean, silent_for: str) -> Silent:
+def _unanswered(broken: Exception, clean: Clean, silent_for: str) -> ResponseTimeout:
     """Classify a connection that was not made, broke or timed out, without a response of the server."""
     said = _shown(str(broken), clean)
     if isinstance(broken, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
-        return Unconnected(said or "no connection in time")
+        return ConnectionFailed(said or "no connection in time")
     if isinstance(broken, httpx.TimeoutException):
-        return Silent(f"one call was silent for longer than {silent_for}")
-    return Silent(f"the connection broke: {said or type(broken).__name__}")
+        return ResponseTimeout(f"one call was silent for longer than {silent_for}")
+    return ResponseTimeout(f"the connection broke: {said or type(broken).__name__}")
 
 
 def _no_completion(error: Exception | None, call: WireExchange, value: Any, clean: Clean) -> CallFailure:
     """Classify a response with HTTP 200 that is not a completion."""
     if error is not None and _stumbled(error):
-        return UnreadableCall("the reply held a tool call that cannot be read")
+        return MalformedToolCall("the reply held a tool call that cannot be read")
     if _PAGE.search(call.text):
-        return NoApi("a web page, where a model's answer should be")
+        return NotAnApi("a web page, where a model's answer should be")
     if value is None:
         if _EVENTS.search(call.text):
-            return Streamed("a stream of events, which was not requested, where one JSON document should be")
-        return Transient("what is no JSON, where a model's answer should be")
+            return UnexpectedStream("a stream of events, which was not requested, where one JSON document should be")
+        return RetryableFailure("what is no JSON, where a model's answer should be")
     body = _read({"error": value})
     # at other addresses the last answer may have been a token of a provider's own
     whole = json.dumps(value) if call.is_openais else str(error)
     told = f"it answered with JSON that is no completion: {_shown(body.line or whole, clean)}"
-    return ContextFull(told) if is_context_full(None, body) else Refused(told)
+    return ContextOverflow(told) if is_context_full(None, body) else Refused(told)
 
 
 def _unsent(litellm: ModuleType, error: Exception, clean: Clean) -> CallFailure:
@@ -498,11 +500,11 @@ def _unsent(litellm: ModuleType, error: Exception, clean: Clean) -> CallFailure:
     line = _WRAPPING.sub("", f"{_informative_line(str(error))} ")
     said, status = _shown(line, clean) or type(error).__name__, getattr(error, "status_code", None)
     if isinstance(error, litellm.UnsupportedParamsError):
-        return ParameterRefused(said)
+        return UnsupportedParameter(said)
     if is_context_full(status, read_error_body(str(error))):
-        return ContextFull(said)
+        return ContextOverflow(said)
     if isinstance(status, int) and (status in _RETRIED or status >= 500):
-        return Transient(said)
+        return RetryableFailure(said)
     return Refused(said if isinstance(status, int) else f"{type(error).__name__}: {said}", status)
 
 

@@ -171,12 +171,12 @@ class Interface:
         total.update(json.dumps(list(self.tools), sort_keys=True).encode())
         return total.hexdigest()
 
-    def hands(self, task: Task, pod: Pod) -> Hands:
+    def hands(self, task: Task, pod: Pod) -> ToolExecutor:
         """Return the executor of actions for one episode; foreign tasks use real time."""
-        return Hands(pod, self.known, virtual_time=task.parley is not None)
+        return ToolExecutor(pod, self.known, virtual_time=task.parley is not None)
 
 
-class Hands:
+class ToolExecutor:
     """Executor of actions in one episode."""
 
     def __init__(self, pod: Pod, known: Mapping[str, type[Tool]], *, virtual_time: bool) -> None:

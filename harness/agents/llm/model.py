@@ -32,24 +32,24 @@ from harness.agents.llm.completion import (
     without_reasoning,
 )
 from harness.agents.llm.failures import (
+    AccessDenied,
     CallFailure,
-    ContextFull,
-    Crowded,
-    Denied,
-    NoApi,
-    ParameterRefused,
+    ConnectionFailed,
+    ContentFiltered,
+    ContextOverflow,
+    NotAnApi,
+    RateLimited,
     Refused,
+    RetryableFailure,
     Telling,
-    Transient,
-    Unconnected,
-    Withheld,
+    UnsupportedParameter,
     refuses_tools,
 )
 from harness.agents.llm.local import addressed, check_installed
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model_table import listed_price, no_key, require_key
 from harness.agents.llm.provider import ask, library, own_bugs, unknown_provider
-from harness.agents.llm.rate_limiter import ProviderGate, gate_of
+from harness.agents.llm.rate_limiter import RateLimiter, gate_of
 from harness.errors import Cancelled, SetupFault, UsageError
 from harness.log_context import to_stderr
 from harness.prices import Price
@@ -233,7 +233,7 @@ class ContextBudget:
         self._lock = threading.Lock()
 
     def check(self, messages: Messages, tools: Messages) -> None:
-        """Raise ContextFull if a prompt does not fit."""
+        """Raise ContextOverflow if a prompt does not fit."""
         if self._context is None:
             return
         last = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].get("role") == "assistant"), None)
@@ -245,7 +245,7 @@ class ContextBudget:
             tokens = prompt + reply + ceil(len("".join(map(_text, messages[last + 1 :]))) * prompt / max(1, characters))
         if tokens + self._reply > self._context:
             told = f" and {self._reply} for the reply" if self._reply > 1 else ""
-            raise ContextFull(f"the prompt takes about {tokens} tokens{told}, and --context is {self._context}")
+            raise ContextOverflow(f"the prompt takes about {tokens} tokens{told}, and --context is {self._context}")
 
     def note(self, messages: Messages, tools: Messages, usage: Usage) -> None:
         """Remember the token counts of the provider."""
@@ -279,7 +279,7 @@ class ModelClient:
         """Flags: parameters determined, and server reached at least once, even if it only rejected a call."""
 
     @cached_property
-    def _gate(self) -> ProviderGate:
+    def _gate(self) -> RateLimiter:
         """Rate limiter of its provider, by address, or by the provider's name for the default address."""
         settings = self.settings
         try:
@@ -331,8 +331,8 @@ class ModelClient:
     def complete(self, messages: Messages, tools: Messages = (), *, chances: bool = False) -> Completion:
         """Return one reply, with token probabilities if they are requested and the provider returns them.
 
-        Raises ProviderFailure if the retry time is used up or the provider rejects the request, ProviderLost, ContextFull,
-        UnreadableCall, LimitReached if the run may spend no more, and ClientFailure for our own bugs.
+        Raises ProviderFailure if the retry time is used up or the provider rejects the request, ProviderLost, ContextOverflow,
+        MalformedToolCall, LimitReached if the run may spend no more, and ClientFailure for our own bugs.
         """
         with self._gate.visited(), own_bugs():
             self._context.check(messages, tools)
@@ -382,17 +382,17 @@ class ModelClient:
                 else:
                     ask(PROBE, limit=_PROBE_TOKENS)
                 return f"{name} answered a first small call in {time.monotonic() - began:.1f} s"
-            except Unconnected as failure:
+            except ConnectionFailed as failure:
                 raise self._telling.never_there(failure) from None
-            except Crowded as busy:
+            except RateLimited as busy:
                 return f"{name} is there, and busy: {busy}"
-            except Transient as failure:
-                is_over = isinstance(failure, NoApi) or time.monotonic() - began > _LONGEST_PROBE_S
+            except RetryableFailure as failure:
+                is_over = isinstance(failure, NotAnApi) or time.monotonic() - began > _LONGEST_PROBE_S
                 pause = None if is_over else next(pauses, None)
                 if pause is None:
                     raise self._telling.not_ready(failure) from None
                 self.halt.wait(pause)
-            except Denied as refusal:
+            except AccessDenied as refusal:
                 raise self._telling.refused(refusal) from None
             except CallFailure as failure:
                 return f"{name} is there, and refused a first small call: {failure}"
@@ -411,8 +411,8 @@ class ModelClient:
                     if self.settings.meter is not None:
                         self.settings.meter.admit()
                     return replace(self._asked(messages, tools, chances=chances), waited_s=waited_s)
-            except Transient as failure:
-                if isinstance(failure, Unconnected) and not self._is_met:
+            except RetryableFailure as failure:
+                if isinstance(failure, ConnectionFailed) and not self._is_met:
                     raise self._telling.never_there(failure) from None
                 told, spent_s = failure.retry_after, time.monotonic() - began
                 pause = pause_s(attempt, self.settings.first_pause_s) if told is None else told
@@ -439,7 +439,7 @@ class ModelClient:
             except CallFailure as failure:
                 if tools and refuses_tools(failure):
                     raise self._telling.no_tools(failure) from None
-                if not isinstance(failure, Refused) or isinstance(failure, Withheld):
+                if not isinstance(failure, Refused) or isinstance(failure, ContentFiltered):
                     raise
                 if not self.quirks.work_around(failure, request):
                     if not refuses_reasoning(failure, request["messages"]):
@@ -455,20 +455,20 @@ class ModelClient:
             said = read_completion(answer, request, number, self.settings.price)
         except CallFailure as failure:
             # LiteLLM refuses a parameter by itself, without asking anybody.
-            self._is_met |= not isinstance(failure, Unconnected | ParameterRefused)
-            if isinstance(failure, Transient):
+            self._is_met |= not isinstance(failure, ConnectionFailed | UnsupportedParameter)
+            if isinstance(failure, RetryableFailure):
                 self._held_back(failure, asked_at)
-            elif not isinstance(failure, ParameterRefused):
+            elif not isinstance(failure, UnsupportedParameter):
                 self._gate.answered()
             raise
         self._is_met = True
         self._gate.answered()
         return replace(said, lost_reasoning=self.quirks.lost_reasoning(messages, request["messages"], answer.sent))
 
-    def _held_back(self, failure: Transient, asked_at: float) -> None:
+    def _held_back(self, failure: RetryableFailure, asked_at: float) -> None:
         self._gate.failed()
         told, pause = [], failure.retry_after or 0.0
-        if isinstance(failure, Crowded) and (most := self._gate.crowded(asked_at)) is not None:
+        if isinstance(failure, RateLimited) and (most := self._gate.crowded(asked_at)) is not None:
             told.append(f"from now on {most} {'call' if most == 1 else 'calls'} at a time")
         # who is asked to wait for longer than he has patience gives up, and closes the way to nobody
         closed = 0 < pause < self.settings.patience_s and self._gate.close(pause)
@@ -568,7 +568,7 @@ def has_arrived(sent: str | bytes, messages: Messages) -> bool:
 
 def refuses_reasoning(refusal: Refused, messages: Messages) -> bool:
     """Return True if a rejection may concern the reasoning in the messages, or fields that a server does not know."""
-    is_parameter = isinstance(refusal, ParameterRefused) or re.search("temperature|logprobs", str(refusal))
+    is_parameter = isinstance(refusal, UnsupportedParameter) or re.search("temperature|logprobs", str(refusal))
     is_about = refusal.status in {400, 422} and _REASONING.search(str(refusal))
     return not is_parameter and bool(is_about) and carries_reasoning(messages)
 
@@ -582,7 +582,7 @@ def _is_about_system(refusal: Refused, roles: Collection[str]) -> bool:
 
 def _is_about(parameter: str, refusal: Refused) -> bool:
     """Return True if a request without this parameter would not have been rejected."""
-    return (isinstance(refusal, ParameterRefused) or refusal.status in {400, 422}) and parameter in str(refusal)
+    return (isinstance(refusal, UnsupportedParameter) or refusal.status in {400, 422}) and parameter in str(refusal)
 
 
 _text = partial(json.dumps, ensure_ascii=False, default=str)

@@ -22,7 +22,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from harness.agents.llm.failures import Refused, Unconnected, failure_of, parsed
+from harness.agents.llm.failures import ConnectionFailed, Refused, failure_of, parsed
 from harness.agents.llm.wire import install, listening
 from harness.errors import ClientFailure, UsageError
 from harness.secrets import public_address, scrub, scrubbed, scrubber
@@ -117,7 +117,7 @@ def ask(request: Mapping[str, Any], secrets: tuple[str, ...], silent_for: str) -
     if call is not None:
         url = call.request.url
         failure.where = f"{url.scheme}://{url.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
-        if isinstance(failure, Unconnected):
+        if isinstance(failure, ConnectionFailed):
             failure.proxy = proxy_of(url)
             told = ", ".join(f"{name}={value}" for name, value in _given("ssl_cert_file", "ssl_cert_dir"))
             if told and "CERTIFICATE_VERIFY_FAILED" in str(failure):

@@ -19,7 +19,7 @@ from harness.errors import Cancelled
 _LOOK_S = 0.25
 
 
-class ProviderGate:
+class RateLimiter:
     """Rate limiter for one provider."""
 
     def __init__(self) -> None:
@@ -106,11 +106,11 @@ class ProviderGate:
         return self._queue[0] is ticket and self._under_way + 1 <= self._limit and time.monotonic() >= self._opens_at
 
 
-_gates: dict[str, ProviderGate] = {}
+_gates: dict[str, RateLimiter] = {}
 _making = threading.Lock()
 
 
-def gate_of(address: str) -> ProviderGate:
+def gate_of(address: str) -> RateLimiter:
     """Return the rate limiter of a provider by its address, or by its name if it has the default address."""
     with _making:
-        return _gates.setdefault(address, ProviderGate())
+        return _gates.setdefault(address, RateLimiter())

@@ -2,7 +2,7 @@
 
 1. A file is named after the SHA-256 of the question, which includes neither a key nor an address. An unreadable file is a
 miss.
-2. A reply in an episode is stored by the question as requested and its place (`Replies`), including how often this
+2. A reply in an episode is stored by the question as requested and its place (`ResponseCache`), including how often this
 conversation asked the same before. So attempts or seeds that begin alike stay two samples, and seats asked concurrently
 cannot swap replies.
 3. A cached reply keeps its tokens and costs nothing now. Budgets count its original cost, so an episode ends at the same
@@ -24,7 +24,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from pydantic import ValidationError, field_validator
 
 from harness.agents.llm.completion import Completion
-from harness.agents.llm.failures import ContextFull, UnreadableCall
+from harness.agents.llm.failures import ContextOverflow, MalformedToolCall
 from harness.agents.llm.model import Messages, ModelClient
 from harness.atomic_write import make_folder, writing
 from harness.limits import RESULT_BYTES
@@ -38,7 +38,7 @@ MOST_USED = 1e9
 """Maximum tokens or dollars of one reply."""
 
 
-class KeptAnswer(Strict):
+class CachedAnswer(Strict):
     """Cached reply of a judge."""
 
     model: str
@@ -48,7 +48,7 @@ class KeptAnswer(Strict):
     cost_usd: float | None
 
 
-class KeptReply(Strict):
+class CachedReply(Strict):
     """Cached reply of a model in an episode, or the reason why it was unusable."""
 
     completion: Completion | None = None
@@ -79,7 +79,7 @@ class ConversationPlace(NamedTuple):
 KeptT = TypeVar("KeptT", bound=Strict)
 
 
-class KeptFiles(Generic[KeptT]):
+class CacheFiles(Generic[KeptT]):
     """Folder of replies by question, safe for any number of threads and processes."""
 
     def __init__(self, folder: Path, kind: type[KeptT]) -> None:
@@ -115,7 +115,7 @@ class CachedModel:
     """Model with an on-disk cache of replies, one per question; for questions at temperature 0."""
 
     def __init__(self, client: ModelClient, folder: Path) -> None:
-        self._client, self._files = client, KeptFiles(folder, KeptAnswer)
+        self._client, self._files = client, CacheFiles(folder, CachedAnswer)
         self.asked = 0
         """Number of questions sent to the provider."""
 
@@ -123,7 +123,7 @@ class CachedModel:
         """Return True if the reply is cached."""
         return self._files.read(self._question(messages)) is not None
 
-    def answer(self, messages: Messages) -> KeptAnswer:
+    def answer(self, messages: Messages) -> CachedAnswer:
         """Return the reply from the cache or the provider; raises ProviderFailure, and UsageError if the folder is unusable."""
         question = self._question(messages)
         if (kept := self._files.read(question)) is not None:
@@ -131,7 +131,7 @@ class CachedModel:
         said = self._client.complete(messages)
         self.asked += 1
         usage = said.usage
-        made = KeptAnswer(
+        made = CachedAnswer(
             model=self._client.name, text=said.text, prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.completion_tokens, cost_usd=usage.cost_usd,
         )  # fmt: skip
@@ -142,22 +142,22 @@ class CachedModel:
         return {"model": self._client.name, "parameters": self._client.effective, "messages": list(messages)}
 
 
-class Replies(KeptFiles[KeptReply]):
+class ResponseCache(CacheFiles[CachedReply]):
     """Cache of replies, with the number of hits in this run."""
 
     def __init__(self, folder: Path, *, probes: bool = True) -> None:
         """Open the cache; `probes` makes a small call to test a model before its first cache miss."""
-        super().__init__(folder, KeptReply)
+        super().__init__(folder, CachedReply)
         self.probes, self.kept, self.made, self._lock = probes, 0, 0, threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Replies, (self.folder,)
+        return ResponseCache, (self.folder,)
 
     def conversation(self, client: ModelClient, place: ConversationPlace) -> Interlocutor:
         """Return a model's conversation at a place, answered from the cache as far as possible."""
-        return KeptConversation(client, place, self)
+        return CachedConversation(client, place, self)
 
-    def read(self, question: Mapping[str, Any]) -> KeptReply | None:
+    def read(self, question: Mapping[str, Any]) -> CachedReply | None:
         """Return the cached reply, and count it."""
         kept = super().read(question)
         with self._lock:
@@ -172,10 +172,10 @@ class Replies(KeptFiles[KeptReply]):
         return f"cache: {self.kept} of {calls} model calls{share} answered from {self.folder}, {self.made} made"
 
 
-class KeptConversation:
+class CachedConversation:
     """Conversation with the number of times that each question was asked, which distinguishes equal questions."""
 
-    def __init__(self, client: ModelClient, place: ConversationPlace, replies: Replies) -> None:
+    def __init__(self, client: ModelClient, place: ConversationPlace, replies: ResponseCache) -> None:
         self._client, self._place, self._replies = client, place, replies
         self._asked: Counter[str] = Counter()
 
@@ -187,7 +187,7 @@ class KeptConversation:
             "tools": list(tools), "chances": chances, **self._place._asdict(),
             **({} if settings.context is None else {"context": settings.context}),
         }  # fmt: skip
-        digest = KeptFiles.digest(question)
+        digest = CacheFiles.digest(question)
         question["before"] = self._asked[digest]
         self._asked[digest] += 1
         reply = self._replies.read(question)
@@ -195,7 +195,7 @@ class KeptConversation:
             return self._made(question, messages, tools, chances=chances)
         self._client.quirks.learn(reply.effective)
         if reply.completion is None:
-            raise UnreadableCall(reply.why) if reply.failure == "unreadable" else ContextFull(reply.why)
+            raise MalformedToolCall(reply.why) if reply.failure == "unreadable" else ContextOverflow(reply.why)
         # it took these tokens once, and costs nothing now
         usage, cost_usd = reply.completion.usage, reply.completion.usage.cost_usd
         again = replace(usage, kept_calls=1, kept_usd=cost_usd or 0.0, cost_usd=None if cost_usd is None else 0.0)
@@ -206,16 +206,16 @@ class KeptConversation:
             self._client.probe(tools=bool(tools))
         try:
             said = self._client.complete(messages, tools, chances=chances)
-        except (ContextFull, UnreadableCall) as failure:
-            why = "unreadable" if isinstance(failure, UnreadableCall) else "too long"
+        except (ContextOverflow, MalformedToolCall) as failure:
+            why = "unreadable" if isinstance(failure, MalformedToolCall) else "too long"
             self._keep(question, failure=why, why=str(failure))
             raise
         self._keep(question, completion=replace(said, waited_s=0.0))
         return said
 
     def _keep(self, question: Mapping[str, Any], **fields: Any) -> None:
-        self._replies.write(question, KeptReply(**fields, effective=self._client.effective))
+        self._replies.write(question, CachedReply(**fields, effective=self._client.effective))
 
 
-Interlocutor = ModelClient | KeptConversation
+Interlocutor = ModelClient | CachedConversation
 """Client or cached conversation that can continue a conversation."""

@@ -16,13 +16,13 @@ from harness.agent import AgentSpec, Budget, Report, SeatSpec
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model import ModelClient
-from harness.agents.llm.response_cache import ConversationPlace, Replies
+from harness.agents.llm.response_cache import ConversationPlace, ResponseCache
 from harness.agents.seats.chat import PACE_S, Chat
 from harness.agents.seats.game import SeatedGame
 from harness.agents.seats.holders import PolicySeat, SeatHolder
 from harness.agents.seats.lineup import line_up
 from harness.agents.seats.model import ModelSeat, weigher_of
-from harness.agents.seats.people import PeopleDesk, Sitter
+from harness.agents.seats.people import PeopleDesk, SeatedPerson
 from harness.agents.seats.person import PersonSeat
 from harness.agents.seats.players import check_playable, seat_players
 from harness.agents.seats.replayed import ReplaySeat, check_recording
@@ -50,7 +50,7 @@ class SeatAgent(Agent):
         handles: bool = False,
         meter: Meter | None = None,
         say: Callable[[str], None] = to_stderr,
-        replies: Replies | None = None,
+        replies: ResponseCache | None = None,
         desk: PeopleDesk | None = None,
         pace_s: float = PACE_S,
         talk: str = "",
@@ -172,7 +172,7 @@ class SeatAgent(Agent):
             weigher = weigher_of(task.family, session)
             return ModelSeat(who.seat, client, self._rules(row), trajectory, variant.ref if variant else None, weigher, asked)
         if who.kind == "human" and self._desk is not None:
-            return PersonSeat(Sitter(who.seat, who.name, str(row["system"])), self._desk, trajectory)
+            return PersonSeat(SeatedPerson(who.seat, who.name, str(row["system"])), self._desk, trajectory)
         if who.kind == "replay":
             return ReplaySeat(who.seat, who.name, trajectory)
         return PolicySeat(who.seat, who.name, seat_players(task.family)[who.name](task, who.seat, session), trajectory)

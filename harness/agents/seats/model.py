@@ -15,7 +15,7 @@ from typing import Any
 
 from harness.agent import Usage
 from harness.agents.llm.completion import Completion, add_usage, as_text
-from harness.agents.llm.failures import ContextFull, UnreadableCall
+from harness.agents.llm.failures import ContextOverflow, MalformedToolCall
 from harness.agents.llm.model import ModelClient
 from harness.agents.llm.response_cache import Interlocutor
 from harness.agents.seats.holders import Forfeit, SeatReply, TalkingSeat
@@ -85,10 +85,10 @@ class ModelSeat(TalkingSeat):
             return Forfeit("context", NO_CALL)
         try:
             said = as_text(self._asked.complete(messages, chances=weigher is not None), named=False)
-        except ContextFull as full:
+        except ContextOverflow as full:
             self._too_long = _size(messages)
             return Forfeit("context", str(full), full.waited_s)
-        except UnreadableCall as error:
+        except MalformedToolCall as error:
             return Forfeit("malformed", str(error))
         self._note_cut_off(said)
         return SeatReply(weigher(said) if weigher else said.text, said, time.monotonic() - asked - said.waited_s)

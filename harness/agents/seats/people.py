@@ -20,7 +20,7 @@ class Late(Exception):
 
 
 @dataclass
-class Sitter:
+class SeatedPerson:
     """Person at one seat, as seen by a desk."""
 
     seat: int
@@ -88,14 +88,14 @@ class PeopleDesk(Protocol):
         """Raise UsageError if no person can take part."""
         ...
 
-    def sit(self, sitter: Sitter) -> None:
+    def sit(self, sitter: SeatedPerson) -> None:
         """Start a game for this person."""
         ...
 
-    def ask(self, sitter: Sitter, turn: OpenTurn) -> str | None:
+    def ask(self, sitter: SeatedPerson, turn: OpenTurn) -> str | None:
         """Return the person's reply; None if they left for good. Raises Late."""
         ...
 
-    def done(self, sitter: Sitter) -> None:
+    def done(self, sitter: SeatedPerson) -> None:
         """End this person's game."""
         ...

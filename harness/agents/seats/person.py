@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 
 from harness.agents.seats.holders import Forfeit, SeatHolder, SeatReply
-from harness.agents.seats.people import ANONYMOUS, Late, PeopleDesk, Sitter
+from harness.agents.seats.people import ANONYMOUS, Late, PeopleDesk, SeatedPerson
 from harness.agents.trajectory import Trajectory
 from harness.records import SeatResult
 from worlds.core.turns import OpenTurn
@@ -21,7 +21,7 @@ class PersonSeat(SeatHolder):
 
     kind = "human"
 
-    def __init__(self, sitter: Sitter, desk: PeopleDesk, trajectory: Trajectory | None = None) -> None:
+    def __init__(self, sitter: SeatedPerson, desk: PeopleDesk, trajectory: Trajectory | None = None) -> None:
         super().__init__(sitter.seat, sitter.name or ANONYMOUS, trajectory)
         self.beside = desk.beside
         self._sitter, self._desk, self._left = sitter, desk, False

@@ -112,7 +112,7 @@ Play = Callable[[Sequence[Order], Progress], Iterator[Result]]
 """Function that plays orders, reports progress, and yields each result once its record is written."""
 
 
-class Crew:
+class WorkerThreads:
     """Worker threads of one run, which take orders from one queue and put their news into another, read by the main thread.
 
     `kill` ends what they are doing, and may be called from any thread. Threads are daemons, so a hanging model call cannot

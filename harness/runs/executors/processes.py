@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import ceil
 
-from harness.agent_factory import Cast, Make
+from harness.agent_factory import AgentPool, Make
 from harness.attribution import phases_of
 from harness.episode import lost_episodes, run_in_process
 from harness.errors import BoundaryError, Cancelled
@@ -25,7 +25,7 @@ from harness.pod import Runtime
 from harness.processes import Worker, WorkerEnded, can_copy, orphaned
 from harness.records import Result, RunFolder
 from harness.registry import Task
-from harness.runs.executors.base import LEAST, Crew, Executor, News, Order, Progress
+from harness.runs.executors.base import LEAST, Executor, News, Order, Progress, WorkerThreads
 from harness.runs.executors.sites import RunSite
 from harness.runtime_choice import IN_PROCESS, Say
 
@@ -74,7 +74,7 @@ class Processes:
                 yield result
 
         count = useful(min(workers, len(orders)) or 1)
-        crew = Crew(play, self.kill, at_once=chunk_size(len(orders), count) if orders else 1)
+        crew = WorkerThreads(play, self.kill, at_once=chunk_size(len(orders), count) if orders else 1)
         with crew.working(orders, count) as news:
             yield news
 
@@ -141,7 +141,7 @@ def recorded(chunk: Sequence[Order], make: Make, folder: RunFolder, verbose: boo
 
 
 def _agent(chunk: Sequence[Order], make: Make) -> Agent:
-    return Cast(make).agent(chunk[0].agent, chunk[0].spec.overrides)
+    return AgentPool(make).agent(chunk[0].agent, chunk[0].spec.overrides)
 
 
 def _ready() -> Worker:
@@ -167,7 +167,7 @@ class BulkSite(RunSite):
                 _idle.append(Worker(copied=True))
         return images
 
-    def executor(self, orders: Sequence[Order], runtime: Runtime, folder: RunFolder, cast: Cast) -> Executor:
+    def executor(self, orders: Sequence[Order], runtime: Runtime, folder: RunFolder, cast: AgentPool) -> Executor:
         """Return an executor with processes if they can play these orders, otherwise with threads."""
         if serves(runtime, cast.agent(orders[0].agent, orders[0].spec.overrides), len(orders)):
             return Processes(folder, cast.make)

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from harness.agent import AgentSpec
-from harness.agent_factory import Cast, Options
+from harness.agent_factory import AgentPool, Options
 from harness.agents.llm.meter import Meter
 from harness.episode import run_episode
 from harness.errors import HarnessError
@@ -24,7 +24,7 @@ from harness.outcome import record
 from harness.pod import EpisodeSpec, Pod, Runtime
 from harness.records import Result, RunFolder
 from harness.registry import Task
-from harness.runs.executors.base import Crew, Executor, News, Order, Progress
+from harness.runs.executors.base import Executor, News, Order, Progress, WorkerThreads
 from harness.runtime_choice import Say, choose_runtime
 
 Opened = tuple[ExitStack, Pod]
@@ -85,7 +85,7 @@ class Ahead:
 class Threads:
     """Executor that plays orders in one runtime and records them in one run's folder."""
 
-    def __init__(self, runtime: Runtime, folder: RunFolder, cast: Cast, run_id: str) -> None:
+    def __init__(self, runtime: Runtime, folder: RunFolder, cast: AgentPool, run_id: str) -> None:
         self._runtime, self._folder, self._cast, self._run_id = runtime, folder, cast, run_id
 
     @contextmanager
@@ -102,7 +102,7 @@ class Threads:
                     yield record(outcome, self._folder, order.hint)
 
         meter = self._cast.meter
-        crew = Crew(play, lambda: self._runtime.abort(self._run_id), may_start=lambda: not (meter and meter.reached))
+        crew = WorkerThreads(play, lambda: self._runtime.abort(self._run_id), may_start=lambda: not (meter and meter.reached))
         with ahead, crew.working(orders, count) as news:
             yield news
 
@@ -149,7 +149,7 @@ class RunSite:
             say(f"removed {name}, left by a dead run")
         return runtime.prepare(tasks)
 
-    def executor(self, orders: Sequence[Order], runtime: Runtime, folder: RunFolder, cast: Cast) -> Executor:
+    def executor(self, orders: Sequence[Order], runtime: Runtime, folder: RunFolder, cast: AgentPool) -> Executor:
         """Return the executor for these orders, which must not be empty and must share one agent."""
         return Threads(runtime, folder, cast, orders[0].spec.run_id)
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from harness.orphans import Leftover, changed_at, is_dead, this_owner
+from harness.orphans import Orphan, changed_at, is_dead, this_owner
 
 PREFIX = "parley."
 SELF = Path("/proc/self")
@@ -109,9 +109,9 @@ def hierarchies(process: Path = SELF) -> Hierarchies | None:
     return None
 
 
-def groups_left() -> list[Leftover]:
+def groups_left() -> list[Orphan]:
     """Return the groups that dead processes of this host left behind, with their owners, without removing them."""
-    return [Leftover("cgroup", str(group), group.name.split(":")[1], made=changed_at(group)) for group in sorted(_left())]
+    return [Orphan("cgroup", str(group), group.name.split(":")[1], made=changed_at(group)) for group in sorted(_left())]
 
 
 def sweep() -> list[str]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import RuntimeFailure, quoted
-from harness.orphans import Leftover, changed_at, is_dead, this_owner
+from harness.orphans import Orphan, changed_at, is_dead, this_owner
 from harness.registry import Task, contents_of
 
 OWNER_FILE = "owner"
@@ -122,10 +122,10 @@ def folders_root() -> Path:
     return root
 
 
-def folders_left() -> list[Leftover]:
+def folders_left() -> list[Orphan]:
     """Return the folders that dead processes of this host left behind, with their owners, without removing them."""
     owners = {folder: ["", "", *Folder(folder).tail(OWNER_FILE).rsplit(":", 2)][-2] for folder in _left()}
-    return [Leftover("sandbox folder", str(folder), pid, made=changed_at(folder)) for folder, pid in sorted(owners.items())]
+    return [Orphan("sandbox folder", str(folder), pid, made=changed_at(folder)) for folder, pid in sorted(owners.items())]
 
 
 def sweep_folders() -> list[str]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from harness.errors import HarnessError, RuntimeFailure, VerifierFailure
-from harness.orphans import Leftover
+from harness.orphans import Orphan
 from harness.paths import ROOT
 from harness.pod import EpisodeSpec, Judgement, Pod, Probe, Say
 from harness.registry import Task
@@ -270,7 +270,7 @@ class BubblewrapRuntime:
         with self._closing(run_id, Confined(self.environments.room("prover"))) as prover:
             return prover.run(command, stdin, limit_s=limit_s, most=most)
 
-    def leftovers(self) -> list[Leftover]:
+    def leftovers(self) -> list[Orphan]:
         """Return the folders and control groups that dead runs of this host left behind."""
         return [*folders_left(), *cgroups.groups_left()]
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from harness.errors import HarnessError, ImageFailure, RuntimeFailure, TaskInvalid, VerifierFailure, boundary
-from harness.orphans import OWNER_LABEL, RUN_LABEL, Leftover, this_owner
+from harness.orphans import OWNER_LABEL, RUN_LABEL, Orphan, this_owner
 from harness.paths import ROOT
 from harness.plugins import optional
 from harness.pod import ENGINE_POLICY, NO_POLICY, EpisodeSpec, Judgement, Pod, Probe
@@ -29,7 +29,7 @@ from harness.runtimes.docker.engine.images import Images
 from harness.runtimes.docker.engine.limits import deadline_s, fresh_name, hardened, labels
 from harness.runtimes.docker.engine.sweep import left_behind, remove_episode, remove_run, sweep
 from harness.runtimes.docker.pod import LOG, NOBODY, VERIFIER, VERIFIER_MB, DockerPod
-from harness.runtimes.docker.verifiers import StayingVerifiers, Tested, may_stay
+from harness.runtimes.docker.verifiers import Tested, WarmVerifiers, may_stay
 from harness.runtimes.seccomp import policy_digest
 
 PROVER = "1003:1003"
@@ -76,7 +76,7 @@ class DockerRuntime:
         self._task_images: dict[tuple[Path, str], dict[str, str] | HarnessError] = {}
         self._foreign: dict[tuple[str, str], JudgedPod] = {}
         self._verifiers: dict[tuple[str, str], Future[str]] = {}
-        self._staying: StayingVerifiers | None = None
+        self._staying: WarmVerifiers | None = None
         self._aborted: set[str] = set()
 
     @cached_property
@@ -202,7 +202,7 @@ class DockerRuntime:
         with room as container, closing(self.engine.execute(container, command, user=PROVER, workdir="/tmp")) as program:
             return _stdout_of_prover(program, stdin, limit_s, most)
 
-    def leftovers(self) -> list[Leftover]:
+    def leftovers(self) -> list[Orphan]:
         """Return the resources that dead runs of this host left behind: containers, volumes, networks."""
         return left_behind(self.engine)
 
@@ -237,12 +237,12 @@ class DockerRuntime:
                 self._task_images[key] = known
         return known
 
-    def _stayers(self) -> StayingVerifiers:
+    def _stayers(self) -> WarmVerifiers:
         """Return the reusable verifiers, of which there is one set, with as many as there are concurrent verdicts."""
         image = self.images.build_bases()["verifier"]
         with self._lock:
             if self._staying is None:
-                self._staying = StayingVerifiers(self.engine, image, self._cpus)
+                self._staying = WarmVerifiers(self.engine, image, self._cpus)
             return self._staying
 
     def _start_verifier(self, spec: EpisodeSpec) -> str:

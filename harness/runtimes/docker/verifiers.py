@@ -50,7 +50,7 @@ def may_stay(task: Task) -> bool:
     return task.parley is not None and runs_here(task) and has_plain_verifier(task)
 
 
-class StayingVerifier:
+class WarmVerifier:
     """Container of a verifier."""
 
     def __init__(self, engine: Engine, image: str, cpus: float) -> None:
@@ -106,16 +106,16 @@ class StayingVerifier:
             self._engine.remove(self.container)
 
 
-class StayingVerifiers:
+class WarmVerifiers:
     """Reusable verifiers of one engine and one image."""
 
     def __init__(self, engine: Engine, image: str, cpus: float) -> None:
         self._engine, self._image, self._cpus = engine, image, cpus
         self._lock = threading.Lock()
-        self._idle: list[StayingVerifier] = []
+        self._idle: list[WarmVerifier] = []
         # they end with their connections; a process that goes on without this runtime should not have to wait for its end
         weakref.finalize(self, _hang_up, self._idle)
-        self._busy: dict[StayingVerifier, str] = {}
+        self._busy: dict[WarmVerifier, str] = {}
         self._coming = 0
 
     def expect(self) -> None:
@@ -125,7 +125,7 @@ class StayingVerifiers:
                 return
             self._coming += 1
         try:
-            made = StayingVerifier(self._engine, self._image, self._cpus)
+            made = WarmVerifier(self._engine, self._image, self._cpus)
             with self._lock:
                 self._idle.append(made)
         finally:
@@ -157,15 +157,15 @@ class StayingVerifiers:
         for verifier in concerned:
             verifier.remove()
 
-    def _taken(self, run_id: str) -> StayingVerifier:
+    def _taken(self, run_id: str) -> WarmVerifier:
         with self._lock:
             verifier = self._idle.pop() if self._idle else None
-        made = verifier or StayingVerifier(self._engine, self._image, self._cpus)
+        made = verifier or WarmVerifier(self._engine, self._image, self._cpus)
         with self._lock:
             self._busy[made] = run_id
         return made
 
-    def _give_back(self, verifier: StayingVerifier, *, good: bool) -> None:
+    def _give_back(self, verifier: WarmVerifier, *, good: bool) -> None:
         with self._lock:
             del self._busy[verifier]
             if good:
@@ -174,6 +174,6 @@ class StayingVerifiers:
             verifier.remove()
 
 
-def _hang_up(verifiers: list[StayingVerifier]) -> None:
+def _hang_up(verifiers: list[WarmVerifier]) -> None:
     for verifier in verifiers:
         verifier.hang_up()

@@ -15,7 +15,7 @@ HARNESS = str(Path(sys.executable).with_name("harness"))
 LIMIT_S = 120.0
 SLOTS = 2
 MARK = "PARLEY_RAY_TEST"
-OURS = ("ray::Keeper", "ray::Purse", "ray::played")
+OURS = ("ray::NodeActor", "ray::SpendingActor", "ray::played")
 """How Ray calls the processes that are ours."""
 
 

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from harness.agent import Budget, Report
-from harness.agents.llm.interface import Hands, Interface, Mistake
+from harness.agents.llm.interface import Interface, Mistake, ToolExecutor
 from harness.agents.trajectory import ToolCall, Trajectory
 from harness.errors import UsageError
 from harness.live_agent import Agent
@@ -66,7 +66,7 @@ class HumanAgent(Agent):
             finally:
                 report.trajectory = trajectory.to_dict()
 
-    def _acted(self, pod: Pod, hands: Hands, report: Report, trajectory: Trajectory) -> None:
+    def _acted(self, pod: Pod, hands: ToolExecutor, report: Report, trajectory: Trajectory) -> None:
         self._terminal.show(f"\n=== your instruction ===\n\n{pod.instruction.strip()}\n\n{HELP}\n")
         while True:
             typed = self._terminal.entry()

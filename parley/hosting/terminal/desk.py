@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from harness.agents.seats.people import Sitter
+from harness.agents.seats.people import SeatedPerson
 from harness.agents.turns import is_too_long
 from parley.hosting.terminal.agent import HumanAgent
 from parley.hosting.terminal.terminal import QUIT, RULES, Terminal
@@ -37,11 +37,11 @@ class TerminalDesk:
         """Raise UsageError without a terminal."""
         self.terminal.check()
 
-    def sit(self, sitter: Sitter) -> None:
+    def sit(self, sitter: SeatedPerson) -> None:
         """Show a person the rules of their seat before the first turn."""
         self.terminal.show(f"\n=== {sitter.called}: your instruction ===\n\n{sitter.rules.strip()}\n\n{HELP}")
 
-    def ask(self, sitter: Sitter, turn: OpenTurn) -> str | None:
+    def ask(self, sitter: SeatedPerson, turn: OpenTurn) -> str | None:
         """Return the text that the person types for a turn; None if they leave."""
         again = f", attempt {turn.attempt}" if turn.attempt > 1 else ""
         which = f"{turn.phase.lower().replace('_', ' ')}, round {turn.round}" if turn.round else turn.phase.lower()
@@ -62,7 +62,7 @@ class TerminalDesk:
             else:
                 return typed
 
-    def done(self, sitter: Sitter) -> None:
+    def done(self, sitter: SeatedPerson) -> None:
         """Print that a person's game is over."""
         self.terminal.show(f"\n=== {sitter.called}: the game is over. Thank you. ===\n")
 

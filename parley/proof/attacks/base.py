@@ -52,7 +52,7 @@ class AttackRow(Strict):
         return self.outcome in {"held", "n/a"}
 
 
-class Siege(Strict):
+class AttackRun(Strict):
     """Results of every attack on every folder, as printed by `harness verify --attacks --json`."""
 
     ok: bool

@@ -17,7 +17,7 @@ from harness.errors import HarnessError
 from harness.pod import Runtime
 from harness.registry import Task
 from parley.proof.attacks.answers import hand_in_dummies, plant_answers, search_answers, submits
-from parley.proof.attacks.base import Attack, AttackRow, Reason, Siege
+from parley.proof.attacks.base import Attack, AttackRow, AttackRun, Reason
 from parley.proof.attacks.content import hand_in_hostile_content, hand_in_links, linkable
 from parley.proof.attacks.folder import read_hostile_folders, run_marked_code
 from parley.proof.attacks.grading import crash_verifier, play_honeypot, reach_floor_and_ceiling
@@ -77,14 +77,14 @@ STAMPED = (
 Progress = Callable[[AttackRow], None]
 
 
-def besiege(
+def run_attacks(
     tasks: Sequence[Task],
     runtime: Runtime,
     *,
     attacks: Sequence[Attack] = ATTACKS,
     workers: int = 2,
     progress: Progress = lambda row: None,
-) -> Siege:
+) -> AttackRun:
     """Attack every folder. Errors of attacks become rows; interrupts propagate."""
     started = time.perf_counter()
     rows: list[AttackRow] = []
@@ -100,7 +100,7 @@ def besiege(
             raise
     ordered = tuple(sorted(rows, key=lambda row: (row.attack, row.task_id)))
     seconds = round(time.perf_counter() - started, 3)
-    return Siege(ok=all(row.passes for row in ordered), seconds=seconds, runtime=runtime.name, rows=ordered)
+    return AttackRun(ok=all(row.passes for row in ordered), seconds=seconds, runtime=runtime.name, rows=ordered)
 
 
 def machine_digest(task: Task) -> str:

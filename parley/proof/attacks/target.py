@@ -79,7 +79,7 @@ def watched() -> Iterator[Host]:
             process.kill()
 
 
-__all__ = ["WALL_S", "Act", "Striker", "Target", "shell"]
+__all__ = ["WALL_S", "Act", "AttackAgent", "Target", "shell"]
 
 WALL_S = 300.0
 """Timeout of an attack's episode in real seconds."""
@@ -87,7 +87,7 @@ WALL_S = 300.0
 Act = Callable[[Pod], object]
 
 
-class Striker(Agent):
+class AttackAgent(Agent):
     """An agent that attacks by calling `act` on the pod; `hands` if it acts in `main`."""
 
     def __init__(self, act: Act, *, hands: bool = True, name: str = "attack") -> None:
@@ -125,9 +125,9 @@ class Target:
         `more` sets fields of the EpisodeSpec. An episode that was spoiled by the runtime, or whose world did not open, is
         retried once: engines and starts fail occasionally, and an effective attack succeeds both times.
         """
-        outcome = self._episode(Striker(act, hands=hands), seed, task or self.task, **more)
+        outcome = self._episode(AttackAgent(act, hands=hands), seed, task or self.task, **more)
         spoiled = outcome.result.status != "graded" and outcome.result.cause in {"runtime", "world"}
-        return self._episode(Striker(act, hands=hands), seed, task or self.task, **more) if spoiled else outcome
+        return self._episode(AttackAgent(act, hands=hands), seed, task or self.task, **more) if spoiled else outcome
 
     def observe(self, act: Act, *, seed: int = 0, hands: bool = True) -> Outcome:
         """Play an episode in which an attack only observes. Raises RuntimeFailure if it could not."""
@@ -154,7 +154,7 @@ class Target:
         """Return the recording of the folder's own solution, cached per seed. Raises RuntimeFailure if it fails."""
         if seed not in self._recordings:
             made: list[Recording] = []
-            play = Striker(lambda pod: made.append(record_solution(self.task, pod, Budget(wall_s=WALL_S))), name="recorder")
+            play = AttackAgent(lambda pod: made.append(record_solution(self.task, pod, Budget(wall_s=WALL_S))), name="recorder")
             result = self._episode(play, seed, self.task).result
             if not made or result.reward is None:
                 raise RuntimeFailure(f"the solution could not be recorded: {result.error}")

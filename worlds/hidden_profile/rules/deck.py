@@ -314,14 +314,14 @@ def leading(deck: Deck, versions: str, cards: Iterable[Card]) -> str | None:
 
 
 SIZES = "sizes.json"
-Hands = tuple[tuple[str, ...], ...]
+ToolExecutor = tuple[tuple[str, ...], ...]
 """For each person, its own cards: private ones and noise."""
 
-_FILE: TypeAdapter[dict[int, Hands]] = TypeAdapter(dict[int, Hands])
+_FILE: TypeAdapter[dict[int, ToolExecutor]] = TypeAdapter(dict[int, ToolExecutor])
 _WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 
 
-def read_sizes(folder: Path) -> dict[int, Hands]:
+def read_sizes(folder: Path) -> dict[int, ToolExecutor]:
     """Return the hands for other numbers of people in a folder; empty if there are none; raises ValueError if invalid."""
     path = folder / SIZES
     try:
@@ -341,7 +341,7 @@ def resized(deck: Deck, hands: Sequence[Sequence[str]]) -> Deck:
     return Deck.model_validate({**document, "agents": len(hands), "brief": recounted(deck.brief, deck.agents, len(hands))})
 
 
-def sized(deck: Deck, size: int, known: Mapping[int, Hands]) -> Deck:
+def sized(deck: Deck, size: int, known: Mapping[int, ToolExecutor]) -> Deck:
     """Return the deck for `size` people, 0 for its own number; raises ValueError, with the possible numbers, for any other."""
     if size in {0, deck.agents}:
         return deck

@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from harness.orphans import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, Leftover, is_dead, moment
+from harness.orphans import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, Orphan, is_dead, moment
 from harness.runtimes.docker.engine.client import Engine
 
 _PASSES, _SETTLE_S = 5, 0.3
 """Number of passes of a sweep, and seconds in which the engine may finish its work between them."""
 
 
-def left_behind(engine: Engine) -> list[Leftover]:
+def left_behind(engine: Engine) -> list[Orphan]:
     """Return the resources that dead processes of this host left behind, with their owners, without removing them."""
     things = [
-        Leftover(kind[:-1], _name(thing), labels[OWNER_LABEL].rsplit(":", 2)[1], labels.get(RUN_LABEL, ""), moment(made))
+        Orphan(kind[:-1], _name(thing), labels[OWNER_LABEL].rsplit(":", 2)[1], labels.get(RUN_LABEL, ""), moment(made))
         for kind, all_of_it in engine.labelled(OWNER_LABEL).items()
         for thing in all_of_it
         if is_dead((labels := thing.get("Labels") or {}).get(OWNER_LABEL, ""))
