@@ -8,7 +8,7 @@ anything was measured counts as 0.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
@@ -19,20 +19,17 @@ from harness.plugins import family_part_or_none
 from harness.records import Forfeits, Result
 
 
-@dataclass(frozen=True)
-class PublishedFigure:
-    """Value published in a paper, shown beside ours without a rank."""
+class PublishedHeadline(NamedTuple):
+    """Values published in a paper, shown beside ours without a rank."""
 
-    model: str
-    value: float
+    figures: Mapping[str, float]
+    """Value by model."""
+
+    source: str
 
 
 def _reward(result: Result) -> float:
     return result.reward or 0.0
-
-
-def _nothing() -> Iterable[PublishedFigure]:
-    return ()
 
 
 @dataclass(frozen=True)
@@ -49,9 +46,8 @@ class Headline:
     ranks: Callable[[Result], bool] = bool
     """True if an episode was played under the conditions of the paper's leaderboard; by default any episode was."""
 
-    published: Callable[[], Iterable[PublishedFigure]] = _nothing
-    source: str = ""
-    """Source of the published figures."""
+    published: str = ""
+    """Entry `module:name` of a function that returns a `PublishedHeadline`, loaded by leaderboards; "" if there is none."""
 
     meaning: str = ""
     """Difference from the success rate and the mean reward; empty if the figure is one of these."""

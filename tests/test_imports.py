@@ -29,7 +29,7 @@ Commands, the entries of a table, former and public names, the parts of a family
 
 TABLES = {
     "harness.agent_factory", "harness.cli", "harness.plugins", "harness.runtime_choice", "parley",
-    "parley.proof.prover",
+    "parley.proof.prover", *(f"parley.families.{name}.headline" for name in ("calendar", "contract", "hidden_profile")),
 }  # fmt: skip
 """Modules with a table of what is imported when it is asked for, or with the name of a program."""
 

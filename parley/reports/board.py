@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from harness.errors import UsageError
 from harness.frames import grouped
-from harness.headline import bounds_of, headline_of, task_means
+from harness.headline import PublishedHeadline, bounds_of, headline_of, task_means
+from harness.plugins import load
 from harness.records import Result
 from harness.statistics import Interval, exact_interval, mde_words, share_interval, student, wilson_interval
 from parley.reports.causes import bounds_columns, cells_of
@@ -283,13 +284,20 @@ def _bounds(row: BoardRow, family: str) -> tuple[float, float]:
     return (bounds.failed, bounds.succeeded) if bounds else (fmean(row.tasks(family).values()),) * 2
 
 
+def published_headline(family: str) -> PublishedHeadline:
+    """Return the published values of a family's headline figure, which may be none."""
+    entry = headline_of(family).published
+    made: PublishedHeadline = load(entry)() if entry else PublishedHeadline({}, "")
+    return made
+
+
 def _published(families: Sequence[str]) -> Iterator[Row]:
     """Yield the figures published in papers, one row per model regardless of each paper's spelling of its name."""
     rows: dict[str, dict[str, Value]] = {}
     for family in families:
-        for figure in headline_of(family).published():
-            row = rows.setdefault(figure.model.lower().replace("-", " "), {"model": figure.model, "status": PUBLISHED})
-            row |= {family: figure.value, "source": PUBLISHED}
+        for model, value in published_headline(family).figures.items():
+            row = rows.setdefault(model.lower().replace("-", " "), {"model": model, "status": PUBLISHED})
+            row |= {family: value, "source": PUBLISHED}
     yield from sorted(rows.values(), key=lambda row: [-_number(row.get(family)) for family in families])
 
 
@@ -310,7 +318,7 @@ def _notes(
     if short:
         yield f"ranks are among these rows, on the tasks that they played: not all of the release in {' and '.join(short)}"
     if published:
-        yield from (f"{family}, {headline_of(family).source}" for family in families if headline_of(family).source)
+        yield from (f"{family}, {source}" for family in families if (source := published_headline(family).source))
 
 
 def _best_first(row: Mapping[str, Value]) -> tuple[float, str]:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from statistics import fmean
-
-from harness.headline import Headline, PublishedFigure
+from harness.headline import Headline
 from harness.records import Result
-from parley.families.calendar.seat_rows import numbers, source
 
 
 def coordination(result: Result) -> float:
@@ -15,18 +11,11 @@ def coordination(result: Result) -> float:
     return float((result.metrics.get("means") or {}).get("coordination") or 0.0)
 
 
-def _published() -> Iterator[PublishedFigure]:
-    """Yield Table 1: the mean over the two cost settings, of seats in mixed teams."""
-    for model in dict.fromkeys(row["model"] for row in numbers()["models"]):
-        rows = [row["coordination"] / 100 for row in numbers()["models"] if row["model"] == model]
-        yield PublishedFigure(model, fmean(rows))
-
-
 MEANING = (
     "Coord. %: the share of its meetings that a seat gets scheduled, as a mean over seats, games and tasks. Success: a game in "
     "which all meetings were scheduled. Mean reward: the share of meetings scheduled, less what they cost above the optimum"
 )
 HEADLINE = Headline(
-    "coordination", "Coord. %", coordination, published=_published, source=source("Table 1 (seats in mixed teams)"),
+    "coordination", "Coord. %", coordination, published="parley.families.calendar.seat_rows:published_headline",
     meaning=MEANING,
 )  # fmt: skip

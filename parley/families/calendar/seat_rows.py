@@ -22,6 +22,7 @@ from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass as lean_dataclass
 
 from harness.frames import grouped
+from harness.headline import PublishedHeadline
 from harness.records import Result, SeatResult
 from harness.statistics import Interval, positive_mean_interval, share_interval
 from parley.reports.evidence import Evidence, Group
@@ -53,6 +54,13 @@ def model_rows(table: str, setting: str | None, model: str | None) -> Sequence[M
 def source(place: str) -> str:
     """Return the source of published numbers, for a note under a table."""
     return f"{MARK}: {place} of {numbers()['source']}; the authors' tasks and harness"
+
+
+def published_headline() -> PublishedHeadline:
+    """Return the coordination of Table 1: the mean over the two cost settings, of seats in mixed teams."""
+    by_model = grouped(numbers()["models"], lambda row: str(row["model"]))
+    means = {model: fmean(row["coordination"] / 100 for row in rows) for model, rows in by_model.items()}
+    return PublishedHeadline(means, source("Table 1 (seats in mixed teams)"))
 
 
 _lean = lean_dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="ignore"))

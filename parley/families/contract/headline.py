@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from harness.headline import Headline, PublishedFigure
+from harness.headline import Headline
 from harness.records import Result
-from parley.families.contract.published import leaderboard, source
 
 
 def _succeeded(result: Result) -> float:
     return float(result.success)
 
 
-def _published() -> Iterator[PublishedFigure]:
-    yield from (PublishedFigure(row.model, row.percent / 100) for row in leaderboard() if row.kind != "base")
-
-
-HEADLINE = Headline("success rate", "SR %", _succeeded, published=_published, source=source("Table 10"))
+HEADLINE = Headline("success rate", "SR %", _succeeded, published="parley.families.contract.published:headline")

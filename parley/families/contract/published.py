@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from harness.headline import PublishedHeadline
 from parley.reports.models import ModelEntry
 
 PATH = Path(__file__).with_name("published.toml")
@@ -74,6 +75,12 @@ def suite() -> frozenset[str]:
 def leaderboard() -> tuple[PublishedRow, ...]:
     """Return Table 10."""
     return tuple(PublishedRow(**row) for row in numbers()["leaderboard"])
+
+
+def headline() -> PublishedHeadline:
+    """Return the success rates of Table 10, without base models."""
+    rates = {row.model: row.percent / 100 for row in leaderboard() if row.kind != "base"}
+    return PublishedHeadline(rates, source("Table 10"))
 
 
 @cache

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from harness.headline import Headline, PublishedFigure
+from harness.headline import Headline
 from harness.records import Result
 from parley.families.hidden_profile.arms import CONDITIONS, HIDDEN, accuracy, condition_of, deal_of
-from parley.families.hidden_profile.published import accuracy_rows, source
 
 
 def after_the_talk(result: Result) -> float:
@@ -19,17 +16,11 @@ def _is_hidden(result: Result) -> bool:
     return condition_of(result) == CONDITIONS[0] and deal_of(result) == HIDDEN
 
 
-def _published() -> Iterator[PublishedFigure]:
-    for row in accuracy_rows():
-        if isinstance(post := row.get("post"), float):
-            yield PublishedFigure(str(row["player"]), post)
-
-
 MEANING = (
     "Ypost %: the share of seats that vote right after the talk, in sessions with hidden deals alone, as a mean over tasks. "
     "Success: every seat votes right, in sessions of any condition. Mean reward: the share of right seats, over all sessions"
 )
 HEADLINE = Headline(
-    "accuracy after the talk, average rule", "Ypost %", after_the_talk, _is_hidden, _published,
-    source("Figure 4, study 1"), MEANING,
+    "accuracy after the talk, average rule", "Ypost %", after_the_talk, _is_hidden,
+    "parley.families.hidden_profile.published:headline", MEANING,
 )  # fmt: skip

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from harness.headline import PublishedHeadline
 from parley.reports.table import Row
 
 PATH = Path(__file__).with_name("published.toml")
@@ -33,6 +34,12 @@ def accuracy_rows() -> Iterator[Row]:
     for row, mark in studies:
         shown = {name: value for name, value in row.items() if name not in {"unit", "p", "messages"}}
         yield {"rule": "average", "scope": "all", **shown, "source": mark}
+
+
+def headline() -> PublishedHeadline:
+    """Return the printed accuracies after the talk, average rule."""
+    posts = {str(row["player"]): post for row in accuracy_rows() if isinstance(post := row.get("post"), float)}
+    return PublishedHeadline(posts, source("Figure 4, study 1"))
 
 
 def variant_rows() -> list[Row]:
