@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
+from docker.errors import NotFound
 
 from harness.agent import Budget
 from harness.agents.solutions import SolutionAgent
@@ -45,11 +47,13 @@ def test_the_prover_has_the_policy(runtime: DockerRuntime) -> None:
 
 def test_every_container_of_an_episode_has_the_policy(runtime: DockerRuntime, spec: Callable[..., EpisodeSpec]) -> None:
     """World, `main` and the verifier that waits: the engine was given the profile for each."""
-    opened, found, until = spec(needs_main=True), [], time.monotonic() + 30
+    opened, options, until = spec(needs_main=True), [], time.monotonic() + 30
     with runtime.open(opened):
-        while len(found) < 3 and time.monotonic() < until:
-            found = runtime.engine.labelled(f"{RUN_LABEL}={opened.run_id}")["containers"]
-        options = [runtime.engine.api.inspect_container(one["Id"])["HostConfig"]["SecurityOpt"] for one in found]
+        while len(options) < 3 and time.monotonic() < until:
+            known = runtime.engine.labelled(f"{RUN_LABEL}={opened.run_id}")["containers"]
+            # one may be gone by the time it is looked at
+            with suppress(NotFound):
+                options = [runtime.engine.api.inspect_container(one["Id"])["HostConfig"]["SecurityOpt"] for one in known]
 
     assert len(options) == 3
     assert all(f"seccomp={docker_profile()}" in one for one in options)

@@ -48,4 +48,6 @@ class PersonSeat(SeatHolder):
     def result(self) -> SeatResult:
         """Return the person's name or id, and the response times."""
         self._desk.done(self._sitter)
+        # a person on a page says who they are when they join, which is after the game has begun
+        self.name = self._sitter.name or ANONYMOUS
         return super().result()
