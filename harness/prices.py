@@ -10,10 +10,10 @@ A price in the file takes precedence over LiteLLM's, and is recorded in run.json
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated
 
+import tomli
 from pydantic import Field, ValidationError
 
 from harness.errors import UsageError
@@ -49,7 +49,7 @@ class Price(Strict):
 def read_prices(path: Path) -> dict[str, Price]:
     """Read the prices in a file by model; raises UsageError naming the wrong model and key."""
     try:
-        table = tomllib.loads(read_given(path, SETTINGS_BYTES).decode())
+        table = tomli.loads(read_given(path, SETTINGS_BYTES).decode())
     except (OSError, ValueError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"{path} is no file of prices: {why}", hint=HINT) from None

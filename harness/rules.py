@@ -7,10 +7,11 @@ it is read without running code of the folder; `parley.proof.claims` checks it.
 from __future__ import annotations
 
 import re
-import tomllib
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+
+import tomli
 
 from harness.errors import TaskInvalid
 from harness.limits import SETTINGS_BYTES
@@ -44,7 +45,7 @@ def stated_rules(folder: Path) -> list[StatedRule]:
         return []
     try:
         text = read_file(folder, TABLE, SETTINGS_BYTES).data.decode()
-        table = tomllib.loads(text)
+        table = tomli.loads(text)
     except (NotPlain, OSError, ValueError) as error:
         raise TaskInvalid(f"{path}:1: cannot be read: {error}") from error
     lines = text.splitlines()

@@ -8,11 +8,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import tomli
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
@@ -368,8 +368,8 @@ def _what(error: ErrorDetails) -> str:
 def _parsed(path: Path, text: str) -> dict[str, Any]:
     """Parse the tables of a file; raises TaskInvalid if it is not TOML, or is TOML built to break parsers."""
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
         match = re.search(r"line (\d+)", str(error))
         raise TaskInvalid(f"{path}:{match[1] if match else 1}: not TOML: {error}") from None
     except (ValueError, RecursionError) as error:

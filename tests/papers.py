@@ -6,10 +6,11 @@ every table, figure, preset and list of published numbers that a row names is th
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import tomli
 
 ROOT = Path(__file__).parents[1]
 DATA, PAGE = ROOT / "docs" / "papers.toml", ROOT / "docs" / "papers.md"
@@ -20,13 +21,13 @@ Papers = Mapping[str, Mapping[str, Any]]
 
 def papers() -> Papers:
     """The file, by family."""
-    return tomllib.loads(DATA.read_text(encoding="utf-8"))
+    return tomli.loads(DATA.read_text(encoding="utf-8"))
 
 
 def numbers(family: str) -> Mapping[str, Any]:
     """The published numbers of a family."""
     path = ROOT / "parley" / "families" / family.replace("-", "_") / "published.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    return tomli.loads(path.read_text(encoding="utf-8"))
 
 
 def counted(value: Any) -> int:

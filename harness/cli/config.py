@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import tomli
 import typer
 
 from harness.cli.signatures import PROVIDERS
@@ -82,7 +82,7 @@ def _settings(ctx: typer.Context, path: Path) -> Iterator[tuple[str, Any]]:
     known = flags(ctx)
     try:
         text = read_given(path, SETTINGS_BYTES).decode()
-        table = tomllib.loads(text)
+        table = tomli.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"{path} is no file of settings: {why}") from None

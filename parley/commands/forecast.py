@@ -10,13 +10,14 @@ its reasoning and makes mistakes, so it uses more.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
+
+import tomli
 
 from harness.agent import AgentSpec, Budget
 from harness.compact_results import kept
@@ -113,7 +114,7 @@ def _begun(run: Path) -> float:
 
 @cache
 def _defaults() -> dict[str, dict[str, Typical]]:
-    table = tomllib.loads(Path(__file__).with_name("typical.toml").read_text(encoding="utf-8"))
+    table = tomli.loads(Path(__file__).with_name("typical.toml").read_text(encoding="utf-8"))
     return {family: {how: Typical.model_validate(row) for how, row in rows.items()} for family, rows in table.items()}
 
 

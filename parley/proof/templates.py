@@ -9,11 +9,11 @@ is the text of the family's player.py: the oracle is written, typed and tested o
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+import tomli
 from jinja2 import Environment, StrictUndefined
 
 from harness.errors import UsageError
@@ -76,7 +76,7 @@ def family(name: str) -> Family:
     if name not in families():
         raise UsageError(f"no family is called {name!r}; there are {', '.join(families())}")
     stated = FAMILIES / name.replace("-", "_") / "templates" / "family.toml"
-    return Family(name=name, **tomllib.loads(stated.read_text(encoding="utf-8")))
+    return Family(name=name, **tomli.loads(stated.read_text(encoding="utf-8")))
 
 
 def is_executable(relative: str) -> bool:

@@ -5,12 +5,12 @@ A model that is not listed runs and is reported like any other, without these co
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
+import tomli
 from pydantic import Field
 
 from worlds.core.models import Strict
@@ -57,7 +57,7 @@ class ModelEntry(Strict):
 @cache
 def known_models() -> tuple[ModelEntry, ...]:
     """Return every entry of models.toml, in file order."""
-    listed = tomllib.loads(PATH.read_text(encoding="utf-8"))["models"]
+    listed = tomli.loads(PATH.read_text(encoding="utf-8"))["models"]
     return tuple(ModelEntry.model_validate(entry) for entry in listed)
 
 

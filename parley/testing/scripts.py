@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import runpy
-import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import tomli
 from pydantic import Field, FiniteFloat, ValidationError
 
 from harness.limits import RECORD_BYTES
@@ -133,7 +133,7 @@ def read_scripts(path: Path) -> list[Script]:
             names = runpy.run_path(str(path))
             return list(names["SCRIPTS"]) if "SCRIPTS" in names else [Script(play=names["play"])]
         text = read_given(path, RECORD_BYTES).decode()
-        data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        data = json.loads(text) if path.suffix == ".json" else tomli.loads(text)
         return [Script.model_validate(entry) for entry in data["script"]]
     except ValidationError as error:
         first = error.errors()[0]

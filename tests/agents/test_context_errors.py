@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli
 
 from harness.agents.llm.failures import (
     CODES,
@@ -22,8 +22,8 @@ from harness.agents.llm.failures import (
 )
 
 HERE = Path(__file__).parent
-FULL: list[dict[str, Any]] = tomllib.loads((HERE / "context_bodies.toml").read_text("utf-8"))["body"]
-OTHERS: list[dict[str, Any]] = tomllib.loads((HERE / "other_bodies.toml").read_text("utf-8"))["body"]
+FULL: list[dict[str, Any]] = tomli.loads((HERE / "context_bodies.toml").read_text("utf-8"))["body"]
+OTHERS: list[dict[str, Any]] = tomli.loads((HERE / "other_bodies.toml").read_text("utf-8"))["body"]
 
 
 def classified(status: int, text: str) -> CallFailure:

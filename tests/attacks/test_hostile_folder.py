@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 import threading
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+import tomli
 
 from harness.registry import Task, read_task
 from harness.runtimes.inprocess import InProcessRuntime
@@ -56,26 +56,26 @@ def test_a_fifo_is_one(path: str, copy: Path) -> None:
 @pytest.mark.parametrize(("section", "line"), [(section, line) for section, lines in ABSURD.items() for line in lines])
 def test_an_absurd_number_is_all_that_changed(section: str, line: str, copy: Path) -> None:
     """task.toml is still TOML, with that number in that section and everything else as it was."""
-    before = tomllib.loads((copy / "task.toml").read_text(encoding="utf-8"))
+    before = tomli.loads((copy / "task.toml").read_text(encoding="utf-8"))
     key = line.partition(" ")[0]
 
-    after = tomllib.loads((sprung(copy, f"[{section}] {line}") / "task.toml").read_text(encoding="utf-8"))
+    after = tomli.loads((sprung(copy, f"[{section}] {line}") / "task.toml").read_text(encoding="utf-8"))
 
-    assert str(after[section].pop(key)) == str(tomllib.loads(line)[key])
+    assert str(after[section].pop(key)) == str(tomli.loads(line)[key])
     before[section].pop(key, None)
     assert after == before
 
 
 def test_another_family_is_written(copy: Path) -> None:
     """The name stands where the harness looks for it."""
-    data = tomllib.loads((sprung(copy, "the family ../../x") / "task.toml").read_text(encoding="utf-8"))
+    data = tomli.loads((sprung(copy, "the family ../../x") / "task.toml").read_text(encoding="utf-8"))
 
     assert data["metadata"]["parley"]["family"] == "../../x"
 
 
 def test_another_artifact_is_written(copy: Path) -> None:
     """The path stands where the harness looks for it."""
-    data = tomllib.loads((sprung(copy, "an artifact from ../x") / "task.toml").read_text(encoding="utf-8"))
+    data = tomli.loads((sprung(copy, "an artifact from ../x") / "task.toml").read_text(encoding="utf-8"))
 
     assert data["artifacts"] == ["../x"]
 

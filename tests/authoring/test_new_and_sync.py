@@ -17,7 +17,7 @@ from harness.trust import admitted
 from parley.proof.findings import ProofReport, handler_place
 from parley.proof.new import new_task
 from parley.proof.plays import play
-from parley.proof.sync import drift, sync, task_folders, vouched
+from parley.proof.sync import drift, spread_json, sync, task_folders, vouched
 from parley.proof.templates import families
 
 
@@ -218,3 +218,9 @@ def test_play_speaks_one_line_when_a_client_raises(folder: Path) -> None:
     assert (raised.returncode, raised.stderr) == (1, "ValueError: two lines\n")
     assert (unknown.returncode, unknown.stderr.count("\n")) == (1, 1)
     assert "no violation is called 'nobody'; there are no_ticket" in unknown.stderr
+
+
+def test_an_empty_document_keeps_its_lines() -> None:
+    """The generated files of tasks are pinned by digests, so their layout never changes."""
+    assert spread_json({}, ()) == b"{\n\n}\n"
+    assert spread_json({"a": [], "b": {"c": 1}}, ("b",)) == b'{\n "a": [],\n "b": {\n  "c": 1\n }\n}\n'

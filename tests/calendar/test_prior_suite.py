@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli
 from typer.testing import CliRunner
 
 from harness.errors import UsageError
@@ -232,7 +232,7 @@ def test_outsiders_who_are_not_asked_break_the_round() -> None:
 @pytest.mark.parametrize("preset", ["calendar-canonical", "calendar-homogeneous"])
 def test_presets_mean_the_canonical_tasks(preset: str) -> None:
     """Their names select the 90 and no task with prior meetings."""
-    stated = tomllib.loads((ROOT / "harness" / "presets" / f"{preset}.toml").read_text(encoding="utf-8"))
+    stated = tomli.loads((ROOT / "harness" / "presets" / f"{preset}.toml").read_text(encoding="utf-8"))
     names = [task.task_id for task in select(SHIPPED, stated["names"])]
 
     assert names == [f"{setting}-{number:02d}" for setting in ("uniform", "varied") for number in range(1, 46)]

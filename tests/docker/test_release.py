@@ -7,12 +7,12 @@ import re
 import subprocess
 import sys
 import threading
-import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import tomli
 
 from tests.source import ROOT
 
@@ -51,7 +51,7 @@ def released(checkout: Path, *words: str, **env: str) -> subprocess.CompletedPro
 def test_a_tag_publishes_wheel_and_images(index: tuple[str, list[bytes]], image_registry: str) -> None:
     """The wheel is uploaded once with its version, and every image can be pulled by the digest that dist/images.txt has."""
     url, uploads = index
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    version = tomli.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 
     done = released(ROOT, f"v{version}", f"{image_registry}/parley", UV_PUBLISH_URL=url, UV_PUBLISH_TOKEN="token")
 

@@ -7,12 +7,12 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli
 import typer
 
 from harness.cli.config import NOT_SETTINGS, PRESETS, TYPED_ONLY, flags, print_config
@@ -104,7 +104,7 @@ def test_every_key_reaches_its_flag(file: Callable[[str], Path]) -> None:
 
     assert differing == {"typed", "filed", "config"}
     assert typed.typed == filed.filed == {parameter.name for key, parameter in every_key().items() if key in SETTINGS}
-    assert tomllib.loads(printed) == SETTINGS
+    assert tomli.loads(printed) == SETTINGS
     assert parsed("--config", str(file(printed)))[1] == printed
 
 
@@ -207,7 +207,7 @@ def test_a_preset_is_found_by_name() -> None:
     """By the same settings as its file; an unknown name is told which there are, and two files are one too many."""
     by_name, by_path = parsed("--preset", "hidden-study2")[1], parsed("--config", str(PRESETS / "hidden-study2.toml"))[1]
 
-    assert tomllib.loads(by_name) == tomllib.loads(by_path)
+    assert tomli.loads(by_name) == tomli.loads(by_path)
     with pytest.raises(UsageError, match="no preset is called 'x'; there are calendar-adversarial, "):
         parsed("--preset", "x")
     with pytest.raises(UsageError, match="choose one"):
@@ -220,7 +220,7 @@ def test_print_config_runs_nothing(harness: Command, tmp_path: Path) -> None:
         "run", "presigned-url-download", "--k", "2", "--trust", "--env", "HOME", "--api-base", "http://me:pw@there/v1",
         "--out", tmp_path / "run", "--print-config",
     )  # fmt: skip
-    said = tomllib.loads(done.stdout)
+    said = tomli.loads(done.stdout)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert (said["names"], said["k"], said["api-base"]) == (["presigned-url-download"], 2, "http://there/v1")
@@ -272,7 +272,7 @@ SIZE_ONE = ("--seeds", "0", "--k", "1", "--model", "openai/any", "--interface", 
 
 def small(path: Path) -> list[str]:
     """A preset at its smallest: its first task, one seed, one attempt, the first value of each sweep, one round of talk."""
-    preset = tomllib.loads(path.read_text(encoding="utf-8"))
+    preset = tomli.loads(path.read_text(encoding="utf-8"))
     first = {"contract": "presigned-url-download", "uniform-[0-9][0-9]": "uniform-01", "hidden-profile": "bakery-switch"}
     options = [f"{option.partition(',')[0]}" for option in preset.get("set", [])]
     options = ["rounds=1" if option.startswith("rounds=") else option for option in options]
@@ -304,7 +304,7 @@ def test_every_preset_runs_at_size_one(root: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for path in PRESETS.glob("*.toml"):
         preset, record = (
-            tomllib.loads(path.read_text(encoding="utf-8")),
+            tomli.loads(path.read_text(encoding="utf-8")),
             json.loads((tmp_path / path.stem / "run.json").read_bytes()),
         )
         (result,) = [json.loads(one.read_bytes()) for one in (tmp_path / path.stem).rglob("result.json")]

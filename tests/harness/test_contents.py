@@ -215,7 +215,7 @@ BOMBS: dict[str, tuple[bytes, str]] = {
     "nested arrays": (b"a=" + b"[" * 5000 + b"]" * 5000, "1: not TOML: "),
     "nested tables": (b"a=" + b"{a=" * 5000 + b"1" + b"}" * 5000, "1: not TOML: "),
     "deep header": (b"[" + b".".join([b"a"] * 900) + b"]", "1: its tables are nested more than 32 deep"),
-    "deep key": (b".".join([b"metadata", *[b"a"] * 5000]) + b"=1", "1: its tables are nested more than 32 deep"),
+    "deep key": (b".".join([b"metadata", *[b"a"] * 5000]) + b"=1", "1: not TOML: "),
     "integer": (b"a=" + b"9" * 5000, "1: holds a number of 300 digits (limit digits) or more"),
     "50 MB": (b"#" * 50_000_000, "1: is longer than 262144 bytes"),
     "zero byte": (b"a=1\0", "1: not TOML: "),

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
+
+import tomli
 
 from harness.agent import AgentSpec, Budget
 from harness.agent_factory import AgentPool
@@ -99,7 +100,7 @@ def _written(made: list[Call]) -> Iterator[str]:
 def options(protocol: str) -> dict[str, str]:
     """The options of the session: those of the preset, where there is one, and what is fixed here."""
     preset = PROTOCOLS[protocol]
-    chosen = tomllib.loads((PRESETS / f"{preset}.toml").read_text(encoding="utf-8"))["set"] if preset else []
+    chosen = tomli.loads((PRESETS / f"{preset}.toml").read_text(encoding="utf-8"))["set"] if preset else []
     return {**dict(one.split("=", 1) for one in chosen), **FIXED}
 
 

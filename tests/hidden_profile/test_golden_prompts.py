@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
+import tomli
 
 from harness.cli.config import PRESETS
 from tests.hidden_profile.golden_prompts import FOLDER, PROTOCOLS, sent
@@ -21,7 +21,7 @@ def test_seats_are_sent_what_they_were(protocol: str) -> None:
 
 def protocol_of(path: Path) -> frozenset[str]:
     """The options of a preset that say how its sessions are held; what is compared within a study is none of them."""
-    lines = tomllib.loads(path.read_text(encoding="utf-8"))["set"]
+    lines = tomli.loads(path.read_text(encoding="utf-8"))["set"]
     return frozenset(line for line in lines if not line.startswith(("condition=", "variant=")))
 
 

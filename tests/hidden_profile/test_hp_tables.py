@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,6 +12,7 @@ from statistics import fmean
 from typing import Any
 
 import pytest
+import tomli
 
 from harness.agent import AgentIdentity, AgentSpec, Budget
 from harness.errors import UsageError
@@ -209,7 +209,7 @@ def test_presets_of_the_paper_follow_its_protocol(preset: str) -> None:
     """So that its numbers stand beside theirs; those of its released code differ, and so do they."""
 
     def chosen(name: str) -> dict[str, Any]:
-        lines = tomllib.loads((PRESETS / f"{name}.toml").read_text(encoding="utf-8"))["set"]
+        lines = tomli.loads((PRESETS / f"{name}.toml").read_text(encoding="utf-8"))["set"]
         told = {name: value.split(",")[0] for name, _, value in (line.partition("=") for line in lines)}
         return {name: int(value) if value.isdigit() else value for name, value in told.items()}
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
+import tomli
 
 from harness.errors import UsageError
 from harness.registry import Task, read_task
@@ -27,7 +27,7 @@ def test_each_image_is_under_its_digest(presigned: Task) -> None:
     files = PinnedBases(BASES).files(presigned)
     texts = {name: files[name].data.decode() for name in ("task.toml", "environment/docker-compose.yaml", "tests/Dockerfile")}
 
-    assert tomllib.loads(texts["task.toml"])["environment"]["docker_image"] == BASES[0]
+    assert tomli.loads(texts["task.toml"])["environment"]["docker_image"] == BASES[0]
     assert f"FROM {BASES[1]}\n" in texts["environment/docker-compose.yaml"]
     assert f"image: {BASES[0]}\n" in texts["environment/docker-compose.yaml"]
     assert f"FROM {BASES[2]}\n" in texts["tests/Dockerfile"]
@@ -37,7 +37,7 @@ def test_each_image_is_under_its_digest(presigned: Task) -> None:
 def test_the_image_with_all_tests_is_the_verifier(presigned: Task, tmp_path: Path) -> None:
     """With it a task builds no verifier: task.toml names the image, and which of its tests to run."""
     files = PinnedBases([*BASES, f"{AT}/tests@{DIGEST}"]).files(presigned)
-    verifier = tomllib.loads(files["task.toml"].data.decode())["verifier"]
+    verifier = tomli.loads(files["task.toml"].data.decode())["verifier"]
     for name, content in files.items():
         path = tmp_path / presigned.task_id / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,11 +6,11 @@ import hashlib
 import json
 import shutil
 import subprocess
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import tomli
 import yaml
 
 from harness.registry import discover, read_task
@@ -46,7 +46,7 @@ def test_the_registry_at_the_root_is_current(root: Path) -> None:
 
 def test_lists_agree_with_the_tasks(export: Path) -> None:
     """dataset.toml has each task and the metric with a digest, registry.json paths that exist, data/ a row a task."""
-    manifest = tomllib.loads((export / "dataset.toml").read_text(encoding="utf-8"))
+    manifest = tomli.loads((export / "dataset.toml").read_text(encoding="utf-8"))
     registry = json.loads((export / "registry.json").read_text(encoding="utf-8"))
     rows = [json.loads(line) for path in sorted((export / "data").iterdir()) for line in path.read_text().splitlines()]
 

@@ -9,7 +9,6 @@ The paper's own numbers, from published.toml, are always marked as published, ne
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
+import tomli
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass as lean_dataclass
 
@@ -37,7 +37,7 @@ MARK = "published"
 @cache
 def numbers() -> Mapping[str, Any]:
     """Return the whole file."""
-    return tomllib.loads(PATH.read_text(encoding="utf-8"))
+    return tomli.loads(PATH.read_text(encoding="utf-8"))
 
 
 def protocol_rows(setting: str, method: str) -> Sequence[Mapping[str, Any]]:

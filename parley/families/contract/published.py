@@ -5,11 +5,12 @@ They were measured on the authors' tasks with the authors' harness; only the nam
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import tomli
 
 from harness.headline import PublishedHeadline
 from parley.reports.models import ModelEntry
@@ -57,7 +58,7 @@ class PublishedRates:
 @cache
 def numbers() -> dict[str, Any]:
     """Return the whole file."""
-    return tomllib.loads(PATH.read_text(encoding="utf-8"))
+    return tomli.loads(PATH.read_text(encoding="utf-8"))
 
 
 def source(place: str) -> str:

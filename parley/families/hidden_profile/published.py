@@ -5,11 +5,12 @@ They were measured on the authors' tasks, most of them generated and none proved
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import tomli
 
 from harness.headline import PublishedHeadline
 from parley.reports.table import Row
@@ -23,7 +24,7 @@ PEOPLE = "people"
 @cache
 def numbers() -> Mapping[str, Any]:
     """Return the whole file."""
-    return tomllib.loads(PATH.read_text(encoding="utf-8"))
+    return tomli.loads(PATH.read_text(encoding="utf-8"))
 
 
 def accuracy_rows() -> Iterator[Row]:

@@ -14,7 +14,6 @@ import os
 import shutil
 import tempfile
 import time
-import tomllib
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 import pytest
+import tomli
 from pydantic import Field, ValidationError
 
 from harness.agents import solutions
@@ -268,7 +268,7 @@ class Equivalent(Strict):
 def read_equivalents(path: Path = LIST) -> list[Equivalent]:
     """Read the list of equivalents. Raises TaskInvalid if it cannot be read or has duplicates."""
     try:
-        rows = tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", [])
+        rows = tomli.loads(path.read_text(encoding="utf-8")).get("equivalent", [])
         listed = [Equivalent.model_validate(row) for row in rows]
     except (OSError, ValueError, ValidationError) as error:
         raise TaskInvalid(f"{path}:1: is no list of equivalents: {error}") from None
