@@ -164,9 +164,9 @@ def as_text(said: Completion, *, named: bool) -> Completion:
 
 
 def is_written_call(text: str, tools: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True for a text that contains a call of one of the tools: after a model's own marker, as bare JSON, or as code.
+    """Return True if a text contains a call of one of the tools: after the model's own marker, as bare JSON, or as code.
 
-    A server returns such a text if it has no parser for its model's tool calls.
+    Servers without a parser for their model's tool calls return such texts.
     """
     names = [str(tool["function"]["name"]) for tool in tools]
     fenced = _FENCE.fullmatch(text)
@@ -207,7 +207,7 @@ def shortened(text: str) -> str:
 
 
 def read_action(call_id: str, tool: str, arguments: dict[str, Any]) -> Action:
-    """Return a tool call in a form that can be recorded, with a problem if that differs from the model's output."""
+    """Return a tool call in a form that can be recorded, with a problem if this form differs from the model's output."""
     level: list[Any] = [arguments]
     for _ in range(_DEEPEST):
         if any(isinstance(one, float) and not isfinite(one) for one in level):
