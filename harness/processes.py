@@ -67,7 +67,7 @@ class Worker:
             return self._process.is_alive()
 
     def do(self, act: Callable[..., Any], *given: Any) -> Any:
-        """Return the result of `act(*given)` in the worker. Raises what it raises, and WorkerEnded if there is no process."""
+        """Run `act(*given)` in the worker and return the result. Raises its exceptions, and WorkerEnded without a process."""
         try:
             self._pipe.send((act, given))
             done, value = self._pipe.recv()

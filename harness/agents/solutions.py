@@ -227,7 +227,7 @@ def _within(call: Transport, wall_s: float) -> Transport:
 
 
 def holds_seats(agent: Agent, task: Task, runtime: str) -> bool:
-    """Return True if an agent answers every seat's turns from `main`, so that the world must take them from there."""
+    """Return True if an agent answers every seat's turns from `main`, so that the world must accept them from `main`."""
     return task.is_seated and isinstance(agent, SolutionAgent) and agent.needs_main(task, runtime)
 
 

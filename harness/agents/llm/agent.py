@@ -71,7 +71,7 @@ class ToolFormat:
         return as_text(said, named=True) if self._is_text else said
 
     def actions(self, said: Completion, turn: int) -> tuple[Action, ...]:
-        """Return the actions that the model requests, or one with a problem to report; empty for a plain answer."""
+        """Return the actions that the model requests, or one action with a problem to report; empty if there are none."""
         if self._is_text:
             action = _spoken(said.text)
             return (replace(action, call_id=f"text_{turn}"),) if action else ()
@@ -90,7 +90,7 @@ def system_prompt(interface: Interface, speech: ToolFormat, task: Task, budget: 
     # Prompts are plain text: escaping would change the schemas they show.
     environment = Environment(loader=FileSystemLoader(PROMPTS), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
     environment.filters["json"] = json.dumps
-    # The tools are shown where they do not travel in the request itself.
+    # The prompt shows the tools if the request does not contain them.
     shown = () if speech.offered(interface.tools) else interface.tools
     budgets = task.parley.budgets if task.parley else None
     template = environment.get_template(interface.template)

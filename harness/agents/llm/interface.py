@@ -289,7 +289,7 @@ def _bytes(asked: HttpRequest | Submit) -> bytes:
 
 
 def _head_and_tail(data: bytes, cap: int, omitted: int = 0) -> tuple[bytes, int, bytes]:
-    """Return a quarter of `cap` bytes from the start, a note with the number of bytes left out, and the rest from the end."""
+    """Return a quarter of `cap` bytes from the start, the number of bytes left out, and the rest of `cap` from the end."""
     if not omitted and len(data) <= cap:
         return data, 0, b""
     head = min(cap, len(data)) // 4

@@ -151,7 +151,7 @@ class Quirks:
         return {**self._parameters(), **({"system_role": "user"} if self.refuses_system else {})}
 
     def learn(self, effective: Mapping[str, Any]) -> None:
-        """Apply the rejections that `effective`, recorded by an earlier client, shows."""
+        """Apply the rejections that an earlier client recorded in `effective`."""
         if "max_completion_tokens" in effective:
             self._rename_limit()
         self.refuses_system |= "system_role" in effective
@@ -198,7 +198,7 @@ class Quirks:
             self._say_once(f"{self._model} does not take {name} {value:g}: left out, the provider's default applies")
 
     def lost_reasoning(self, messages: Messages, sent: Messages, body: bytes) -> bool:
-        """Return True if an answered request did not carry the reasoning in `messages`; report it, and remember a rejection."""
+        """Return True if an answered request did not contain the reasoning in `messages`; report and remember a rejection."""
         if not carries_reasoning(messages):
             return False
         if not carries_reasoning(sent):

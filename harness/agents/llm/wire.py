@@ -73,7 +73,7 @@ class WireRule(Strict):
 
 
 class Cassette(Strict):
-    """Responses of a server in order, and what it rejects; `about` says what is unusual, `source` where it was reported."""
+    """Responses of a server in order, and what it rejects; `about` says what is unusual, `source` is where it was reported."""
 
     about: str = ""
     source: str = ""

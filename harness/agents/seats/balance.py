@@ -47,7 +47,7 @@ def step(tasks: int, moving: int) -> int:
 
 
 def _even_shifts(tasks: Sequence[Facts], members: int) -> list[int]:
-    """Return the shift of each task, swapped between tasks until no swap helps; each swap is an improvement, so this ends."""
+    """Return the shift of each task, after swaps between tasks until none helps. Each swap is an improvement, so this ends."""
     if not (tasks and members):
         return [0] * len(tasks)
     taken = [number % members for number in range(len(tasks))]

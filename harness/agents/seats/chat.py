@@ -46,7 +46,7 @@ class Chat:
         self._messages = 0
 
     def hold(self, turns: Sequence[OpenTurn], seats: Mapping[int, SeatHolder], hand_in: HandIn) -> Sequence[OpenTurn]:
-        """Run the discussion until it ends, and return the turns open then. Raises the exceptions of model calls."""
+        """Run the discussion to its end and return the turns that are open afterwards. Raises the exceptions of model calls."""
         self._room.open(self._minutes)
         try:
             while turns and turns[0].free:

@@ -53,7 +53,7 @@ class SeatedGame:
         """Seats that have had a turn."""
 
         self._turns: Counter[int] = Counter()
-        """For each seat, the turns that its model answered, without measurements: the budget applies to the game."""
+        """Turns that the model of each seat answered, for the budget; turns that only measure do not count."""
 
     def session(self) -> dict[str, Any]:
         """Return the seats with their rules, and the information that every seat may know."""
