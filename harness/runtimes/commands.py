@@ -68,7 +68,7 @@ def read_answer(receive: Callable[[], bytes]) -> bytes:
 
 
 def capped(receive: Callable[[], bytes], cap: int = OUTPUT_CAP) -> tuple[bytes, int]:
-    """Read a whole stream, cut as the runner cuts it, for programs without a runner. Return the kept part and the bytes cut."""
+    """Read a whole stream and cut it as the runner does, for programs without a runner; return the rest and the bytes cut."""
     head, tail, total = b"", b"", 0
     while chunk := receive():
         total += len(chunk)

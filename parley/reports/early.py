@@ -1,6 +1,6 @@
 """Decisions of runs with `--until`: the winner, the e-value, and the share of tasks played.
 
-The plain mean of such a run is shown with the reason not to quote it; the valid result is the confidence sequence beside it.
+The plain mean of such a run is shown with the reason not to quote it. The valid result is the confidence sequence beside it.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class Hierarchies:
 
 @cache
 def hierarchies(process: Path = SELF) -> Hierarchies | None:
-    """Find hierarchies by creating a group; return None if that is not allowed. `process` is our folder in /proc."""
+    """Find hierarchies by creating a group in them; return None if that is not allowed. `process` is our folder in /proc."""
     for find in (_version_1, _version_2):
         try:
             places = find(process)

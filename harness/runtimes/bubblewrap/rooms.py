@@ -64,7 +64,7 @@ class Scratch:
 
     @property
     def mount(self) -> list[str]:
-        """Mount without an outer sandbox, which has a size but no limit on files."""
+        """Arguments of bwrap for a mount without an outer sandbox. It limits the size but not the number of files."""
         return ["--perms", self.mode, "--size", str(self.megabytes * MEGABYTE), "--tmpfs", self.place]
 
     def options(self, user: int | None) -> str:

@@ -288,7 +288,7 @@ class BubblewrapRuntime:
 
     @contextmanager
     def _closing(self, run_id: str, one: T) -> Iterator[T]:
-        """Yield an object that `abort` kills meanwhile, then close it; raises RuntimeFailure for a run that was aborted."""
+        """Yield an object that `abort` may kill, then close it; raises RuntimeFailure if the run was aborted."""
         try:
             with self._lock:
                 if run_id in self._aborted:

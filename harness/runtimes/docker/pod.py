@@ -38,7 +38,7 @@ _UNLOGGED = {"Type": "none", "Config": {}}
 _TMPFS = "exec,nosuid,nodev,size=256m,nr_inodes=65536"
 """Options of a tmpfs with one inode per page, because empty files take memory that the size does not count."""
 
-# A container at its limit of processes sometimes refuses an exec; then the exit code is Docker's, not the command's.
+# A container at its limit of processes sometimes refuses an exec; this failure is Docker's, not the command's.
 _EXEC_TRIES, _EXEC_PAUSE_S = 3, 0.3
 T = TypeVar("T")
 

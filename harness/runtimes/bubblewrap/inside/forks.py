@@ -31,7 +31,7 @@ KEPT = (kernel.KILL, kernel.SETGID, kernel.SETUID, kernel.SETPCAP)
 
 
 class HostMessage:
-    """Fields of a message of the host, as attributes. A dataclass would cost each episode four times its time in imports."""
+    """Fields of a message of the host, as attributes. The import of dataclasses would take too long in each episode."""
 
     def __init__(self, **given: object) -> None:
         vars(self).update(given)
