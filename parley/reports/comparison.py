@@ -73,7 +73,7 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
 
 
 def seen(differences: Sequence[float]) -> float | None:
-    """Return the true difference that these tasks detect with 80 % power, given their spread; None for fewer than two tasks."""
+    """Return the true difference that these tasks detect with 80 % power, given its spread over tasks; None for too few."""
     tasks = len(differences)
     if tasks < 2:
         return None

@@ -231,7 +231,7 @@ def _rows(root: Path, contents: RunContents) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _beside(out: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `out`, to be renamed. Files of dead processes are removed before, and our own after."""
+    """Yield a temporary path beside `out`, to be renamed. Removes files of dead processes before, and our own after."""
     whole = out.absolute()
     with writing(out):
         for left in whole.parent.glob(f".{whole.name}.*.partial"):

@@ -135,7 +135,7 @@ def row_of(columns: Iterable[Column], about: Any) -> dict[str, Value]:
 def table_of(
     name: str, title: str, columns: Iterable[Column], subjects: Iterable[Any], notes: Iterable[str] = ()
 ) -> list[Table]:
-    """Return a table with a row for each subject, which may be a ready row; no table without rows."""
+    """Return one table with a row for each subject, or with the subject itself if it is a row; no table without rows."""
     columns = tuple(columns)
     rows = tuple(one if isinstance(one, Mapping) else row_of(columns, one) for one in subjects)
     return [Table(name, title, columns, rows, tuple(notes))] if rows else []

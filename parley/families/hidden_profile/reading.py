@@ -24,7 +24,7 @@ _OWN: Mapping[str, tuple[FaultCause, ...]] = {
     Label.INVALID_VOTE: ("no_vote", "invalid_vote"),
     Label.NOT_HEARD: ("wrong_vote",),
 }
-"""For each label, the causes of faults that it covers; other labels are the group's failure."""
+"""For each label of single people's faults, the causes that it covers; other labels are failures of the group."""
 
 
 def sections(episode: RecordedEpisode) -> list[Section]:

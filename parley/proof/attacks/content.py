@@ -121,7 +121,7 @@ def _after_the_work(target: Target, content: bytes, paths: list[str]) -> Callabl
 
 
 def _broke(target: Target, outcome: Outcome, name: str) -> str | None:
-    """Return the problem of an episode whose content was not executed, or None. A reward is none, as the work was correct."""
+    """Return the problem of an episode whose content was not executed, or None. A reward is fine, as the work was correct."""
     if harm := target.host.harm():
         return f"{name}: {harm}"
     result = outcome.result

@@ -207,7 +207,7 @@ class Site:
         )
 
     def _partners(self, run: ShownRun, key: Key) -> list[PageLink]:
-        """Return links that compare an episode with others of the task: same seed first, then same run, then other outcomes."""
+        """Return links to comparisons with other episodes of the task: same seed first, then same run, then other outcomes."""
         mine = run.episodes[run.places[key]].result
         others = [
             (
