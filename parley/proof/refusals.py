@@ -174,7 +174,7 @@ def left_out_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 def _none_taken(
     name: str, made: Sequence[Play], taken: Sequence[Play], at: Place, told: str, detail: str
 ) -> Iterator[ProofCheck]:
-    """Yield a failed check for each play that was taken for a success, or else a passed one if any play was made."""
+    """Yield a failed check for each play that was accepted as a success, or else one passed check if any was made."""
     for played in taken:
         yield failed(name, played.seed, at, told.format(after=_after(played), player=played.player))
     if made and not taken:

@@ -23,7 +23,7 @@ _LEFT, _TOP, _PLANE_WIDE, _PLANE_HIGH = 60, 48, 560, 320
 _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _LEAST_VERSIONS = 3
 _NUMBERED = 2
-"""Maximum number of lines whose rates are printed beside the dots, each line on its own side; titles always have them."""
+"""Maximum number of lines whose rates are printed beside their dots, on one side per line; tooltips always have rates."""
 
 
 def figure3(tables: Mapping[str, Table]) -> str | None:

@@ -76,7 +76,7 @@ def labelled_counts(tasks: Iterable[Task]) -> Counts:
 
 
 def by_cues(counts: Counts, *, late: bool | None) -> Hearing | None:
-    """Return the detection of the cues on the late sentences, the earlier ones, or (None) all; None without any."""
+    """Return the results of the cues on the late sentences, the earlier ones, or all (`late` is None); None without any."""
     those = [(one.task, detected) for one, detected in counts if late in {None, one.late}]
     return hearing(those) if those else None
 

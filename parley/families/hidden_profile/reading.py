@@ -34,7 +34,7 @@ def sections(episode: RecordedEpisode) -> list[Section]:
 
 
 def breach(episode: RecordedEpisode) -> Breach | None:
-    """Return the people who missed the key, the facts that each lacked, and the last votes of those at fault."""
+    """Return the breach: the people who voted wrongly, the facts that each lacked, and the last votes of those at fault."""
     opening = next((note for _, note in notes(episode, "session_start", OpeningNote)), None)
     session = measured(episode, Measures)
     if opening is None or session is None or not session.finished:

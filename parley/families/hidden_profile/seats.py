@@ -255,6 +255,6 @@ def _table_of(task: Task) -> WorldTable[FactSheet]:
 
 @lru_cache(maxsize=128)
 def _tabulated(path: Path, text: bytes) -> WorldTable[FactSheet]:  # noqa: ARG001 - the text tells an edited file from the old one
-    """Return a table of all possible deals, cached because it is slow to make and every seat of every session needs it."""
+    """Return a table of all possible deals. It is slow to make and used by every seat of every session, and so cached."""
     read = read_task(path)
     return tabulate(read.sheet if isinstance(read, Deck) else read)

@@ -62,7 +62,7 @@ def digest() -> str:
 
 
 def as_fields(deck: Deck) -> str:
-    """Return the first hidden deal of a deck in the published fields, a text per person, with an elimination table as notes."""
+    """Return the first hidden deal of a deck in the published format: a text per person, and an elimination table as notes."""
     draw = Draws(deck).of("hidden")[0]
     scenario = deck.scenario(draw.versions, draw.key or "", draw.leader or "")
     fields = {
@@ -338,7 +338,7 @@ def formal(draw: Stream, pool: Sequence[Deck]) -> Draft:
 
 
 def text(draw: Stream, pool: Sequence[Deck]) -> Draft:
-    """Return a draft in the published fields, for three or four people; no fact of the example is held by two people."""
+    """Return a draft in the published format, for three or four people; in its example, no two people share a private fact."""
     plain = [deck for deck in pool if all(len(card.holders) == 1 for card in deck.of_scope("private"))]
     domain, shown = draw.choice(DOMAINS), draw.choice(plain or pool)
     people, example = draw.choice((3, 4, 4, 4)), as_fields(shown)
@@ -362,7 +362,7 @@ def examples(root: Path) -> list[Deck]:
 
 
 def _on_record(certificate: Path) -> bool:
-    """Return True if the certificate written by `harness sync` says so; only `harness verify` proves it."""
+    """Return True if the certificate says that its deck is certified; only `harness verify` checks that this is true."""
     try:
         return json.loads(certificate.read_bytes()).get("certified") is True
     except (OSError, ValueError, AttributeError, RecursionError):

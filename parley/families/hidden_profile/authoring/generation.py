@@ -251,7 +251,7 @@ def against(tried: Execution) -> dict[str, str]:
 
 
 def against_prose(tried: Execution) -> dict[str, str]:
-    """Return the reasons to reject prose with one deal: the two published bounds only, so that the yield is comparable."""
+    """Return the reasons to reject prose with one deal, by the two published bounds only, so that the yield is comparable."""
     return {name: why for name, why in against(tried).items() if name != "hand"}
 
 
