@@ -33,7 +33,7 @@ def any_as_the_paper(evidence: Evidence) -> bool:
 
 
 def _is_the_papers(group: Group) -> bool:
-    """Return True if the group follows the paper's protocol; its sessions share options, and its plans share players."""
+    """Return True if a group follows the paper's protocol. All its sessions have the same options, so the first is checked."""
     told = next((result.options for result in group.graded), None)
     if told is None or any(told.get(name, value) != value for name, value in PAPER.items() if name not in _COLUMNS):
         return False

@@ -58,7 +58,7 @@ class Speaker(NamedTuple):
     variant: str = BASE
     options: str = ""
     others: str = ""
-    """Empty if all seats were the player's own: a model among others is never counted together with the same model alone."""
+    """Empty if the player played all seats. A model is counted separately if it plays alone and if it plays with others."""
 
 
 class CheckedStatement(NamedTuple):
@@ -328,7 +328,7 @@ def _failed(game: AuditedGame) -> Iterator[Resolved]:
 
 
 def _broken(game: AuditedGame) -> Iterator[tuple[Resolved, dict[int, tuple[int, ...]]]]:
-    """Yield each resolution with broken meetings, and the last movers of each of these; rolled back moves are ignored."""
+    """Yield each resolution with broken meetings, and the seats that moved each of these last, ignoring rolled back moves."""
     kept: dict[int, tuple[int, ...]] = {}
     for resolved in game.replay.resolved:
         moved: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)

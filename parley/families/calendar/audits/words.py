@@ -528,7 +528,7 @@ def is_false(statement: Statement, cells: Cells, duration: int = 1) -> bool:
 
 
 def _paired(clause: Clause) -> Iterator[Statement]:
-    """Yield each slot with the word for its state: the one before it if such a word comes first, else the one after it."""
+    """Yield each slot with its state word: the word before the slot if the clause begins with one, else the word after it."""
     text = MAKING_ROOM.sub(lambda match: " " * len(match[0]), clause.text)
     words = [(match.start(), Claim.FREE if _FREE.fullmatch(match[0]) else Claim.TAKEN) for match in _STATE.finditer(text)]
     if not words:

@@ -207,7 +207,7 @@ def _errands(cells: list[_Cell | None]) -> Iterator[Errand]:
 
 
 def _scale(row: _Row) -> dict[int, int]:
-    """Return the scored cost of each shown cost; empty if all are scored as shown, like costs that only meetings have."""
+    """Return the scored cost of each shown cost; empty if all are equal. Costs that only meetings have are scored as shown."""
     costs = {cell.cost for cells in row.calendars for cell in cells if cell is not None and cell.errand_id is not None}
     values = sorted(set(row.params.errand_cost_values or ())) or sorted(costs)
     if not row.params.errand_cost_values and tuple(values) not in LEVELS_SHOWN:

@@ -240,7 +240,7 @@ def _swapped(one: tuple[int, ...], leaves: int, enters: int) -> tuple[int, ...]:
 
 
 def _first_speakers(sets: Sequence[Sequence[int]], stream: Stream) -> list[int]:
-    """Return first speakers by Kuhn's matching, with a limit per agent that is raised until every meeting has one."""
+    """Return first speakers by Kuhn's matching, with a limit per agent that is raised until all meetings have a speaker."""
     openers: dict[int, int] = {}
     order = list(range(len(sets)))
     stream.shuffle(order)
@@ -486,7 +486,7 @@ def _cells(chosen: Parameters, meetings: Sequence[Meeting], slots: Mapping[int, 
 def _spared(
     chosen: Parameters, meetings: Sequence[Meeting], prior: Sequence[PriorMeeting], witness: Mapping[int, int]
 ) -> Cells:
-    """Return by agent the new cells of prior meetings that the witness moves, and those of the meetings in their place."""
+    """Return, by agent, the new cells of prior meetings that the witness moves, and those of the meetings in their place."""
     moved = [one for one in prior if one.id in witness]
     left = {one.slot for one in moved}
     taking = [one for one in meetings if not left.isdisjoint(range(witness[one.id], witness[one.id] + one.duration))]
