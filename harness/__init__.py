@@ -1,4 +1,4 @@
-"""The harness: it opens each task in a sandbox, has an agent play it, and collects the verdict.
+"""The harness: opens each task in a sandbox, lets an agent play it, and collects the verdict.
 
-`episode` is one episode from beginning to end; `runs` plays many. What is not needed for that is in `parley`.
+`harness.episode` runs one episode from beginning to end; `harness.runs` runs many. Everything else is in `parley`.
 """

@@ -27,7 +27,7 @@ LOCAL = "local"
 
 
 class SeatSpec(Holder):
-    """Holder of one seat of a game, as data."""
+    """Player of one seat of a game, as data."""
 
     seat: Annotated[int, Field(ge=0)]
 
@@ -67,13 +67,13 @@ class AgentSpec(Strict):
     """Actions of a scripted agent, in order."""
 
     seats: tuple[SeatSpec, ...] = ()
-    """Seats that are not held by the model or policy named above."""
+    """Players of the seats that the model or policy named above does not play."""
 
     rotate: bool = False
     """True if the line-up moves by one seat with each attempt."""
 
     team: SeatTeam | None = None
-    """Team that holds all seats, if no single model or policy does."""
+    """Team that plays all seats, if no single model or policy does."""
 
     variant: Variant | None = None
     """Variant appended to the rules of every seat that `seat_variants` does not name."""
@@ -82,19 +82,19 @@ class AgentSpec(Strict):
 
     @property
     def holders(self) -> tuple[Holder, ...]:
-        """Holders that are assigned to a seat by name."""
+        """Players that are assigned to a seat by name."""
         return (*self.seats, *(self.team.members if self.team else ()))
 
     @property
     def usual(self) -> Holder:
-        """Holder of every seat that is not assigned by name."""
+        """Player of every seat that is not assigned by name."""
         if self.kind == "llm":
             return Holder(kind="model", name=self.model or "")
         return Holder(kind="human") if self.is_human else Holder(kind="policy", name=self.name)
 
     @property
     def others(self) -> tuple[SeatSpec, ...]:
-        """Seats that are assigned to anybody but the usual holder."""
+        """Seats that are assigned to another player than the usual one."""
         return tuple(one for one in self.seats if (one.kind, one.name) != (self.usual.kind, self.usual.name))
 
     @property
@@ -116,12 +116,12 @@ class AgentSpec(Strict):
 
     @property
     def is_human(self) -> bool:
-        """True if people hold all seats that are not assigned otherwise."""
+        """True if people play all seats that are not assigned otherwise."""
         return self.kind == "seats" and self.name == "human"
 
     @property
     def has_people(self) -> bool:
-        """True if at least one seat is held by a person."""
+        """True if a person plays at least one seat."""
         return self.is_human or any(one.kind == "human" for one in self.holders)
 
     @property
@@ -134,9 +134,9 @@ class AgentSpec(Strict):
         return self.seat_variants.get(seat, self.variant)
 
     def identity(self, prompt_digest: str | None = None) -> AgentIdentity:
-        """Return the part of the agent that belongs to the frozen plan, without keys.
+        """Return the part of the agent that belongs to the frozen plan, without API keys.
 
-        `prompt_digest` is that of the model's interface (`harness.agents.llm.interface`).
+        `prompt_digest` is the digest of the prompts of the model's interface (`harness.agents.llm.interface`).
         """
         if self.kind == "scripted":
             return AgentIdentity(name=self.title, actions=self.actions)
@@ -164,7 +164,8 @@ class AgentSpec(Strict):
 class AgentIdentity(Lenient):
     """Part of an agent that belongs to the frozen plan.
 
-    Fields that an agent does not set are not written. Unknown fields of other versions are kept, so that a resume sees both.
+    Fields that an agent does not set are not written. Fields that only other versions know are kept, so that a resume can
+    compare them too.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -187,7 +188,7 @@ class AgentIdentity(Lenient):
     protocol: str | None = None
     prompt_digest: str | None = None
     seats: tuple[SeatSpec, ...] = ()
-    """Seats of a game that are not held by the agent's own model or policy."""
+    """Players of the seats of a game that the agent's own model or policy does not play."""
 
     rotate: bool = False
     team: PlannedTeam | None = None
@@ -234,7 +235,7 @@ class Usage:
 
 @dataclass
 class Report:
-    """Account of what an agent did, filled in during the episode."""
+    """Report of what an agent did, filled in during the episode."""
 
     agent: str
     model: str | None = None
@@ -249,7 +250,7 @@ class Report:
 
     usage: Usage = field(default_factory=Usage)
     seats: list[SeatResult] = field(default_factory=list)
-    """Holder and usage of each seat of a game."""
+    """Player and usage of each seat of a game."""
 
     stopped_by: str | None = None
     """Harness budget that ran out: wall, tokens, cost, turns, or context if the conversation outgrew the model's context."""
@@ -291,8 +292,8 @@ class Budget:
     def seconds(self, *, game: bool) -> float:
         """Return the time limit of an episode in real seconds: the configured one, else 600, or infinity for a game.
 
-        A game is bounded by its turns and by the timeout of each call. The number of calls in a turn is up to the agent, so a
-        limit in real time would cut slow models short and lower their grades.
+        A game is limited by its turns and by the timeout of each call instead. The number of calls in a turn is up to the
+        agent, so a limit in real time would stop games of slow models early and lower their grades.
         """
         if self.wall_s is not None:
             return self.wall_s
@@ -301,10 +302,10 @@ class Budget:
     def used_up(
         self, usage: Usage, *, turns: int, seconds: float, game: bool, models: str, say_once: Callable[[str], None]
     ) -> str | None:
-        """Return the name of the budget that forbids another model call, or None; `pod.stop` takes the name.
+        """Return the name of the exhausted budget that forbids another model call, as `pod.stop` takes it, or None.
 
         `turns` is the count of the seat with the most turns; `seconds` excludes the time spent waiting for a provider; `game`
-        is true if seats play. Calls `say_once` if `models` have no known price, so that their cost cannot be counted.
+        is true for a game with seats. Calls `say_once` if `models` have no known price, so that their cost cannot be counted.
         """
         if self.cost_usd is not None and usage.calls and usage.cost_usd is None:
             say_once(f"{models} has no known price, so its budget of cost cannot hold")

@@ -1,10 +1,10 @@
 """Agents by name (`--agent`), and creation of live agents from their specs.
 
 `oracle`, `nop`, `violation:<name>`, `scripted` (with a file of actions), `llm` (with a model), `replay:<run>`, `human` (at the
-terminal), and for games with seats the players of their family (`imap`, `sd-map`, ...); then agents that other distributions
-register under `parley.agents`, classes that are called without arguments.
+terminal); for games with seats, the players of their family (`imap`, `sd-map`, ...); and the agents that other distributions
+register under `parley.agents`, which are classes called without arguments.
 1. `agent_named` converts flags to a spec, which is data: it can be frozen in a plan, written to a file and sent to a process.
-2. `make_agent` creates the agent, with its clients and locks, where it plays. An `AgentPool` creates each once.
+2. `make_agent` creates the agent, with its clients and locks, in the process where it plays. An `AgentPool` creates each once.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ def agent_named(
     families: Sequence[str] = (),
     table: AgentSpec = AgentSpec(),  # noqa: B008 - it is frozen
 ) -> AgentSpec:
-    """Return the agent that the flags describe; raises UsageError with the valid names if they describe none.
+    """Return the spec of the agent that the flags describe; raises UsageError with the valid names if they describe none.
 
-    `model` is the spec of the llm agent if a model was named, or of the team of a replayed run. `families` are those of the
-    tasks to be played; their seat players are agents too. `table` is the line-up of games, with the settings for models at its
-    seats.
+    `model` is the spec of the llm agent, if a model was named, or of the team of a replayed run. `families` are the families of
+    the tasks to be played; their seat players are agents too. `table` is the line-up of games, with the settings of the models
+    at their seats.
     """
     name = name or ("llm" if model else "scripted" if script else "oracle")
     if (name == "llm") != (model is not None):
@@ -114,8 +114,8 @@ def make_agent(
 ) -> Agent:
     """Create the live agent of a spec, with the world options of its run; raises UsageError for an invalid spec.
 
-    `replies` is the cache of model replies. `meter` counts the calls of its models, and may forbid them. If the options modify
-    the path between agent and world, a task's own clients go through the harness even if there is a `main`.
+    `replies` is the cache of model replies. `meter` counts the calls of the agent's models, and may forbid them. If the options
+    modify requests between agent and world, the clients of a task run in the harness even if there is a `main`.
     """
     made: Agent
     if spec.kind == "plugin":
@@ -137,7 +137,7 @@ def make_agent(
 
 
 def _plugged_in(name: str) -> Callable[[], Agent]:
-    """Return the class of an agent of another distribution; raises UsageError where none of that name is installed."""
+    """Return the class of an agent of another distribution; raises UsageError if no agent of that name is installed."""
     made: Callable[[], Agent] | None = plugin("agents", name)
     if made is None:
         raise UsageError(f"no installed distribution brings the agent {name!r}", hint="pip install what brings it")
@@ -168,7 +168,7 @@ def keep_logs(specs: Sequence[AgentSpec], folder: Path) -> None:
 
 
 def offers_handles(options: Options) -> bool:
-    """Return True if these options enable value handles. They may still be the text that the user typed."""
+    """Return True if these options enable value handles. The option values may still be the text that the user typed."""
     return str(options.get("handles", False)).lower() == "true"
 
 

@@ -3,8 +3,8 @@
 1. Every exception is attributed to a row of `harness.causes.CAUSES`, which says who is responsible and whether the episode is
 graded. A world that died under an agent is graded 0, because otherwise killing the world would avoid a grade. A provider
 failure that would affect every other episode (ProviderLost) ends the run.
-2. An exception while an agent plays that crossed none of these boundaries is the agent's own failure: a client that gave up,
-or output of an agent that broke its reader. Its log is graded like any other.
+2. Any other exception while an agent plays is the agent's own failure: a client that gave up, or output of an agent that could
+not be parsed. The episode's log is graded like any other.
 3. The start and the end of a phase are reported to the listener and to the log that `-v` shows.
 """
 
@@ -116,9 +116,9 @@ class EpisodeState:
         try:
             yield
         except ProviderLost:
-            # no other episode would fare better
+            # every other episode would fail in the same way
             raise
-        except (Exception, SystemExit, KeyboardInterrupt) as failure:  # a bad episode is data, neither a crash nor a run's end
+        except (Exception, SystemExit, KeyboardInterrupt) as failure:  # a failed episode is recorded, and does not end the run
             if isinstance(failure, KeyboardInterrupt) and not interrupts:
                 raise
             self._attribute(failure)
@@ -131,7 +131,7 @@ class EpisodeState:
         except WireError as failure:
             self.blame("agent_error", f"not sent: {failure}")
         except (ParleyError, OSError, MemoryError):
-            # attributed by whoever raised it; the system's own word is about this machine, not about what an agent wrote
+            # attributed elsewhere: these exceptions are not caused by an agent's output
             raise
         except (Exception, SystemExit) as failure:  # noqa: BLE001 - otherwise odd writing would be a way not to be counted
             self.blame("agent_error", f"{type(failure).__name__}: {failure}")
@@ -141,7 +141,7 @@ class EpisodeState:
         """Record the first failure and ignore later ones."""
         if self.failed_by is None:
             self.may_pass = may_pass
-            # what an exception says may hold half a character, and a record cannot
+            # a message may contain unpaired surrogates, which a record cannot contain
             self.failed_by, self.error = row, writable(error)
 
     def _attribute(self, failure: BaseException) -> None:

@@ -50,7 +50,7 @@ def is_number(text: str) -> bool:
 
 
 def keys(rows: Rows) -> int:
-    """Return the number of leftmost columns that name the rows. They contain a text, and make the rows unique if possible."""
+    """Return the number of leftmost columns that name the rows: they contain text, and together are unique if possible."""
     most = min(_MOST_KEYS, len(rows[0]) - 1) if rows else 0
     texts = [count for count in range(1, most + 1) if not all(is_number(row[count - 1]) for row in rows)]
     least = min(texts, default=1)
@@ -80,7 +80,7 @@ def _needed(text: str, short: int) -> int:
 def _stacked(header: Sequence[str], rows: Rows, least: Sequence[int], width: int) -> list[list[int]]:
     """Return the columns of each block, as many as fit, with the key columns in front.
 
-    Keys that leave no room are not repeated.
+    Key columns that would leave no space for others are not repeated.
     """
     repeated = list(range(keys(rows)))
     if repeated and _room([least[column] for column in repeated]) > width // 2:

@@ -86,7 +86,7 @@ class MeasurePacker:
 
     def _shared(self, value: dict[str, Any]) -> dict[str, Any]:
         data = marshal.dumps(value)
-        # what differs from episode to episode after all is not looked for in vain
+        # do not look up parts that turned out to differ between episodes
         return self._known.setdefault(data, value) if len(self._known) < _MOST_KNOWN else self._known.get(data, value)
 
 

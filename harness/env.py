@@ -1,4 +1,4 @@
-"""Former name of `parley.training`, with a warning; it goes with the next release."""
+"""Deprecated alias of `parley.training`; removed in the next release."""
 
 import sys
 import warnings

@@ -88,7 +88,7 @@ def filled(task: Task, table: Mapping[str, str], *keys: str) -> dict[str, str]:
 
 
 def solution_environment(task: Task) -> dict[str, str]:
-    """Return the environment of solve.sh, which is the one Harbor's oracle provides; raises TaskInvalid."""
+    """Return the environment of solve.sh, as Harbor's oracle sets it; raises TaskInvalid."""
     return {"DEBIAN_FRONTEND": "noninteractive", **filled(task, task.file.solution.env, "solution", "env")}
 
 
@@ -99,7 +99,7 @@ def masked(data: bytes, granted: Mapping[str, str]) -> bytes:
 
 
 def masking(receive: Callable[[], bytes], granted: Mapping[str, str]) -> Callable[[], bytes]:
-    """Return a reader of a stream with granted values masked, also if one is split across pieces."""
+    """Wrap `receive` so that granted values in the stream are masked, even if a value is split across pieces."""
     names = {value.encode(): name for name, value in granted.items() if len(value) >= MASKED_FROM}
     if not names:
         return receive
@@ -112,7 +112,7 @@ def masking(receive: Callable[[], bytes], granted: Mapping[str, str]) -> Callabl
         while not ready:
             chunk = receive()
             held.extend(chunk)
-            # a value that begins before `end` is here as a whole
+            # a value that begins before `end` has arrived completely
             end, done = len(held) - (len(longest_first[0]) - 1 if chunk else 0), 0
             while (match := secret.search(held, done)) and match.start() < end:
                 ready += held[done : match.start()] + f"[{names[match[0]]}]".encode()

@@ -1,16 +1,16 @@
-"""One episode from beginning to end. Four things meet here, each made elsewhere.
+"""One episode from beginning to end. It connects four parts that are defined elsewhere.
 
 1. A `Task` (`harness.registry`) is a folder: an instruction, a server or environment, hidden tests, an oracle solution. With a
    seed and options it is an `EpisodeSpec` (`harness.pod`).
 2. A `Pod` (`harness.pod`) is that task opened by a runtime: in Docker, in bubblewrap, or in this process. The world in it
    answers requests and writes the event log; some pods have a `main`, in which an agent runs commands.
 3. An `Agent` (`harness.live_agent`) acts on the pod until it is done or out of budget, and fills in a `Report`.
-4. A verdict (`validators.verdict`) is what the task's hidden tests say of the event log, away from everything that the agent
-   could reach. It has the reward.
+4. A verdict (`validators.verdict`) is the result of the task's hidden tests on the event log, and contains the reward. The
+tests run where the agent had no access.
 
-The order of an episode is open, agent, finish, judge, close: `run_episode`. What fails is attributed to whoever is responsible
-(`harness.attribution`), and whatever happens, `harness.outcome` makes a complete record of it. An episode that is driven from
-outside, turn by turn, goes through the same steps in `parley.training`.
+`run_episode` opens the pod, lets the agent play, finishes the pod, judges the log and closes the pod. Each failure is
+attributed to the responsible party (`harness.attribution`), and in every case `harness.outcome` makes a complete record.
+Episodes that a caller drives turn by turn go through the same steps in `parley.training`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def run_episode(
 ) -> Outcome:
     """Play and judge one episode; raises only ProviderLost.
 
-    `heard` is called at each phase, in this thread. `opening` opens its pod, by default with the runtime.
+    `heard` is called in this thread when a phase begins or ends. `opening` opens the pod; by default the runtime does.
     """
     played = EpisodeState(Report(agent=agent.name), key, heard, wire=WireLog(spec.record_wire))
     recorded, opens = played.wire.recording, opening or runtime.open
@@ -61,7 +61,7 @@ def run_episode(
 
 @contextmanager
 def opened(spec: EpisodeSpec, opening: Opening, played: EpisodeState) -> Iterator[Pod]:
-    """Open the pod of an episode, whose world answers from then on; it is removed in every case."""
+    """Open the pod of an episode, with a world that is ready to answer, and always remove it afterwards."""
     with ExitStack() as stack:
         closing = stack.enter_context(ExitStack())
         with played.phase("open"):
@@ -73,7 +73,7 @@ def opened(spec: EpisodeSpec, opening: Opening, played: EpisodeState) -> Iterato
 
 
 def act(spec: EpisodeSpec, pod: Pod, agent: Agent, budget: Budget, played: EpisodeState) -> None:
-    """Let the agent play, then end `main` and take out the event log, also if the agent failed."""
+    """Let the agent play, then kill `main` and fetch the event log, also if the agent failed."""
     try:
         with played.phase("agent"), played.own_failure():
             agent.play(spec.leveled, spec.seed, seen_by_agent(pod, spec), budget, played.report, played.key.attempt)
@@ -83,7 +83,7 @@ def act(spec: EpisodeSpec, pod: Pod, agent: Agent, budget: Budget, played: Episo
 
 
 def seen_by_agent(pod: Pod, spec: EpisodeSpec) -> Pod:
-    """Return the pod as the agent sees it: behind the path that the options configure, with the note of a retry."""
+    """Return the pod as the agent sees it: with the path options, and with the note of a retry in the instruction."""
     seen = RoutedPod(pod, spec.task.family, spec.overrides) if is_bent(spec.overrides) else pod
     if spec.note:
         seen.instruction = f"{pod.instruction}\n{spec.note}\n"
@@ -93,7 +93,7 @@ def seen_by_agent(pod: Pod, spec: EpisodeSpec) -> Pod:
 def run_in_process(
     episodes: Sequence[tuple[EpisodeSpec, Key]], agent: Agent, budget: Budget, images: Mapping[str, str] | None = None
 ) -> list[Outcome]:
-    """Play episodes one after the other in this process and judge them together, with the same outcomes in less time."""
+    """Play episodes one after the other in this process and judge them together: faster, with the same outcomes."""
     runtime, played = in_process(), [EpisodeState(Report(agent=agent.name), key) for _, key in episodes]
     for one, (spec, _) in zip(played, episodes, strict=True):
         with one.whole(), one.guarded(), opened(spec, runtime.open, one) as pod:

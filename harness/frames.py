@@ -1,4 +1,4 @@
-"""Rows of results, grouped by what they share."""
+"""Grouping of result rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def grouped(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Row]]:
-    """Return rows by a key, groups and rows in the order in which they come."""
+    """Group rows by a key. Groups and rows keep their order of appearance."""
     groups: dict[Key, list[Row]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)

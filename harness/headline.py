@@ -44,7 +44,7 @@ class Headline:
     """Value of one graded episode."""
 
     ranks: Callable[[Result], bool] = bool
-    """True if an episode was played under the conditions of the paper's leaderboard; by default any episode was."""
+    """True if an episode was played under the conditions of the paper's leaderboard; by default True for every episode."""
 
     published: str = ""
     """Entry `module:name` of a function that returns a `PublishedHeadline`, loaded by leaderboards; "" if there is none."""
@@ -66,7 +66,7 @@ def cell_means(results: Iterable[Result], headline: Headline) -> dict[tuple[str,
 
 
 def task_means(results: Iterable[Result], headline: Headline) -> dict[str, float]:
-    """Return the figure of each task: the mean over its seeds, each the mean over its graded attempts that rank."""
+    """Return the figure of each task: the mean over its seeds of the mean over each seed's graded attempts that rank."""
     means = cell_means(filter(headline.ranks, results), headline)
     return {task: fmean(means[cell] for cell in cells) for task, cells in grouped(means, lambda cell: cell[0]).items()}
 
@@ -79,7 +79,7 @@ def figure_words(family: str, results: Iterable[Result]) -> str:
 
 
 def difference(first: Sequence[Result], second: Sequence[Result], headline: Headline) -> float | None:
-    """Return the first player's mean minus the second's at one task, over the seeds both have; None if they share no seed."""
+    """Return the first player's mean minus the second's on one task, over the seeds of both; None without common seeds."""
     mine, theirs = cell_means(first, headline), cell_means(second, headline)
     both = [mine[cell] - theirs[cell] for cell in mine if cell in theirs]
     return fmean(both) if both else None
@@ -89,7 +89,7 @@ SETUP_SHARE = 0.1
 """Share of episodes with a fault of the set-up above which the figures of a run are marked."""
 
 _SILENT = frozenset({"declined"})
-"""Forfeits that are not failures: a scripted player without an answer, a person who left."""
+"""Forfeits that are not failures: a scripted player had no answer, or a person left."""
 
 
 class UngradedBounds(NamedTuple):
@@ -115,7 +115,7 @@ def bounds_of(
     value: Callable[[Result], float],
     stratum: Callable[[Result], Hashable] = lambda result: "",
 ) -> UngradedBounds | None:
-    """Return the bounds of a mean of `value`, first over each stratum, then over strata; None without ungraded episodes."""
+    """Return the bounds of the mean over strata of each stratum's mean `value`; None without ungraded episodes."""
     if not ungraded:
         return None
     known, lost = grouped(graded, stratum), Counter(map(stratum, ungraded))
@@ -143,7 +143,7 @@ def disturbed_by(results: Iterable[Result]) -> str:
 
 
 def forfeits_of(results: Iterable[Result]) -> str:
-    """Return the reasons of forfeited turns, with the number of turns, without turns that seats declined."""
+    """Return the number of forfeited turns by reason, without turns that seats declined."""
     counts: Counter[str] = Counter()
     for result in results:
         for one in result.forfeits:

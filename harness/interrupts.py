@@ -19,7 +19,7 @@ from types import FrameType
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE_S = 10.0
-"""Real seconds that a clean-up may take before another signal ends it."""
+"""Real seconds that a clean-up may take before another signal ends the process."""
 
 
 class StopSignals:

@@ -33,12 +33,12 @@ class Limit(int):
         return f"{int(self)} {self.unit} (limit {self.name})"
 
     def exceeded(self, data: bytes | bytearray) -> str | None:
-        """Return how these data exceed the budget, `is longer than ...`, or None if they do not."""
+        """Return the way in which these data exceed the budget (`is longer than ...`), or None if they do not."""
         if len(data) > self:
             return f"is longer than {self}"
         if self.is_parsed:
             for limit, mark in _MARKS.items():
-                # a text may hold them too; most files are too short to hold as many
+                # strings may contain these characters too; most files are too short to contain so many
                 if len(data) > limit and data.count(mark) > limit:
                     return f"holds more than {limit}"
             if b"0" * DIGITS in data.translate(_AS_DIGITS):

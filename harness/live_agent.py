@@ -3,7 +3,7 @@
 1. `play` acts on the pod until it is done. It writes what it learns into the `Report` it was given, also if it raises, so
 that a crashed or cancelled episode still has its trajectory, tokens and log.
 2. An exhausted budget is not an error: the agent calls `pod.stop(cause)`, notes it in the report and returns.
-3. `needs_main` says, before anything starts, whether a shell is needed in a given runtime.
+3. `needs_main` returns, before anything starts, whether the agent needs a shell in a given runtime.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class ReplyCache(Protocol):
     folder: Path
 
     def told(self) -> str:
-        """Return a line that says what was taken from the pod and what was put into it."""
+        """Return the number of cache hits, in one line."""
         ...
 
 
@@ -43,7 +43,7 @@ class Agent(ABC):
         """Raise UsageError for problems that can be detected before anything starts (missing key, unknown provider)."""
 
     def probe(self, *, tools: bool) -> None:  # noqa: B027 - most agents call no model
-        """Make one small call to each of its models before anything starts, or two if `tools` will be needed.
+        """Make one small call to each model of the agent before anything starts, or two if `tools` will be needed.
 
         Raises ProviderLost for a model that cannot be reached, and SetupFault for one that does not see the tools that it
         needs.

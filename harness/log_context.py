@@ -23,7 +23,7 @@ def about(name: str) -> Iterator[None]:
 def say(line: str) -> None:
     """Print one message to stderr, tagged with the current episode."""
     name = _subject.get()
-    # in one piece: several threads may be speaking
+    # in one write: several threads may be printing
     sys.stderr.write(f"{name}: {line}\n" if name else f"{line}\n")
     sys.stderr.flush()
 

@@ -23,7 +23,7 @@ def options_of(task: Task, overrides: Mapping[str, OptionValue | str]) -> dict[s
         resolved = manifest.resolve(overrides)
     except ManifestError as error:
         raise UsageError(str(error), hint=f"harness show {task.task_id}") from None
-    # the first level is what a task is anyway, and so nothing that was set
+    # the first level is the default, so it is not an override
     chosen = {name: resolved[name] for name in overrides if name in resolved}
     check_path(task.family, chosen)
     if task.parley is not None and (own := family_part_or_none(task.family, "options")):

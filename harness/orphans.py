@@ -36,7 +36,7 @@ def _started(pid: int) -> str:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    # The second field is the program's name in parentheses, and may hold anything.
+    # The second field is the program's name in parentheses, and may contain any character.
     fields = stat.rpartition(")")[2].split()
     return "" if fields[0] in ("Z", "X") else fields[19]
 

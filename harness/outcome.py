@@ -191,7 +191,7 @@ def _bounded(value: Any) -> Any:
 
 
 def _trajectory(run: str, played: EpisodeState, verdict: Verdict | None, reward: float) -> dict[str, bytes]:
-    """Return trajectory.json with the episode's identity and score, so that the file can be read on its own.
+    """Return trajectory.json with the episode's identity and score, so that the file can be understood without the others.
 
     A trajectory that cannot be serialized is the agent's failure, and the episode is stored without one.
     """

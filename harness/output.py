@@ -1,9 +1,8 @@
 """Console output: results of a command go to stdout, messages and progress to stderr.
 
-`say` prints one line for people, `emit` one JSON document for programs, and `show_table` the rows that a command was asked for,
-in aligned columns (`harness.columns`) both on a terminal and in a file, so that `harness doctor > file` contains what the
-terminal shows. Programs read --json and --csv. A table printed beside a JSON document goes to stderr. With `-v`, the log of the
-project's own packages goes there too, with times.
+`say` prints one line for people, `emit` one JSON document for programs, and `show_table` a command's table in aligned columns
+(`harness.columns`), which is the same on a terminal and in a file. Programs read --json and --csv. A table printed beside a
+JSON document goes to stderr. With `-v`, the log of the project's own packages goes to stderr too, with times.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class _ToStderr(logging.Handler):
     """Log handler that writes to the current stderr, which a live table may have replaced."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        # in one piece: several processes may be writing
+        # in one write: several processes may be printing
         sys.stderr.write(f"{self.format(record)}\n")
         sys.stderr.flush()
 

@@ -1,8 +1,8 @@
 """Modules that are imported by name on demand.
 
 1. The parts of a family, `parley.families.<family>`, by the rule of `worlds.core.parts`.
-2. Entries `module:name` of our own tables: commands, runtimes, agents, and what a run needs only if it is asked for. A command
-   needs few of them, and would otherwise load all.
+2. Entries `module:name` of our own tables: commands, runtimes, agents, and optional parts of a run. A command needs only a few
+of them, so they are imported on demand.
 3. Commands, agents and runtimes of other installed distributions, by their entry points `parley.commands`, `parley.agents` and
    `parley.runtimes`. They are looked up for names that our tables do not have, since reading entry points takes 40 to 90 ms.
 4. Libraries of the extra `[report]`, which playing does not need.
@@ -32,7 +32,7 @@ OPTIONAL = {
     "tables": "parley.commands.report:show_tables",
     "episode": "parley.reports.reading:read_episode",
 }
-"""What a run of the core uses of `parley`, only if it is asked for."""
+"""Optional parts of a run that are in `parley`."""
 
 Kind = Literal["commands", "agents", "runtimes"]
 
@@ -80,7 +80,7 @@ def optional(name: str) -> Any:
 
 
 def plugin(kind: Kind, name: str) -> Any:
-    """Return what an installed distribution registers under this name, or None; raises UsageError if it cannot be imported."""
+    """Return the object that a distribution registers under this name, or None; raises UsageError if it cannot be imported."""
     from importlib.metadata import entry_points  # noqa: PLC0415 - takes 40 to 90 ms
 
     for entry in entry_points(group=f"parley.{kind}", name=name):
@@ -94,7 +94,7 @@ def plugin(kind: Kind, name: str) -> Any:
 
 
 def brought_by(kind: Kind, name: str) -> dict[str, str]:
-    """Return the distribution that registers this name, with its version; empty if none does."""
+    """Return the name and version of the distribution that registers this name; empty if none does."""
     from importlib.metadata import entry_points  # noqa: PLC0415 - takes 40 to 90 ms
 
     entries = entry_points(group=f"parley.{kind}", name=name)

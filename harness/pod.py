@@ -1,11 +1,11 @@
-"""Protocols of runtimes: a runtime opens pods, and judges the log that a pod leaves behind.
+"""Protocols of runtimes and pods: a runtime opens pods, and judges the event log of each finished pod.
 
 A pod is one episode: a world, its bridge, and, for agents that need a shell, `main`. All runtimes guarantee:
 1. `Pod.call` sends raw bytes to the world; `Pod.run` runs a command in `main`; nothing else touches them.
 2. `Pod.finish` kills `main` before it takes the log out; no process of `main` outlives it.
-3. Closing a pod kills its processes without waiting for them to stop, and leaves nothing behind.
+3. Closing a pod kills its processes immediately and leaves nothing behind.
 4. `Runtime.judge` runs the task's hidden tests in a place where no agent code ever ran.
-Failures are RuntimeFailure, WorldFailure or VerifierFailure, so that an episode is attributed to the boundary it crossed.
+Failures are raised as RuntimeFailure, WorldFailure or VerifierFailure, so that they are attributed to the right part.
 """
 
 from __future__ import annotations
@@ -53,23 +53,23 @@ class EpisodeSpec:
     overrides: Mapping[str, OptionValue] = field(default_factory=dict)
     needs_main: bool = False
     note: str = ""
-    """Text that the harness appends to the instruction: a coaching note on a retry."""
+    """Text that the harness appends to the instruction, such as the coaching note of a retry."""
 
     open_turns: bool = False
-    """True if a game takes its turns from `main`, as under Harbor, where one script holds every seat."""
+    """True if a game accepts turns from `main`, as under Harbor, where one script plays every seat."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
     """Texts that replace the family's own, by file name."""
 
     host_token: str | None = None
-    """Token for host-only routes. If None, the runtime draws one; only attacks on the seats set it."""
+    """Token for host-only routes. If None, the runtime generates one; only the attacks on seats set it."""
 
     record_wire: bool = False
     """True to record every model call, not only those before a failure."""
 
     @property
     def leveled(self) -> Task:
-        """Task with the budgets of the level that is played."""
+        """Task with the budgets of the spec's level."""
         return self.task.at(int(self.overrides.get(LEVEL, FIRST)))
 
 
@@ -130,7 +130,7 @@ class Pod(Protocol):
         ...
 
     def stop(self, cause: str) -> None:
-        """Send the world a logged `stop`: a budget that only the harness counts ran out."""
+        """Tell the world to log a `stop`, because a budget that only the harness counts is used up."""
         ...
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
@@ -156,7 +156,7 @@ class Runtime(Protocol):
     name: str
 
     plays_in_process: bool
-    """True if its episodes are pure Python here (`harness.episode.run_in_process`), so that another process may play them."""
+    """True if its episodes are pure Python (`harness.episode.run_in_process`), so that another process may play them."""
 
     def probe(self) -> Probe:
         """Check whether the runtime works here by running the commands of a pod; never raises."""
@@ -171,7 +171,7 @@ class Runtime(Protocol):
         ...
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
-        """Build the requirements of the tasks (idempotent), and return image digests or similar ids by name, for the record."""
+        """Build what the tasks require (idempotent), and return image digests or similar ids by name, for the record."""
         ...
 
     def open(self, spec: EpisodeSpec) -> AbstractContextManager[Pod]:
@@ -204,10 +204,10 @@ class Runtime(Protocol):
 
 
 class BulkRuntime(Runtime, Protocol):
-    """Runtime of this process, which judges many episodes at once."""
+    """Runtime that can judge many episodes in one call."""
 
     def judge_all(self, cases: Sequence[tuple[Task, bytes]]) -> list[Judgement | VerifierFailure]:
-        """Return the judgement of the hidden tests on each log."""
+        """Run the hidden tests on each log and return the results."""
         ...
 
 
@@ -215,7 +215,7 @@ class SandboxedRuntime(Runtime, Protocol):
     """Runtime that isolates code from this host: `docker` or `bubblewrap`."""
 
     def confined(self, run_id: str, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
-        """Return the stdout of a program run in the prover's sandbox: our packages, no network, no files of this host.
+        """Run a program in a sandbox with our packages, without network and files of this host, and return its stdout.
 
         Raises RuntimeFailure if it fails, prints more than `most` bytes, or is killed after `limit_s` real seconds.
         """

@@ -67,7 +67,7 @@ class Worker:
             return self._process.is_alive()
 
     def do(self, act: Callable[..., Any], *given: Any) -> Any:
-        """Return the result of `act(*given)` in the worker. Raises what it raises, and WorkerEnded if there is no process."""
+        """Run `act(*given)` in the worker and return the result. Raises its exceptions, and WorkerEnded without a process."""
         try:
             self._pipe.send((act, given))
             done, value = self._pipe.recv()
@@ -97,7 +97,7 @@ class Worker:
 
 
 def collected_after(act: Callable[..., Any], *given: Any) -> Any:
-    """Return the result of a job. Garbage is not collected while it runs, only afterwards and if there is much."""
+    """Return the result of a job. Garbage is collected only after the job, and only if there is much of it."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -111,7 +111,7 @@ def collected_after(act: Callable[..., Any], *given: Any) -> Any:
 
 @contextmanager
 def _blocking(*signals: signal.Signals) -> Iterator[None]:
-    """Block these signals for a process started in this context, which inherits the mask of the starting thread."""
+    """Block these signals for processes started in this context, because a process inherits the mask of the starting thread."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield
@@ -136,7 +136,7 @@ def _serve_as_copy(pipe: Connection) -> None:
 
 def _serve(pipe: Connection) -> None:
     gc.disable()
-    # objects that exist by now are in use, so no collection needs to look at them
+    # all objects that exist now stay in use, so collections can skip them
     gc.freeze()
     while True:
         try:

@@ -83,17 +83,17 @@ class EpisodeEnding(Strict):
 
     @model_validator(mode="after")
     def _named(self) -> Self:
-        """Name the cause that ended an episode recorded before causes were named."""
+        """Set the cause of an episode that was recorded before records named causes."""
         if self.ended_by is None and (self.cause or self.stopped_by):
             old = cause_of_old_record(self.cause, self.stopped_by, may_pass=self.may_pass)
-            self.__dict__["ended_by"] = old  # the model is frozen, and this is the last step of making it
+            self.__dict__["ended_by"] = old  # the model is frozen, but this validator is part of its creation
         return self
 
     @property
     def stopped(self) -> str:
         """Message of the cause that ended the episode; "" if the agent finished.
 
-        An agent that ended by itself after breaking a rule was not stopped: its label says why it failed.
+        It is "" also for an agent that broke a rule and then ended by itself; its label says why it failed.
         """
         is_explained = self.status == "graded" and self.failure_label != UNEXPLAINED and "reason" not in self.failure_detail
         if self.ended_by is None or (is_explained and self.ended_by in {"agent_error", "no_action"}):
@@ -172,7 +172,7 @@ class VariantRef(Strict):
 
 
 class SeatResult(Strict):
-    """Seat of a game with its holder and its usage."""
+    """Seat of a game with its player and its usage."""
 
     seat: Whole
     """Number of the seat, from 0."""
@@ -182,7 +182,7 @@ class SeatResult(Strict):
     """Policy, LiteLLM model name, or the name a person chose: `anonymous`, or an id, if no name was given."""
 
     model: str | None = None
-    """Model of the seat, if a model held it."""
+    """Model of the seat, if a model played it."""
 
     tokens: Tokens = Tokens()
     cost_usd: Amount | None = None
@@ -261,7 +261,7 @@ class Result(EpisodeEnding):
     parameters: dict[str, Any] = Field(default_factory=lambda: {"requested": {}, "effective": {}})
     prompt_digest: str | None = None
     templates: str = ""
-    """Digest of the texts that replaced the family's own; "" without any."""
+    """Digest of the prompt templates that replaced the family's own; "" if none did."""
 
     seats: tuple[SeatResult, ...] = ()
     """Seats of a game, one row each. The tokens and the cost above are the totals of all seats."""
@@ -315,7 +315,7 @@ class RunFolder:
             return is_run(self.path)
 
     def episode(self, key: Key) -> Path:
-        """Return the folder of one episode; raises UsageError if a link on the way leads out of episodes/."""
+        """Return the folder of one episode; raises UsageError if a link in its path leads out of episodes/."""
         final = self.path / "episodes" / key.name
         with writing(self.path):
             real = Path(os.path.realpath(final))
@@ -350,7 +350,7 @@ class RunFolder:
                 damaged.append(refusal)
 
     def write(self, key: Key, files: Mapping[str, bytes]) -> Path:
-        """Write an episode's folder at once. An earlier ungraded one moves to attempts/; a graded one raises UsageError."""
+        """Write an episode's folder atomically. An earlier ungraded one moves to attempts/; a graded one raises UsageError."""
         final = self.episode(key)
         if (done := self.finished(key)) and done.status == "graded":
             raise UsageError(

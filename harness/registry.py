@@ -316,7 +316,8 @@ def _refuse_link(folder: Path) -> None:
 def select(tasks: Sequence[Task], names: Sequence[str], refused: Sequence[RefusedFolder] = ()) -> list[Task]:
     """Return the tasks that `names` match, in registry order: ids, globs, families or paths. No names match all tasks.
 
-    Raises UnknownTask, with the nearest names, if a name matches nothing, and TaskInvalid if it names one of the `refused`.
+    Raises UnknownTask, with the nearest names, if a name matches nothing, and TaskInvalid if a name refers to one of the
+    `refused`.
     """
     if not names:
         return list(tasks)
@@ -337,7 +338,7 @@ def select(tasks: Sequence[Task], names: Sequence[str], refused: Sequence[Refuse
 
 
 def _folder_named(name: str) -> Path | None:
-    """Return the task folder that a path names, itself or by its task.toml; None if the path is not usable."""
+    """Return the task folder at a path, which may also be the path of its task.toml; None if the path is not usable."""
     path = Path(name)
     try:
         if path.name == "task.toml" and path.is_file():

@@ -1,7 +1,7 @@
 """Rules stated by a task's instruction, as quoted in `solution/rules.toml`.
 
-The table has one line per quotation of the instruction's template: the words, and the clients that prove them. It is data, so
-it is read without running code of the folder; `parley.proof.claims` checks it.
+Each line of the table has a quotation from the instruction's template, and the wrong clients that fail if the server does not
+enforce it. The table is data, so reading it runs no code of the folder; `parley.proof.claims` checks it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TABLE = "solution/rules.toml"
 
 
 class StatedRule(NamedTuple):
-    """Rule quoted from the template: its words, the clients that prove them, and the line of the table, from 1."""
+    """Rule quoted from the template: its words, the clients that test it, and the line of the table, from 1."""
 
     words: str
     proofs: tuple[str, ...]
@@ -62,7 +62,7 @@ def rules_said(family: str, task_id: str, instruction: str) -> list[StatedRule]:
     """Return the rules of one of our own tasks that an instruction states, in the instruction's words."""
     said: list[StatedRule] = []
     for root in own_tasks():
-        # a table that somebody is writing costs a page nothing but its rules
+        # with an incomplete table, a page only lacks the rules
         with suppress(TaskInvalid):
             for rule in stated_rules(root / family / task_id):
                 for start, end in rule.spans(instruction, rendered=True)[:1]:

@@ -40,7 +40,7 @@ class FolderFiles:
         return self.path.resolve()
 
     def finished(self) -> list[str]:
-        """Return the path of result.json of each finished episode, by family, task and name, from folder names alone."""
+        """Return the path of each finished episode's result.json, sorted by family, task and name; reads folder names only."""
         return list(self._finished())
 
     def results(self, most: Limit) -> Iterator[tuple[str, bytes | OSError]]:
@@ -88,7 +88,7 @@ class FolderFiles:
         total = 0
         for folder, _, names in os.walk(self.path):
             for name in names:
-                # a run that is being played renames and removes
+                # a run in progress renames and removes files
                 with suppress(FileNotFoundError):
                     total += os.lstat(f"{folder}/{name}").st_size
         return total
@@ -166,7 +166,7 @@ def is_run(path: Path) -> bool:
 def runs_in(path: Path) -> list[Path]:
     """Return the run at a path, or else the runs in a folder and in the folders of sweeps in it.
 
-    For a run that exists both as a folder and packed, the folder is returned.
+    If a run exists both as a folder and as a packed file, only the folder is returned.
     """
     if is_run(path):
         return [path]
@@ -191,7 +191,7 @@ def run_and_place(folder: Path) -> tuple[Path, str]:
 
 
 def is_abandoned(owner: str) -> bool:
-    """Return True if a file named after this process id is orphaned: the process is gone, or the id is our own, reused."""
+    """Return True if a file named after this process id is orphaned: the process is gone, or this process has reused its id."""
     return not owner.isdecimal() or not Path(f"/proc/{owner}").exists() or int(owner) == os.getpid()
 
 

@@ -106,7 +106,7 @@ def _unplayable(task: Task, docker: Runtime | None, levels: Sequence[str]) -> Ha
 
 
 def _unheard(line: str) -> None:
-    """Discard the line."""
+    """Discard a line."""
 
 
 def choose_sandbox(name: str, say: Say) -> SandboxedRuntime:
@@ -142,7 +142,7 @@ def _best(tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
         passed_over.append(f"{name}: {probe.why}")
         broken += [] if unfit else passed_over[-1:]
     if broken and TrustGate(tuple(tasks)).outside:
-        # the last problem is that the sandboxes do not work, not that in process is none
+        # report why the sandboxes do not work, not that in-process is not a sandbox
         raise UsageError(f"no runtime fits: {'; '.join(passed_over)}", hint="harness doctor, or harness run ... --trust")
     if problem and broken:
         raise UsageError(f"{problem}; {'; '.join(broken)}", hint=problem.hint)
@@ -162,7 +162,7 @@ def _probed(runtime: Runtime) -> Probe:
 
 
 def _unfit(runtime: Runtime, tasks: Sequence[Task], agents: Sequence[Agent]) -> HarnessError | None:
-    """Return the reason why a runtime does not support these tasks and agents, even if it works here."""
+    """Return the reason why a runtime that works here cannot play these tasks with these agents; None if it can."""
     for task in tasks:
         if why := runtime.refuses(task):
             if task.parley is None and runtime.name == "docker":

@@ -158,11 +158,11 @@ def _open(name: Path | str, door: int | None, folder: Path, flags: int, inside: 
     try:
         return os.open(name, _OPEN | flags, dir_fd=door)
     except OSError as error:
-        # only here: making paths for ten thousand files that do open takes longer than opening them
+        # built only for errors: creating paths for 10,000 files takes longer than opening the files
         place = folder.joinpath(*inside)
         if error.errno in {errno.ELOOP, errno.ENOTDIR} and (target := _target(name, door)) is not None:
             raise _link(target, place) from None
-        # a socket cannot be opened at all (ENXIO), and no errno says that it is one
+        # a socket cannot be opened (ENXIO), but no errno identifies it as a socket
         if error.errno == errno.ENXIO:
             raise NotPlain(errno.EINVAL, "is a socket or a device, not a file", str(place)) from None
         error.filename = str(place)

@@ -33,7 +33,7 @@ BOUNDED = (
     "five tasks on"
 )
 _FEWEST = 5
-"""Minimum number of tasks for an interval of a log mean; with two, the ends may be off by a factor of e^12."""
+"""Minimum number of tasks for an interval of a log mean; with two tasks, its ends may be off by a factor of e^12."""
 
 _LEVEL = 0.95
 
@@ -65,7 +65,7 @@ def rate_interval(clusters: Sequence[Sequence[bool]]) -> Interval | None:
 def share_interval(clusters: Sequence[Sequence[float]], trials: int | None = None) -> Interval | None:
     """Return the 95 % interval of a mean of shares, each in 0..1, grouped by task; None for fewer than two tasks.
 
-    The effective sample size is at most `trials`, the number of trials behind the shares; by default each share is one trial.
+    The effective sample size is at most `trials`, the total number of trials in the shares; by default each share is one trial.
     """
     clusters = [cluster for cluster in clusters if cluster]
     tasks, n, total = len(clusters), sum(map(len, clusters)), math.fsum(map(math.fsum, clusters))
@@ -206,7 +206,7 @@ def wilson_interval(rate: float, strictness: float) -> Interval:
 
 
 BETWEEN, WITHIN = 0.15, 0.15
-"""Assumed without measurements: the deviation of true differences over tasks, and the variance of attempts at one task."""
+"""Defaults without measurements: the deviation of true differences over tasks, and the variance of attempts at one task."""
 
 
 def mde(

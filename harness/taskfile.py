@@ -230,7 +230,7 @@ class Parley(Described):
     pattern: Line | None = None
     difficulty: Difficulty
     certificate: Literal["uncertified"] | None = None
-    """Marks a task without a proof in a family that proves its tasks."""
+    """Marks a task without a certificate in a family whose tasks have certificates."""
 
     seats: int = Field(default=1, ge=1, le=64)
     seeds: str = Field(default="0-9", max_length=200)
@@ -337,7 +337,7 @@ def read_taskfile(path: Path) -> TaskFile:
     try:
         return TaskFile.model_validate(data)
     except ValidationError as error:
-        # a key that nobody knows is most often the one that is said to be missing
+        # an unknown key is most often a misspelling of the key reported as missing
         first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
         keys = tuple(str(part) for part in first["loc"] if part != "[key]")
         absent = [one["loc"] for one in error.errors() if one["type"] == "missing" != first["type"]]
@@ -373,7 +373,7 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
         match = re.search(r"line (\d+)", str(error))
         raise TaskInvalid(f"{path}:{match[1] if match else 1}: not TOML: {error}") from None
     except (ValueError, RecursionError) as error:
-        # a number of thousands of digits, tables nested hundreds deep
+        # for example a number of thousands of digits, or tables nested hundreds deep
         raise TaskInvalid(f"{path}:1: not TOML: {error}") from None
     level: list[Any] = [data]
     for _ in range(DEEPEST_TOML):
@@ -391,15 +391,15 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
 def line_of(text: str, keys: tuple[str, ...]) -> int:
     """Return the line, from 1, on which a dotted key is most likely written, or the line of its section if it is not written.
 
-    A number among the keys is the name of a table if one is called so, otherwise an index in a list, which is not written in
-    the file.
+    A number among the keys is the name of a table if there is one of that name. Otherwise it is the index in a list, which the
+    file does not contain.
     """
     named, numberless = _sought(text, list(keys)), _sought(text, [key for key in keys if not key.isdigit()])
     return (numberless if numberless[1] and not named[1] else named)[0]
 
 
 def _sought(text: str, wanted: list[str]) -> tuple[int, bool]:
-    """Return the line of a key, or else of its section, and True if it is the key's own line."""
+    """Return the line of a key and True, or else the line of its section and False."""
     section, best, depth = [], 1, 0
     for number, line in enumerate(text.splitlines(), start=1):
         if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line):

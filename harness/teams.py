@@ -1,4 +1,4 @@
-"""Players of games as data: holders of seats, teams with their line-up in each task, and prompt variants.
+"""Players of games as data: players of seats, teams with their line-up in each task, and prompt variants.
 
 1. A team's line-ups are computed once (`harness.agents.seats.teams`) and stored in the plan, so that every worker and
 every resumed session puts the same players at the same seats.
@@ -19,7 +19,7 @@ from harness.records import TaskId, VariantRef
 from worlds.core.models import Lenient, Strict
 
 HUMAN = "human"
-"""Name of a person where players have names."""
+"""Name that stands for a person in lists of players."""
 
 
 def seat_names(families: Sequence[str]) -> list[str]:
@@ -35,7 +35,7 @@ def is_seat_player(name: str, families: Sequence[str]) -> bool:
 
 
 class Holder(Strict):
-    """Player that may hold a seat."""
+    """Player of a seat, as data."""
 
     kind: Literal["policy", "model", "human", "replay"]
     name: str = ""
@@ -50,7 +50,7 @@ class Variant(Strict):
 
     @property
     def ref(self) -> VariantRef:
-        """Name and digest, which represent it in records."""
+        """Name and digest, which represent the variant in records."""
         return VariantRef(name=self.name, digest=hashlib.sha256(self.text.encode()).hexdigest())
 
     def after(self, rules: str) -> str:
@@ -59,7 +59,7 @@ class Variant(Strict):
 
 
 class SeatTeam(Strict):
-    """Holders of all seats, and the line-up of each task at the first attempt."""
+    """Players of all seats, and the line-up of each task at the first attempt."""
 
     members: Annotated[tuple[Holder, ...], Field(min_length=1)]
     """Members in the order in which they were given; an entrant is the last."""
@@ -72,17 +72,17 @@ class SeatTeam(Strict):
     """Member numbers, from 0, at each seat of each task."""
 
     step: int = 1
-    """Number of places by which members move with each attempt."""
+    """Number of seats by which members move with each attempt."""
 
     def lineup(self, task_id: str, attempt: int = 1) -> tuple[Holder, ...]:
-        """Return the holder of each seat of a task in an attempt, from 1; raises KeyError for a task without a line-up."""
+        """Return the player of each seat of a task in an attempt, from 1; raises KeyError for a task without a line-up."""
         moving = len(self.members) - (self.entrant_seat is not None)
         moved = (attempt - 1) * self.step
         numbers = self.lineups[task_id]
         return tuple(self.members[(number + moved) % moving if number < moving else number] for number in numbers)
 
     def may_hold(self, seat: int) -> Sequence[Holder]:
-        """Return every holder that takes this seat in some task or attempt."""
+        """Return every player that plays this seat in some task or attempt."""
         if self.entrant_seat is None:
             return self.members
         return self.members[-1:] if seat == self.entrant_seat else self.members[:-1]

@@ -2,10 +2,10 @@
 
 1. A folder is ours if its resolved path lies in the `tasks/` that belongs to the running harness: beside its code in a
 checkout, or inside its package. How it was found does not matter: by a `tasks/` above, `--tasks` or PARLEY_TASKS.
-2. `--trust` admits the tasks of one command. The mark is a field of the `Task`, so it is sent with it to other processes. It
-is never written to a file, so nothing that is read can set it.
+2. `--trust` admits the tasks of one command. The mark is a field of `Task`, so it is sent to other processes with the task. It
+is never written to a file, so no file can set it.
 3. Commands call `gate`. Code that imports from a task folder calls `require` again, so a caller that omitted the gate fails.
-All other code of such a folder runs in a sandbox, or not at all.
+All other code of a task folder runs in a sandbox, or not at all.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ class TrustGate:
 
     @property
     def outside(self) -> tuple[Task, ...]:
-        """Tasks whose world code would not be allowed in this process, without foreign Harbor tasks, which never run here."""
+        """Tasks whose world code may not run in this process, without foreign Harbor tasks, whose code never runs here."""
         return tuple(task for task in self.tasks if task.parley is not None and not runs_here(task))
 
     def demand(self, what: str) -> None:
-        """Raise UsageError if `what`, which runs code of the folders in this process, would run untrusted code."""
+        """Raise UsageError if `what`, an action that runs code of the folders in this process, would run untrusted code."""
         for task in self.outside[:1]:
             raise UsageError(
                 f"{what} runs code in this process, and {task.path} is not one of this harness's own tasks",

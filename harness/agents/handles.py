@@ -1,7 +1,7 @@
 """Value handles: `@HANDLE:name` in a request is replaced by a stored value, so that an agent need not repeat it.
 
 This is the paper's second lever (Appendices A and H; capability handles after Dennis and Van Horn 1966). The store lies between
-agent and world, so a short name arrives intact where a long value might be shortened or rewritten by the agent's side.
+agent and world, so a short name arrives intact, whereas an agent might shorten or rewrite a long value.
 1. `store` takes a value out of the last response or the instruction: by JSON pointer (RFC 6901), by header, by the id of a
 link (its href, unescaped), or by a pattern with one group.
 2. A handle may occur anywhere in target, header values and body, next to other text or other handles. An unknown one is a
@@ -60,7 +60,7 @@ class HandleStore:
         """Return the request with every handle replaced by its value; raises WireError for an unknown handle."""
         target = self._replaced(request.target.decode("latin-1"))
         if request.target.startswith(b"/" + PREFIX.encode()):
-            # a whole URL or target was stored; the slash only made the handle look like one
+            # the handle stands for a whole URL or target, so the slash before it is dropped
             target = target.removeprefix("/").removeprefix(API_URL)
         headers = tuple((name, self._replaced(value)) for name, value in request.headers)
         body = self._replaced(request.body.decode("latin-1"))

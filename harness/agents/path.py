@@ -1,4 +1,4 @@
-"""Path between an agent and its world, on which options change requests and responses.
+"""Options that change requests and responses on the way between an agent and its world.
 
 `mutate`, `handles` and `mitigate` are options of the world, so they are recorded in the first event, in the run's plan and in
 every result. Their effect is defined by the world's family, in `parley.families.<family>.path`; a family without this module
@@ -20,7 +20,7 @@ OPTIONS = ("mutate", "handles", "mitigate")
 
 
 def is_bent(options: Mapping[str, OptionValue]) -> bool:
-    """Return True if these options change anything on the path between agent and world."""
+    """Return True if these options change any request or response between agent and world."""
     handles = str(options.get("handles", False)).lower() == "true"
     return bool(options.get("mutate") or handles or "backoff" in str(options.get("mitigate")).split("+"))
 
@@ -35,7 +35,7 @@ def check_path(family: str, options: Mapping[str, OptionValue]) -> None:
 
 
 class RoutedPod:
-    """Pod whose requests take the path that the options describe."""
+    """Pod whose requests and responses are changed as the options say."""
 
     has_main = False
 
@@ -48,7 +48,7 @@ class RoutedPod:
         self._send = self._path(pod.call)
 
     def behind(self, transport: Transport) -> None:
-        """Replace the world by `transport`, at the far end of the path."""
+        """Send the changed requests to `transport` instead of the world."""
         self._send = self._path(transport)
 
     def _path(self, send: Transport) -> Transport:
@@ -56,11 +56,11 @@ class RoutedPod:
         return path
 
     def call(self, request: WireRequest) -> WireResponse:
-        """Send one request along the path."""
+        """Send one request, with the changes of the options."""
         return self._send(request)
 
     def call_as_host(self, request: WireRequest) -> WireResponse:
-        """Call the world directly, because the host's own calls do not take the path."""
+        """Call the world directly, because the options do not affect the host's own calls."""
         return self._pod.call_as_host(request)
 
     def stop(self, cause: str) -> None:

@@ -1,7 +1,7 @@
 """Clients of a task: the right one, or a wrong one by name, run in process or in `main` by solution/solve.sh.
 
-1. A folder with its own rules ships its clients as solve.py and violations.py. If tasks are data, the family has the clients
-(`parley.families.<family>.clients`), and the folder only contains the plan that they play, and a solve.sh for Harbor.
+1. A folder with its own rules ships its clients as solve.py and violations.py. If a family's tasks are data, the family has the
+clients (`parley.families.<family>.clients`), and a folder only contains their plan, and a solve.sh for Harbor.
 2. A client that raises or exits is noted in the report; the validator grades its episode.
 3. A game with seats is played in process in every runtime. If the folder's code may not run in this process
 (`harness.trust`), its solve.sh plays in `main` instead. A wrong client of the family is not code of the folder, so it is
@@ -61,7 +61,7 @@ _modules: dict[Path, tuple[ModuleType, ModuleType | None]] = {}
 
 
 def players(task: Task) -> dict[str, tuple[str, Player]]:
-    """Return `solve` and every violation as name -> (label it must earn, function); raises TaskInvalid for a broken folder."""
+    """Return `solve` and every violation as name -> (expected label, function); raises TaskInvalid for a broken folder."""
     if (family := _family_clients(task)) is not None:
         listed = {"solve": (SUCCESS, family.SOLVE), **family.VIOLATIONS}
         is_proved = task.parley is None or task.parley.certificate is None
@@ -97,8 +97,8 @@ def declared(task: Task, table: str) -> Mapping[str, str]:
 def violation_names(task: Task) -> list[str]:
     """Return the names of the family's wrong clients, or of those in the text of solution/violations.py.
 
-    No code of a task runs here before a runtime is chosen. The text is only tokenized, because parsing deeply nested code into
-    a tree can overflow the stack.
+    No code of a task runs here, because no runtime is chosen yet. The text is only tokenized, because parsing deeply nested
+    code into a tree can overflow the stack.
     """
     if (family := _family_clients(task)) is not None:
         return list(family.VIOLATIONS)
@@ -147,7 +147,7 @@ class SolutionAgent(Agent):
         self.name = "oracle" if player == "solve" else f"violation:{player}"
         self._transport = transport
         self.only_computes = transport is None
-        """True if another process could play it too; a given transport may contain objects that cannot be sent."""
+        """True if another process could play this agent too; a given transport may contain objects that cannot be pickled."""
 
     def needs_main(self, task: Task, runtime: str) -> bool:
         """Return True if the script runs in `main`, as it does in a sandboxed runtime unless `by_call` is set.
@@ -177,7 +177,7 @@ class SolutionAgent(Agent):
         report.trajectory = scripted_trajectory(self.name, pod.instruction, failed or f"played {self.player}")
 
     def _by_call(self, task: Task, pod: Pod, budget: Budget, report: Report) -> str | None:
-        # turns are the host's to play: whoever holds one seat must not be able to answer for another
+        # only the host plays turns: the player of one seat must not be able to answer for another
         call = pod.call_as_host if task.is_seated else pod.call
         if self._is_ours(task):
             call = _within(call, budget.seconds(game=False))
@@ -191,10 +191,10 @@ class SolutionAgent(Agent):
             try:
                 players(task)[self.player][1](api, pod.instruction, wait)
             except (Exception, SystemExit) as error:  # noqa: BLE001 - a solution may raise anything, and is evidence if it does
-                # a proof, which gives a transport, plays thousands of clients that raise and reads no log
+                # the checks of `harness verify`, which pass a transport, run thousands of clients that raise, and read no log
                 if self._transport is None:
                     report.log.append(traceback.format_exc())
-                # a folder that cannot be imported says where by itself
+                # the error of a folder that cannot be imported already names the place
                 kind = "" if isinstance(error, TaskInvalid) else f"{type(error).__name__}: "
                 return f"{kind}{error}".splitlines()[0][:_ERROR_CAP]
         return None
@@ -215,7 +215,7 @@ class SolutionAgent(Agent):
 
 
 def _within(call: Transport, wall_s: float) -> Transport:
-    """Return a transport that times out after `wall_s` real seconds, because a foreign world may never end a game."""
+    """Wrap `call` with a time limit of `wall_s` real seconds for all calls, because a foreign world may never end a game."""
     ends = time.monotonic() + wall_s
 
     def send(request: WireRequest) -> WireResponse:
@@ -227,7 +227,7 @@ def _within(call: Transport, wall_s: float) -> Transport:
 
 
 def holds_seats(agent: Agent, task: Task, runtime: str) -> bool:
-    """Return True if an agent answers every seat's turns from `main`, so that the world must take them from there."""
+    """Return True if an agent answers every seat's turns from `main`, so that the world must accept them from `main`."""
     return task.is_seated and isinstance(agent, SolutionAgent) and agent.needs_main(task, runtime)
 
 

@@ -67,7 +67,7 @@ class Trajectory:
         llm_call_count: int | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add the agent's message and actions; `metrics` are those of its model calls (by default one), None for a script."""
+        """Add the agent's message and actions; `metrics` are those of its `llm_call_count` model calls, None for a script."""
         calls = int(metrics is not None) if llm_call_count is None else llm_call_count
         if metrics is not None and calls == 0:
             raise ValueError("a step without model calls has no metrics")
@@ -118,7 +118,7 @@ class Trajectory:
             for name in ("prompt_tokens", "completion_tokens", "cached_tokens"):
                 final[f"total_{name}"] = sum(getattr(usage, name) for usage in self._usage)
             costs = [u.cost_usd for u in self._usage]
-            # One call without a price leaves the sum unknown: no number is better than a wrong one.
+            # If any call has no price, the sum is unknown.
             if None not in costs:
                 final["total_cost_usd"] = sum(c for c in costs if c is not None)
             extra = {"reasoning_tokens": sum(u.reasoning_tokens for u in self._usage), **extra}

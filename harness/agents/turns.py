@@ -1,4 +1,4 @@
-"""Host side of the Turn protocol: the seats, the open turns, and one answer at a time.
+"""Host side of the Turn protocol: reads the seats and the open turns, and answers one turn at a time.
 
 A reply over the length limit of a seat forfeits its turn as `malformed`, and the game goes on, because one seat's output must
 not be blamed on the world or harm the other seats. The log contains the seat, the turn and the cause, but not the reply.

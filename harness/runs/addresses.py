@@ -1,7 +1,7 @@
-"""Confirmation of API addresses: a key is sent only to an address that a person typed or confirmed, never on a file's word.
+"""Confirmation of API addresses: an API key is sent only to an address that a person typed or confirmed.
 
-A run.json or a configuration that came from elsewhere may name any server. An address is the base URL of a server, or the name
-of a model if a provider accepts its server's address there.
+An address that is only in a file is not trusted, because a run.json or a configuration from elsewhere may name any server. An
+address is the base URL of a server, or the name of a model if its provider accepts a server's address as part of the name.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ def settled(
     spec: AgentSpec, file: str, sentence: str, *, typed: str | None, confirmed: Confirmed,
     typed_models: frozenset[str] = frozenset(),
 ) -> AgentSpec:  # fmt: skip
-    """Return the spec of a file with the final address: `typed`, or the file's own if a person confirms it.
+    """Return a recorded spec with its final address: `typed`, or else the recorded one if a person confirms it.
 
-    `file` names it in messages (`runs/a/run.json`), and `sentence` is the beginning of one (`runs/a was played`). Raises
-    UsageError, with the flag to type, for an address that is not confirmed. `typed_models` are models that were typed,
-    so they need no confirmation.
+    `file` is the name of the file for messages (`runs/a/run.json`), and `sentence` the beginning of a message (`runs/a was
+    played`). Raises UsageError, with the flag to type, for an address that is not confirmed. `typed_models` are models that
+    were typed, so they need no confirmation.
     """
     for model in spec.models:
         if "//" in model and model not in typed_models and not confirmed(f"{sentence} by {model}"):

@@ -2,7 +2,7 @@
 
 The condition is one of three: `none` (no note: the baseline), `correct` (the label of the first attempt) and `wrong` (another
 label, chosen by the family). Task, seed, attempt and options are the same, in a fresh conversation. The run's own files are
-untrusted: they never decide whose code runs here, or to which address a key is sent (`harness.runs.addresses`).
+untrusted: they never decide whose code runs here, or to which address an API key is sent (`harness.runs.addresses`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MODES: tuple[HintMode, ...] = ("none", "correct", "wrong")
 
 
 def first_player(first: FirstRun, api_base: str | None, confirmed: Confirmed) -> AgentSpec | None:
-    """Return the model or the team of an earlier run with its settings, or None if it had neither.
+    """Return the model or the team of an earlier run with its settings, or None if the run had neither.
 
     The address must be typed or confirmed. Raises UsageError for an address that only the file names, and for a run whose
     file does not record the agent.
@@ -36,7 +36,7 @@ def first_player(first: FirstRun, api_base: str | None, confirmed: Confirmed) ->
 
 
 def read_retry(folder: Path, hint: str, key: str = PUBLISHED_KEY) -> FirstRun:
-    """Return the run in `folder` and its retry; raises UsageError if there is nothing to retry."""
+    """Return the run in `folder` and the retry of its failed episodes; raises UsageError if there is nothing to retry."""
     mode = next((mode for mode in MODES if mode == hint), None)
     if mode is None:
         raise UsageError(f"hint must be one of {', '.join(MODES)}, not {hint!r}")

@@ -40,7 +40,7 @@ class RunLedger:
             return total
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
-                # no such folder can be; who writes there says so
+                # the path is invalid; the writer reports that
                 return total
             raise UsageError(f"{self.path} cannot be read: {error.strerror}") from None
         for line in lines:

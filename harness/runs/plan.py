@@ -83,7 +83,7 @@ class Plan:
         return options_of(task, self.overrides)
 
     def idle(self) -> Iterator[str]:
-        """Yield a line for each option that was set and has no effect, with the tasks concerned and the reason."""
+        """Yield a message for each option that was set but has no effect, with the tasks concerned and the reason."""
         idle_in: dict[tuple[str, str], list[str]] = {}
         for task in self.tasks:
             for name, why in _idle(task, self.overrides).items():
@@ -94,7 +94,7 @@ class Plan:
             yield f"{name}={self.overrides[name]} has no effect{where}{more}: {why}"
 
     def identity(self) -> Planned:
-        """Return the values that must be equal for a run to be resumed."""
+        """Return the values that must be unchanged when the run is resumed."""
         return Planned(
             tasks={task.task_id: task.digest for task in self.tasks}, seeds=tuple(self.seeds), attempts=self.attempts,
             agent=identity_of(self.agent, self.overrides), budget=self.budget, options=dict(self.overrides),
@@ -112,7 +112,7 @@ class Plan:
         return RunRecord(run=self.run_id, part=self.part, identity=self.identity(), environment=environment, request=request)
 
     def _plugins(self, runtime: str) -> dict[str, str]:
-        """Return the distributions that bring this plan's agent and runtime, if they are not ours."""
+        """Return the distributions that provide this plan's agent and runtime, if they are not ours."""
         agents = brought_by("agents", self.agent.name) if self.agent.kind == "plugin" else {}
         return agents if runtime in RUNTIMES else agents | brought_by("runtimes", runtime)
 
@@ -134,7 +134,7 @@ def _idle(task: Task, overrides: Mapping[str, str]) -> dict[str, str]:
     try:
         told: dict[str, str] = own.idle(task, manifest.resolve(overrides))
     except (OSError, ValueError):
-        # a broken scenario is for whoever plays it to say
+        # a broken scenario is reported when it is played
         return {}
     return {name: why for name, why in told.items() if name in overrides}
 
@@ -145,9 +145,9 @@ def task_refs(tasks: Sequence[Task]) -> dict[str, TaskRef]:
 
 
 def plans(request: RunRequest, tasks: Sequence[Task], key: str, folder: str) -> dict[str, Plan]:
-    """Return the plan of each part of a request by the part's name; a part without a name is called after the run's `folder`.
+    """Return the plan of each part of a request by the part's name. A part without a name gets the name of the run's `folder`.
 
-    `tasks` are the loaded tasks of the request, and `key` is the edition's key.
+    `tasks` are the loaded tasks of the request, and `key` is the key of its random values.
     """
     return {
         part.name: Plan(

@@ -41,8 +41,8 @@ ON_RESUME: Mapping[str, Literal["fixed", "grows undecided", "grows", "free"]] = 
 """Rule for each field of a request when its run is resumed.
 
 `fixed`: a change requires a new run. `grows`: it may only be raised (`resume_rules`). `grows undecided`: likewise, but in a run
-with `--until` it is fixed, because scored tasks would count under other conditions than the rest. `free`: it does not
-affect episodes.
+with `--until` it is fixed, because otherwise tasks scored before and after the change would have different conditions. `free`:
+it does not affect episodes.
 """
 
 
@@ -94,7 +94,7 @@ class Until(Strict):
     """Names of the two parts; the other field is the first."""
 
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    """Share of such runs that may decide although neither player is better."""
+    """Share of runs between equal players that may still decide for one of them."""
 
     order: tuple[TaskId, ...]
 
@@ -127,7 +127,7 @@ class RunRequest(Strict):
     """Limits of the run as a whole."""
 
     key_digest: str
-    """Digest of the edition's key; the key itself is not recorded."""
+    """Digest of the key of the random values; the key itself is not recorded."""
 
     retry: Retry | None = None
     until: Until | None = None
@@ -193,7 +193,7 @@ class RunRequest(Strict):
         return self._at(public)
 
     def _at(self, addresses: Sequence[str | None], **fields: Any) -> RunRequest:
-        """Return the request with these addresses of its agents, and other fields of them."""
+        """Return the request with these addresses of its agents, and with `more` changes of the agents' fields."""
         each = zip(self.agents, addresses, strict=True)
         agents = tuple(spec.model_copy(update={"api_base": address, **fields}) for spec, address in each)
         return self.model_copy(update={"agents": agents})
@@ -223,7 +223,7 @@ class PlannedRetry(Lenient):
 
 
 class Planned(Lenient):
-    """Identity of a run: what must be equal for a resume, and what a report reads of a plan."""
+    """Identity of a run: the values that must be unchanged on a resume, and that reports read."""
 
     tasks: dict[str, str]
     """Digest of each task's folder."""
@@ -325,7 +325,7 @@ class FirstRun(NamedTuple):
     retry: Retry
 
     def tasks(self, tasks: Sequence[Task]) -> list[Task]:
-        """Return the tasks that failed at least once; raises UsageError for one that has changed since."""
+        """Return the tasks with at least one failed episode; raises UsageError for a task that has changed since."""
         failed = [task for task in tasks if task.task_id in {key.task_id for key in self.retry.hints}]
         for task in failed:
             if self.record.identity.tasks.get(task.task_id) != task.digest:

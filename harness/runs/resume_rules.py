@@ -49,7 +49,7 @@ def _bounds(before: RunRequest, after: RunRequest, *, game: bool) -> Iterator[Bo
     yield Bound("--tokens", old.tokens, new.tokens, _most(new.tokens) < _most(old.tokens))
     yield Bound("--cost", old.cost_usd, new.cost_usd, _most(new.cost_usd) < _most(old.cost_usd))
     first, then = before.limits, after.limits
-    # a limit where there was none changes no episode, it only ends the run in time
+    # a new limit changes no episode; it only ends the run earlier
     yield Bound("--max-cost", first.cost_usd, then.cost_usd, _most(then.cost_usd) < (first.cost_usd or 0.0))
     yield Bound("--max-tokens", first.tokens, then.tokens, _most(then.tokens) < (first.tokens or 0))
 

@@ -76,7 +76,7 @@ def run_plan(
                 played = _until_settled(executor, orders, workers, progress, breaker, retries)
                 results |= {result.key: result for result in played}
         except BaseException:
-            # what ended the run is what has to be said, also where the disk is full
+            # report what ended the run, not that the disk is full
             with suppress(HarnessError):
                 collected(plan, folder)
             raise
@@ -96,7 +96,7 @@ def is_played(plan: Plan, folder: RunFolder) -> bool:
 
 
 def collected(plan: Plan, folder: RunFolder) -> list[Result]:
-    """Return the recorded results of a plan in plan order, and write its rewards. For runs that are played in steps."""
+    """Return the recorded results of a plan in plan order, and write the file of rewards. For runs that are played in steps."""
     return _settled(folder, list(recorded_of(plan.keys, folder).values()))
 
 
@@ -136,7 +136,7 @@ def _amend(plan: Plan, frozen: RunRecord, folder: RunFolder, record: RunRecord) 
     more = grown(frozen.request, record.request, game=any(task.is_seated for task in plan.tasks), at=now())
     if more:
         whole, asked, identity = folder.read_plan() or {}, record.request, record.identity
-        # what may not grow stays as it was written down, the address of a server for one
+        # values that may not grow stay as recorded, for example the address of a server
         request = asked.model_dump(mode="json", include=set(GROWING))
         planned = identity.model_dump(mode="json", include=set(GROWING))
         amendments = [one.model_dump(mode="json") for one in (*frozen.amendments, *more)]
@@ -151,7 +151,7 @@ def refusal(folder: RunFolder, fields: Sequence[str]) -> UsageError:
 
 def _orders(plan: Plan, runtime: str, keys: Sequence[Key], images: Mapping[str, str], cast: AgentPool) -> list[Order]:
     agent = cast.agent(plan.agent, plan.overrides)
-    # asked before any thread starts: two threads that parse Python at once crash CPython 3.11's ast
+    # called before any thread starts, because two threads that parse Python concurrently crash CPython 3.11's ast
     needs = {t.task_id: (t, agent.needs_main(t, runtime), holds_seats(agent, t, runtime)) for t in plan.tasks}
     orders = []
     for key in keys:

@@ -1,7 +1,7 @@
-"""Key with which a run's instances are drawn: the published one, a private one, or one generated for this run.
+"""Key of the random values of a run's instances: the published key, a private one, or one generated for this run.
 
-The published key lets anybody compute every instance, so a model may have memorized them. `--key fresh` generates a key of 128
-bits and stores it in the run's folder, readable by its owner alone. `--key RUN` plays another model on the same instances.
+With the published key anybody can compute every instance, so a model may have memorized them. `--key fresh` generates a key of
+128 bits and stores it in the run's folder, readable by its owner alone. `--key RUN` plays another model on the same instances.
 run.json and results contain only the digest of a key, so both can be published while the key is still in use.
 """
 
@@ -22,7 +22,7 @@ _DRAWN = re.compile(r"[0-9a-f]{32}")
 
 
 def chosen_key(named: str | None, earlier: Path | None = None, environ: Mapping[str, str] = os.environ) -> str:
-    """Return the key that `--key` names, or else that of the resumed run, of PARLEY_KEY, or the published one.
+    """Return the key that `--key` names, or else the key of the resumed run, of PARLEY_KEY, or the published one.
 
     Raises UsageError for a folder without a key, and for a file that contains none.
     """

@@ -88,7 +88,7 @@ def read_resumed(folder: Path) -> Resumed:
     records = {path: record for path in inner if (record := read_record(RunFolder(path))) and record.part == path.name}
     if not records:
         raise UsageError(f"{folder} holds no run.json to resume", hint="harness run ... --out FOLDER")
-    # the last that was amended has all that the others have
+    # the part that was amended last contains all amendments of the others
     last = max(records, key=lambda path: len(records[path].amendments))
     latest = requested(records[last], last)
     for path, record in records.items():
@@ -99,7 +99,7 @@ def read_resumed(folder: Path) -> Resumed:
 
 @dataclass(frozen=True)
 class EarlyDecision:
-    """What a session that stops early knows of which player is better."""
+    """Decision of a session that stops early about which player is better."""
 
     winner: str | None
     document: Mapping[str, Any]
@@ -139,14 +139,14 @@ class RunSession:
         self.plans: Mapping[Path, Plan] = {
             folder if len(only) == 1 else folder / name: plan for name, plan in made.items() if not only or name in only
         }
-        # a part that is gone on with alone spends what its whole run may
+        # a part that is resumed alone has the limits of the whole run
         ledger = RunLedger(folder.parent if len(only) == 1 and only[0] else folder)
         self.meter, self.replies = Meter(request.limits, ledger.read(), ledger.note), replies
         self._cast = AgentPool(make or partial(make_agent, replies=replies), person.say, self.meter)
         self.agents: list[Agent] = [self._cast.agent(plan.agent, plan.overrides) for plan in self.plans.values()]
 
     def decided(self) -> EarlyDecision | None:
-        """Return which player is better, if this session compares two; a subclass that stops early does."""
+        """Return which player is better. Only a subclass that compares two players and stops early returns a decision."""
         return None
 
     def check(self, *, resumed: bool, asks: bool = True) -> None:
@@ -225,7 +225,7 @@ class RunSession:
     def resume_line(self) -> str:
         """Command that resumes this run, with the address of its models and the folder of its reply cache, if any."""
         words = ["harness", "run", "--resume", str(self.folder)]
-        # no file decides where a key is sent, so an address is typed again
+        # the user must type an address again, because no file may decide where an API key is sent
         address = next((agent.api_base for agent in self.request.agents if agent.api_base), None)
         words += ["--api-base", public_address(address)] if address else []
         words += ["--cache", str(self.replies.folder)] if self.replies else []
@@ -267,14 +267,14 @@ class RunSession:
         return images
 
     def _left(self, recorded: Mapping[Key, Result]) -> tuple[Result, ...]:
-        """Return the recorded results that are not played again now."""
+        """Return the recorded results of episodes that are not played again now."""
         return tuple(one for key, one in recorded.items() if not self.choice.takes(key, one))
 
     def _played(self, plan: Plan, folder: Path, runtime: Runtime) -> list[Result]:
         images = self._ready(plan, folder, runtime)
         if len(self.plans) > 1:
             self._person.say(f"{plan.part}:")
-        # read once: there may be a hundred thousand, and whoever holds the folder by then writes none that has a grade
+        # read only once, because there may be 100,000 results; no other process overwrites graded ones
         recorded = recorded_of(plan.keys, RunFolder(folder))
         watched = WatchedRun(len(plan.keys), self._left(recorded), self.meter, folder)
         with self._person.watching(watched) as heard:

@@ -1,8 +1,8 @@
 """Shard of a plan's episodes (`--shard 2/4`), so that independent machines can play one run together.
 
 Every n-th episode belongs to one shard, counted by family, task, seed and attempt. Each shard therefore has the same number of
-episodes of every family and task, give or take one, whatever the order of the tasks. The plan with its digests and its edition
-is that of the whole run; `harness merge` uses it to check which shards belong together.
+episodes of every family and task, give or take one, whatever the order of the tasks. All shards have the plan of the whole run,
+which `harness merge` compares to check that the shards belong together.
 """
 
 from __future__ import annotations

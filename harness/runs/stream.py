@@ -1,8 +1,8 @@
-"""News of a run as records for programs: one JSON object per line, in the order of events.
+"""Events of a run as records for programs: one JSON object per line, in chronological order.
 
 `event` names the kind. `begun` comes first and `ended` last; between them, each episode has `started`, its `phase`s and
-`finished`. With `--until`, `scored` reports the state of the decision. A stream without `ended` is that of a run that was
-killed. Times are real seconds since `begun`.
+`finished`. With `--until`, `scored` reports the state of the decision. If the run was killed, its stream has no `ended`. Times
+are real seconds since `begun`.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ RunLine = Annotated[
 
 
 def line_of(news: News, t: float, totals: Totals) -> Strict:
-    """Return a piece of news as a record, `t` seconds after the run began."""
+    """Return an event as a record, `t` seconds after the run began."""
     if isinstance(news, Started):
         return StartedLine(t=t, episode=news.key.name, key=news.key)
     if isinstance(news, Phase):

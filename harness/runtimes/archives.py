@@ -1,4 +1,4 @@
-"""In-memory archives for transferring files: without bind mounts, an engine may be on another machine."""
+"""In-memory archives for transferring files. No bind mounts are used, so an engine may be on another machine."""
 
 from __future__ import annotations
 

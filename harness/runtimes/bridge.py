@@ -27,7 +27,7 @@ ANSWER_LIMIT_S = 60.0
 """Timeout of one answer of a world, in real seconds."""
 
 READY_LIMIT_S = 60.0
-"""Timeout for the bridge's message that the world answers, in real seconds."""
+"""Timeout for the bridge's message that the world is ready, in real seconds."""
 
 _STDERR = 2
 _STDERR_KEPT = 4096
@@ -46,7 +46,7 @@ class Bridge:
         threading.Thread(target=self._read, name="parley-bridge", daemon=True).start()
 
     def wait_ready(self) -> None:
-        """Wait until the world answers; raises WorldFailure with the bridge's reason."""
+        """Wait until the world is ready; raises WorldFailure with the bridge's reason."""
         try:
             said = self._first.get(timeout=READY_LIMIT_S)
         except Empty:
@@ -105,7 +105,7 @@ class Bridge:
                 for line in lines:
                     said = json.loads(line)
                     queue = self._waiting.pop(said["id"], None) if "id" in said else self._first
-                    # an answer that came after its caller gave up has no queue any more
+                    # an answer after its caller's timeout has no queue any more
                     if queue is not None:
                         queue.put(said)
         except (OSError, ValueError) as error:
@@ -118,7 +118,7 @@ class Bridge:
 
 
 class BridgedPod(ABC):
-    """Open episode of a task of ours: what is alike wherever its world answers over a bridge and `main` has the runner."""
+    """Open episode of a task of ours: the common code of pods with a world behind a bridge and the runner in `main`."""
 
     def __init__(self, spec: EpisodeSpec) -> None:
         self._spec = spec
@@ -136,7 +136,7 @@ class BridgedPod(ABC):
         return self.call(made.with_header(HOST_HEADER, self._token))
 
     def stop(self, cause: str) -> None:
-        """Send the world a stop: a budget that only the harness counts ran out."""
+        """Send the world a stop, because a budget that only the harness counts is used up."""
         self.call_as_host(request("POST", "/stop", body=json.dumps({"cause": cause})))
 
     def put(self, files: Mapping[str, bytes]) -> None:
@@ -151,7 +151,7 @@ class BridgedPod(ABC):
 
 
 class Frames:
-    """Docker's multiplexed exec stream as a pair of byte streams: stdin unchanged, stdout unframed, the end of stderr kept."""
+    """Docker's multiplexed exec stream as a pair of byte streams: stdin unchanged, stdout unframed. Keeps the end of stderr."""
 
     def __init__(self, link: Any, read: Callable[[], bytes]) -> None:
         self._link, self._read = link, read

@@ -2,8 +2,8 @@
 
 The runner (docker/agent/parley_run.py) does the work: session, limit, capped output. A runtime starts it with `RUNNER`, writes
 `request(...)` to its stdin, reads at most `ANSWER_CAP` bytes of its stdout, and calls `result`. The runner runs among the
-agent's processes, which may kill it or write in its name. This only affects what the agent is told about its own command: a
-missing, incomplete or invalid answer is the agent's own doing and never fails the episode.
+agent's processes, which may kill it or write in its name. This only affects the output of its own command: a missing,
+incomplete or invalid answer is attributed to the agent and never fails the episode.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HIGHEST_CODE = 255
 """Highest exit code of a command; one killed by a signal has 128 plus its number."""
 
 MOST_OMITTED = 1 << 53
-"""Upper bound of omitted bytes, which every JSON reader still represents exactly."""
+"""Upper bound of the number of omitted bytes; every JSON reader represents it exactly."""
 
 GRACE_S = 10.0
 """Seconds after a command's limit within which the runner must report it."""
@@ -68,7 +68,7 @@ def read_answer(receive: Callable[[], bytes]) -> bytes:
 
 
 def capped(receive: Callable[[], bytes], cap: int = OUTPUT_CAP) -> tuple[bytes, int]:
-    """Read a whole stream, cut as the runner cuts it, for programs without a runner. Return the kept part and the bytes cut."""
+    """Read a whole stream and cut it as the runner does, for programs without a runner; return the rest and the bytes cut."""
     head, tail, total = b"", b"", 0
     while chunk := receive():
         total += len(chunk)

@@ -1,8 +1,8 @@
 """In-process runtime without a sandbox: the world's app is called directly, thousands of requests a second.
 
-It serves oracle and violation proofs, tool-interface agents, seats and training loops. There is no `main`, so no shell. Task
-code is imported into this process, so only folders allowed by `harness.trust` are opened. An agent's code is not isolated here,
-because agents only submit bytes.
+It is used for the checks of oracles and wrong clients, agents with the tool interface, seats and training loops. There is no
+`main`, and so no shell. Task code is imported into this process, so only folders allowed by `harness.trust` are opened. An
+agent's code is not isolated here, because agents only submit bytes.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class InProcessRuntime:
         return NO_POLICY
 
     def limits(self) -> str:
-        """Return the clause that nothing is limited."""
+        """Return a clause that says that nothing is limited."""
         return "runs task code in this process; agents without a shell only"
 
     def leftovers(self) -> list[Orphan]:

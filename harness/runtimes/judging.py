@@ -40,7 +40,7 @@ _UNUSED = (
 
 @dataclass
 class _Waiting:
-    """Log that waits for its judgement, or for the reason why there is none."""
+    """Log that waits for its judgement, with the result: the judgement, or the reason why there is none."""
 
     task: Task
     log: bytes
@@ -95,7 +95,7 @@ def _judge_batch(batch: Sequence[_Waiting]) -> None:
         judged = _judged([(one.task, one.log) for one in batch])
     except VerifierFailure as error:
         batch[0].outcome = error
-        # what broke the session is one of these, and the others are not to suffer for it
+        # one of these logs broke the session, so judge the others separately
         for one in batch if len(batch) > 1 else ():
             _judge_batch([one])
         return
@@ -130,7 +130,7 @@ def _run_session(tests: Path, listing: Path) -> _Transcript:
 
     transcript = _Transcript()
     modules = set(sys.modules)
-    # pytest tells the test that runs by a variable of the process, and threads of other episodes are reading these
+    # pytest sets the current test in the process environment, which threads of other episodes read
     with patch.object(runner, "_update_current_test_var", lambda *_: None, create=True):
         pytest.main(arguments, plugins=[transcript])
     for name in set(sys.modules) - modules:

@@ -1,6 +1,6 @@
-"""Contents of a room of one of our tasks: its default Dockerfile if the folder has none, and the start of its hidden tests.
+"""Contents of the containers of our tasks: the default Dockerfile if the folder has none, and the start of the hidden tests.
 
-Under Harbor the same is specified by docker_image in task.toml, for `main`, and by docker-compose.yaml, for the world.
+For Harbor, the same is specified by docker_image in task.toml for `main`, and by docker-compose.yaml for the world.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PLAIN_VERIFIER = re.compile(rb"(?:#[^\n]*\n)*FROM parley/verifier:1\nCOPY \. /te
 
 
 def runs_plain_tests(task: Task) -> bool:
-    """Return True if a task's hidden tests start as `harness sync` writes it, in an environment that does not change that."""
+    """Return True if a task's hidden tests are started by test.sh as `harness sync` writes it, and no setting changes that."""
     script = contents_of(task.path, "tests").get("test.sh")
     is_plain = script is not None and PLAIN_TESTS.fullmatch(script.data) is not None
     return is_plain and not task.file.verifier.env

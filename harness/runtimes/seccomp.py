@@ -1,11 +1,11 @@
 """System call policy of every sandbox and container: classic BPF for bubblewrap, a seccomp profile for Docker.
 
-Calls that Docker's default profile denies to a container without capabilities fail with EPERM: keys, BPF, performance
-counters, io_uring, user namespaces, mounts, modules, clocks. In addition, clone3 fails with ENOSYS, because it hides its flags
-behind a pointer that no filter can read; sockets of other than four families (AF_VSOCK reaches the machine that this one is a
-guest of) fail with EAFNOSUPPORT; a number beyond the calls known here fails with ENOSYS, and so does every call of x86's x32
-table; and a call in the convention of another architecture ends its process. Docker's profile lists the allowed calls. ptrace
-is allowed as in Docker: PID 1 is protected in another way, and every other process in reach is the agent's own.
+Calls that Docker's default profile denies to a container without capabilities fail with EPERM: keys, BPF, performance counters,
+io_uring, user namespaces, mounts, modules, clocks. In addition, clone3 fails with ENOSYS, because its flags are behind a
+pointer that no filter can read. Sockets of all but four families fail with EAFNOSUPPORT; AF_VSOCK, for example, reaches the
+host of a virtual machine. Unknown call numbers fail with ENOSYS, and so does every call of x86's x32 table. A call by the
+convention of another architecture ends its process. Docker's profile lists the allowed calls. ptrace is allowed, as in Docker,
+because PID 1 is protected in another way, and all other reachable processes belong to the agent.
 
 Sources: seccomp(2), <linux/filter.h>, moby's profiles/seccomp/default_linux.go, arch/x86/entry/syscalls/syscall_64.tbl and
 include/uapi/asm-generic/unistd.h of Linux 6.18.
@@ -108,10 +108,10 @@ OPEN = """
     timerfd_gettime timerfd_settime times tkill truncate umask uname unlink unlinkat utime utimensat utimes vfork vmsplice
     wait4 waitid write writev
 """
-"""Names of all other calls of both architectures, for Docker's profile, which refuses calls in none of these tables."""
+"""Names of all other calls of both architectures, for Docker's profile, which refuses all calls that it does not list."""
 
 MACHINES: Mapping[str, tuple[int, int]] = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-"""Column of the tables above, and the name of the architecture in <linux/audit.h>, by machine."""
+"""For each machine, its column in the tables above, and its architecture as in <linux/audit.h>."""
 
 
 def program(machine: str | None = None, *, uncounted: bool = True) -> bytes:

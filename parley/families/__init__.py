@@ -1,1 +1,1 @@
-"""The parts of each task family in the harness: one package each, with modules looked up by name (harness.plugins)."""
+"""Task families in the harness: one package per family, whose modules are looked up by name (harness.plugins)."""

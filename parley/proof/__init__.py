@@ -1,1 +1,1 @@
-"""Creating and proving tasks: templates, `new`, `sync`, lint, and the proof that verdicts can be both positive and negative."""
+"""Creation and checks of tasks: templates, `new`, `sync`, lint, and `harness verify`, whose checks form a task's proof."""

@@ -1,7 +1,7 @@
-"""All claims about one task, proved in this process: it imports the task's code, plays its clients and runs its hidden tests.
+"""All checks of one task, made in this process: it imports the task's code, plays its clients and runs its hidden tests.
 
-`prove` and `replay` are the two halves, for two processes with different PYTHONHASHSEED. `settled` combines them.
-A task that may not run here is proved by the same functions, in a sandbox (`parley.proof.prover`).
+`prove` and `replay` are the two halves, for two processes with different PYTHONHASHSEED. `settled` combines them. A task that
+may not run here is checked by the same functions in a sandbox (`parley.proof.prover`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from worlds.core.levels import LEVEL
 from worlds.core.manifest import STANDARD, OptionValue
 
 DERIVED = frozenset({"submission", "twice", "left-out", "recased", "padded", "spaced", "truncated", "older", "spent"})
-"""Kinds of clients that are derived from the oracle for every task; a quotation may name them as its proof."""
+"""Kinds of clients that are derived from the oracle for every task; a quotation may name them as the clients that test it."""
 
 _BINDING = re.compile(
     r"\b(must|only|not|no|never|none|nothing|once|exactly|unchanged|until|before|within|every byte|at most|at least)\b",
@@ -57,10 +57,10 @@ _BLANK = re.compile(r"\{%.*?%\}|\{#.*?#\}|\{\{.*?\}\}|^ *(?:\d+\.|-|```)", re.DO
 
 
 def rule_checks(task: Task) -> Iterator[ProofCheck]:
-    """Yield checks that every word of the instruction's template has a proof, and every wrong client breaks a rule.
+    """Yield checks that clients test every word of the instruction's template, and that every wrong client breaks a rule.
 
-    solution/rules.toml quotes the template verbatim. Each quotation lists the clients that prove it: wrong ones that break it,
-    or `solve` if it describes the oracle's path. Values that the server sets come from its `facts()`.
+    solution/rules.toml quotes the template verbatim. Each quotation lists the clients that test it: wrong ones that break it,
+    or `solve` if it describes what the oracle does. Values that the server sets come from its `facts()`.
     """
     path = task.world_folder / TEMPLATE
     if task.is_seated or not path.is_file():
@@ -77,7 +77,7 @@ def rule_checks(task: Task) -> Iterator[ProofCheck]:
     try:
         labels = {name: label for name, (label, _) in players(task).items()}
     except (TaskInvalid, TypeError, ValueError, AttributeError):
-        # lint says what is wrong with the clients
+        # lint reports errors in the clients
         return
     template = path.read_text(encoding="utf-8")
     wrong = [*_unstated(task, rules, template, labels), *_unproved(task, rules, labels), *_unquoted(rules, template, path)]
@@ -102,7 +102,7 @@ def _unstated(task: Task, rules: list[StatedRule], template: str, labels: Mappin
 
 
 def _unproved(task: Task, rules: list[StatedRule], labels: Mapping[str, str]) -> Iterator[tuple[Place, str]]:
-    """Yield quotations that name an unknown client, or that are binding and have no client that breaks them."""
+    """Yield quotations that name an unknown client, and binding quotations without a client that breaks them."""
     known = {SOLVE, *labels, *DERIVED}
     for rule in rules:
         if unknown := [name for name in rule.proofs if name not in known]:
@@ -156,7 +156,7 @@ def violation_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 def leak_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     """Yield checks that no error reveals what a correct client would send, and no answer what it has to derive."""
     if evidence.task.is_seated:
-        # what a seat may be told is the view's to decide, and a test of the family's own
+        # the family's view decides what a seat may be told, and its own tests check that
         return
     for oracle in evidence.of(SOLVE):
         known, computed = secrets(oracle), derived(oracle)
@@ -209,7 +209,7 @@ def _success(name: str, played: Play, evidence: TaskEvidence, at: Place) -> Proo
         return passed(name, played.seed, f"{verdict.steps} steps, {verdict.virtual_time_elapsed:g} s")
     broken = next((check for check in verdict.checks if not check.ok), None)
     if broken is not None and verdict.failure_detail == {"reason": broken.message}:
-        # every rule was kept and the goal reached, so it is the test that fails
+        # the client kept every rule and reached the goal, so a hidden test failed
         there = definition(evidence.tests.path, broken.name)
         return failed(name, played.seed, there, f"the goal was reached, but {broken.name} fails: {broken.message}")
     at = _fault(evidence.task, played) or at
@@ -236,16 +236,16 @@ def _fault(task: Task, played: Play) -> Place | None:
 
 
 def family_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """Yield the family's additional checks of the episodes that were played."""
+    """Yield the family's own checks of the played episodes."""
     module = family_part_or_none(evidence.task.family, "authoring.checks")
     yield from module.checks(evidence) if module else ()
 
 
 _SETTINGS = (oracle_checks, nop_checks, budget_checks)
-"""Claims that a level breaks by its settings; the finding is placed at the level."""
+"""Checks that fail because of a level's settings; the finding is placed at the level."""
 
 _CLIENTS = (violation_checks, family_checks)
-"""Claims that fail if a client depends on a value of the first level."""
+"""Checks that fail if a client depends on a value of the first level."""
 
 
 def level_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
@@ -290,7 +290,7 @@ class Claimed:
 
 
 def prove(scope: Scope) -> Claimed:
-    """Return the checks of all claims about a task except determinism."""
+    """Return all checks of a task except determinism."""
     started, task = time.perf_counter(), scope.task
     if task.parley is None:
         return Claimed([], {}, 0.0)
@@ -333,14 +333,14 @@ def settled(scope: Scope, claimed: Claimed, replayed: Traces) -> Proved:
 
 
 def all_claims(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """Yield the checks of every claim over episodes that were played and judged."""
+    """Yield all checks of episodes that were played and judged."""
     yield from (check for claim in _CLAIMS for check in claim(evidence))
 
 
 def made_of(task: Task, plays: Sequence[Play], known: Sequence[Play] = ()) -> list[Play]:
     """Return plays derived from the oracle's first episode, with altered requests or altered logs, each with its verdict.
 
-    A log that is among `known` under its name keeps its verdict from there.
+    An altered log that is also in `known`, under the same name, keeps the verdict that it has there.
     """
     if task.is_seated:
         return []
@@ -359,9 +359,10 @@ def _judge_others(task: Task, made: Sequence[Play], verdicts: Mapping[tuple[str,
 
 
 def episodes(scope: Scope) -> list[tuple[str, int, Mapping[str, OptionValue]]]:
-    """Return all episodes of a proof: player, seed, and the settings that differ from the task's defaults.
+    """Return all episodes of `harness verify`: player, seed, and the settings that differ from the task's defaults.
 
-    The last are the oracle on seed 0 with one knob at one end, or one option at another of its values, and all at each level.
+    The last episodes are those of the oracle on seed 0 with one knob at one end or one option at another value, and those of
+    all clients at each level.
     """
     ours = scope.task.parley
     assert ours is not None
@@ -369,7 +370,7 @@ def episodes(scope: Scope) -> list[tuple[str, int, Mapping[str, OptionValue]]]:
     ends = [(name, value) for name, knob in ours.knobs.items() for value in (knob.min, knob.max)]
     for name, option in ours.declared.items():
         if name in STANDARD:
-            # of the path and of how an episode ends: nothing that a task could get wrong
+            # options of the harness, about requests and the end of an episode, which a task cannot implement wrongly
             continue
         values = (False, True) if option.type == "bool" else option.values
         ends += [(name, value) for value in values if value != option.default and value not in option.floor]
@@ -380,7 +381,7 @@ def episodes(scope: Scope) -> list[tuple[str, int, Mapping[str, OptionValue]]]:
 
 
 def _determinism(scope: Scope, traces: Traces, replayed: Traces) -> Iterator[ProofCheck]:
-    """Yield one check per seed that equal plays give equal traces."""
+    """Yield one check per seed that repeated plays give equal traces."""
     if not traces:
         return
     at = TaskEvidence(scope.task, []).server

@@ -1,7 +1,6 @@
 """Findings: a place and a rule, printed as `path:line: [rule] message`, so that editors can jump to the place.
 
-All results about a task folder are `Finding` objects: lint, drift, and each failed check of a proof. A `Place` is the location
-of a finding.
+All problems of a task folder are `Finding` objects: lint, drift, and each failed check. A `Place` is the location of a finding.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ def handler_place(task: Task, method: str, path: str) -> Place:
     handler = _handler(world, method, path)
     if handler is None:
         return Place(task.world_folder / "server.py", 1)
-    # a path operation stands behind what calls its app
+    # the path operation may be wrapped by other functions
     written = inspect.unwrap(handler)
     return definition(Path(inspect.getfile(written)), written.__name__)
 
@@ -127,11 +126,11 @@ def _handler(world: World, method: str, path: str) -> Callable[..., Any] | None:
 
 
 UNCERTIFIED = "uncertified"
-"""Check that a family passes for a task about which it proves nothing; its detail says what is missing and why."""
+"""Name of the passed check for a task that a family cannot check completely; its detail says what is missing and why."""
 
 
 class ProofCheck(Strict):
-    """A claim about a task, on one seed if it depends on the seed."""
+    """One check of a task, on one seed if it depends on the seed."""
 
     name: str
     seed: int | None = None
@@ -150,7 +149,7 @@ class ProvedClient(Strict):
 
 
 class Proved(Strict):
-    """Proof of a task by its own code: every check, and the clients that pods can replay."""
+    """Result of the checks in one process: every check, and the clients that pods can replay."""
 
     task_id: str
     checks: tuple[ProofCheck, ...]
@@ -173,7 +172,7 @@ class TaskProof(Strict):
 
     @property
     def missing(self) -> str | None:
-        """The part of the task that cannot be proved, and why, or None if its proof is complete."""
+        """The part of the task that cannot be checked, and why, or None if the checks are complete."""
         return next((check.detail for check in self.checks if check.name == UNCERTIFIED and check.ok), None)
 
     @property
@@ -183,7 +182,7 @@ class TaskProof(Strict):
 
 
 class ProofReport(Strict):
-    """Proofs of all tasks, as printed by `harness verify --json`; `shared` are findings in the code of all worlds."""
+    """Checks of all tasks, as printed by `harness verify --json`; `shared` are findings in the code that all worlds share."""
 
     ok: bool
     seconds: float

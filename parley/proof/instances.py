@@ -1,4 +1,4 @@
-"""Checks that two seeds are two instances: the oracle's input, its submission, draws and secrets must differ between them."""
+"""Checks that seeds give different instances: the oracle's input, its submission, random values and secrets must differ."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def result_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 def secret_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     """Yield checks that no two seeds share a secret, so that knowledge from one episode is useless in another."""
     if evidence.task.is_seated:
-        # what seats say is a plan's, and no secret
+        # messages of seats come from a plan and are not secret
         return
     plays = evidence.of(SOLVE)
     values = (
@@ -53,7 +53,7 @@ def secret_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def draw_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """Yield checks that every draw depends on the seed. Only paired draws may share a stream."""
+    """Yield checks that every random value depends on the seed. Only paired draws may share a stream."""
     draws = (
         (played, stream, purpose)
         for played in evidence.plays
@@ -75,7 +75,7 @@ def _apart(
 ) -> Iterator[ProofCheck]:
     """Yield the check that no value occurs on two seeds, or none if there is only one seed.
 
-    Each value comes with its play and a description; `at` returns the place of one that fails.
+    Each value comes with its play and a description; `at` returns the place of a value that occurs twice.
     """
     seed_of: dict[Value, int] = {}
     for played, value, what in values:

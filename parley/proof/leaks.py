@@ -1,8 +1,8 @@
 """Checks that errors do not reveal what a correct client would have sent: an error names the rule, never the value.
 
 1. No `violation` or `stray` answer, to any wrong client on the same seed, may contain a secret (`secrets`) in its body or a
-   header: neither the whole secret nor 8 consecutive characters of it that the client had not sent, forwards or backwards,
-   ignoring separators. A word that the instruction contains is not a secret; a slice of a longer string in it is.
+   header, or 8 consecutive characters of one that the client had not sent, forwards or backwards, ignoring separators. A word
+   of the instruction is not a secret, but a slice of a longer string in the instruction is.
 2. A value that the oracle has to derive (`derived`: slices, proofs, digests, signatures) may not appear in any answer to any
    client, unless that client had sent it before.
 """
@@ -27,13 +27,13 @@ _STANDARD = frozenset(
 )
 _SEPARATORS = re.compile(r"[\W_]+")
 _LONGEST_WORD = 48
-"""Maximum length of a word of the instruction; longer ones are strings to cut from."""
+"""Maximum length of a word of the instruction; a slice of a longer string may be a secret."""
 
 _PARTS = re.compile(r"[\s;,:=\"'&]+")
 
 
 class Leak(NamedTuple):
-    """An answer that reveals a secret: the request that got it, and what the secret is to a correct client."""
+    """An answer that reveals a secret: its request, and the use of the secret by a correct client."""
 
     method: str
     path: str
@@ -59,7 +59,7 @@ def fragments(secrets: Mapping[str, str], instruction: str) -> dict[str, str]:
 
 
 def early(played: Play, derived: Mapping[str, str]) -> Iterator[Leak]:
-    """Yield every answer of an episode that reveals a value which its client should have derived and had not sent."""
+    """Yield every answer of an episode that reveals a value that the client has to derive and had not sent."""
     sent: set[str] = set()
     for exchange in played.exchanges:
         sent.update(parts_of(exchange.request))

@@ -2,8 +2,8 @@
 
 Python is parsed, not run. A world's time and randomness belong to the episode, so wall clock and OS randomness are not allowed
 in worlds/ or in a task folder. Names are resolved through the imports of the file, so `from time import monotonic as now` is
-found as well. The allowed imports of a role are a set of dotted prefixes, and the standard library without modules for networks
-and processes.
+found as well. A role may import modules with certain dotted prefixes, and the standard library except modules for networks and
+processes.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def lint_source(path: Path, role: Role | None = None) -> list[Finding]:
     return list(_linted(path, path.read_bytes(), role))
 
 
-# the worlds that all tasks share are half of a proof's lint, and the same in every one
+# cached, because the code of worlds that all tasks share takes half of the time
 @lru_cache(maxsize=1024)
 def _linted(path: Path, source: bytes, role: Role | None) -> Sequence[Finding]:
     try:
@@ -121,7 +121,7 @@ def _imports(tree: ast.Module, role: Role) -> Iterator[tuple[ast.AST, str, str]]
             modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             modules = ["." * node.level + (node.module or "")]
-            # `from worlds import contract` imports a module, not a name: only the longer name says which.
+            # `from worlds import contract` imports a module, not a name, so check the longer name as well.
             if not role.allows(modules[0]):
                 modules = [f"{modules[0]}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "__import__":

@@ -1,4 +1,4 @@
-"""Creates task folders that verify at once: the family's skeleton, and everything that `sync` writes.
+"""Creates task folders that pass `harness verify` immediately: the family's skeleton, and everything that `sync` writes.
 
 The skeleton is a small working task. An author changes it, and `harness verify` reports what no longer holds.
 """
@@ -44,7 +44,7 @@ def new_task(root: Path, family_name: str, name: str, style: str = "") -> Path:
 
 
 def checked_name(name: str) -> str:
-    """Return a valid task name unchanged. Raises UsageError if a folder or Harbor could not use it."""
+    """Return a valid task name unchanged. Raises UsageError if it cannot be the name of a folder, or of a task under Harbor."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise UsageError(
             f"a task's name is lower-case letters, digits and single hyphens, and starts with a letter, not {name!r}"
@@ -89,7 +89,7 @@ cpus = 1
 memory_mb = 1024
 workdir = "/workspace"
 """
-"""The task.toml of a game of seats; its end sets how it is run and judged."""
+"""Template of a game's task.toml; the last part defines how the game is run and judged."""
 
 
 def write_folder(folder: Path, stated: Mapping[str, str], *, hint: str) -> Path:
@@ -103,7 +103,7 @@ def write_folder(folder: Path, stated: Mapping[str, str], *, hint: str) -> Path:
             path = folder / relative
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text.encode())
-        # a folder that was here before may hold a server of its own, which nobody has vouched for
+        # a folder that existed before may contain its own, untrusted server
         sync(folder, instructed if (folder / WORLD / "server.py").exists() else vouched)
     except BaseException as error:
         if fresh:

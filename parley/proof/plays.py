@@ -43,8 +43,8 @@ LIMIT_S = 30.0
 class EndlessLoop(TaskInvalid):
     """Code of a task did not terminate; the message begins with the line that was running.
 
-    It is raised inside the loop. If a world or client catches it, it is raised again at the end of the block, so one loop costs
-    its limit once and not in each episode. Only the main thread of a process can be interrupted like this.
+    The error is raised inside the loop. If a world or client catches it, it is raised again at the end of the block, so the
+    time limit is spent only once, not in each episode. Only the main thread of a process can be interrupted like this.
     """
 
 
@@ -63,7 +63,7 @@ def ending(folder: Path, episodes: int = 1) -> Iterator[None]:
         raise error
 
     before = signal.signal(signal.SIGVTALRM, interrupt)
-    # where the first interrupt was caught, what loops again is not waited for as long
+    # after a caught interrupt, the next ones come sooner
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds, seconds / 100)
     try:
         yield
@@ -126,7 +126,7 @@ class Play:
         return read_log(self.log)
 
     def judged(self) -> Iterator[tuple[Requested, Exchange]]:
-        """Yield each logged request with its exchange, skipping exchanges that the world does not log."""
+        """Yield each logged request with its exchange. Skips exchanges that the world does not log."""
         events = [event for event in self.events if isinstance(event, Requested)]
         for exchange in self.exchanges:
             if events and _is_event_of(events[0], exchange):
@@ -252,7 +252,7 @@ SPREAD = 10
 
 @dataclass(frozen=True)
 class Scope:
-    """The episodes that belong to a task's proof."""
+    """The episodes that `harness verify` plays of a task."""
 
     task: Task
     seeds: Sequence[int]
@@ -260,10 +260,10 @@ class Scope:
     """True if every client is played twice, and at each level on every seed."""
 
     sample: bool = False
-    """True if a sandbox plays only the oracle, nop and one violation, on the first seed."""
+    """True if sandboxes play only the oracle, nop and one violation, on the first seed."""
 
     sandboxed: bool = True
-    """True if a requested sandbox plays this task at all."""
+    """True if requested sandboxes play this task."""
 
     @property
     def sandbox_seeds(self) -> Sequence[int]:
@@ -271,7 +271,7 @@ class Scope:
         return self.seeds[:1] if self.sample else self.seeds
 
     def in_sandbox(self, clients: Sequence[ProvedClient]) -> list[ProvedClient]:
-        """Return the proved clients that a sandbox plays as well."""
+        """Return the clients that sandboxes play, out of those that were played in process."""
         if not self.sample:
             return list(clients)
         wrong = list(dict.fromkeys(client.player for client in clients if client.player not in (SOLVE, NOP)))
@@ -285,8 +285,8 @@ class Scope:
     def leveled(self) -> list[tuple[int, str, int]]:
         """Return clients at levels above the first, with their seeds; if thorough, all clients at each level on every seed.
 
-        Otherwise, on the first seed, the oracle at each level and every other client at one of them, in turn from the highest
-        down.
+        Otherwise, on the first seed, the oracle plays at each level, and every other client at one level, in turn from the
+        highest down.
         """
         levels = tuple(self.task.parley.levels)[::-1] if self.task.parley else ()
         others = [name for name in (*players(self.task), NOP) if name != SOLVE]
@@ -305,7 +305,7 @@ class Scope:
 
 
 def spread(tasks: Sequence[Task]) -> set[str]:
-    """Return the tasks that a sample plays in a sandbox: all with their own code, and a spread of the others."""
+    """Return the tasks that a sample plays in a sandbox: all tasks with their own code, and an even selection of the others."""
     chosen = {task.task_id for task in tasks if not is_data(task)}
     for family_name in {task.family for task in tasks}:
         data = [task.task_id for task in tasks if is_data(task) and task.family == family_name]
@@ -314,17 +314,17 @@ def spread(tasks: Sequence[Task]) -> set[str]:
 
 
 def is_data(task: Task) -> bool:
-    """Return True if a task's folder holds a scenario for its family's world, and no rules of its own."""
+    """Return True if a task's folder contains a scenario for its family's world, and no rules of its own."""
     return (task.world_folder / SCENARIO).is_file() and not (task.world_folder / "server.py").exists()
 
 
 def seeds_of(task: Task, seeds: Sequence[int] | None) -> list[int]:
-    """Return the seeds to prove a task on: its own, limited to `seeds` if given, or 0 if that leaves none."""
+    """Return the seeds on which a task is checked: its own, limited to `seeds` if given, or 0 if that leaves none."""
     if task.parley is None:
         return list(seeds or [0])
     try:
         own = parse_seeds(task.parley.seeds)
     except UsageError:
-        # no range, which lint reports
+        # not a valid range, which lint reports
         return list(seeds or [0])
     return own if seeds is None else [seed for seed in seeds if seed in own] or [0]

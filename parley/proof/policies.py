@@ -1,10 +1,10 @@
-"""Three paces of the oracle. The success of each at a level shows why the level is harder.
+"""Three variants of the oracle (paces). Their success rates at a level show why the level is harder.
 
 `careful`   the unchanged oracle, without delays or typing errors.
-`hasty`     it retries after one second, regardless of how long it was told to wait.
-`careless`  it waits 1 to 3 seconds before each request, and of the characters of long drawn values that it sends
-            (`LONG` and more, with a digit among them) on average one in `ONE_IN` is replaced.
-All draws depend on the task and the seed, so a level changes the task and not the player.
+`hasty`     retries after one second, regardless of how long it was told to wait.
+`careless`  waits 1 to 3 seconds before each request, and replaces about one in `ONE_IN` characters of the long random
+            values that it sends (`LONG` or more characters, with a digit).
+All random values depend only on the task and the seed, so a level changes the task but not the player.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def at_pace(name: str, task_id: str, seed: int) -> Altered:
 
 
 class _Copying:
-    """A copyist that makes errors, with uniformly distributed distances of 1 to 2 * ONE_IN - 1 characters between them."""
+    """A source of copying errors, with uniformly distributed distances of 1 to 2 * ONE_IN - 1 characters between errors."""
 
     def __init__(self, draw: Stream) -> None:
         self._draw = draw
@@ -129,7 +129,7 @@ class CurvePoint(Strict):
 
 
 def curve(tasks: Sequence[Task], seeds: Sequence[int], progress: Callable[[str], object]) -> list[CurvePoint]:
-    """Return the points of each task by level and client. Games have no single client, and so no points."""
+    """Return the points of each task by level and client. Games are omitted, because they have no single client."""
     points = []
     for task in tasks:
         if task.parley is None or task.is_seated:

@@ -1,9 +1,9 @@
-"""`harness verify`: everything that must hold for a task before its results mean anything.
+"""`harness verify`: the checks that a task must pass before its results mean anything.
 
-1. A task that may run here (`harness.trust`) is proved in this process. With several workers it is proved in one process and
-   replayed in another with a different PYTHONHASHSEED; this process is the first worker.
-2. Any other task is proved by the same functions in a sandbox. Its code ran beside them and could have forged their results, so
-   the evidence is the oracle, nop and a violation played in pods, with each room isolated. These plays always follow.
+1. A task that may run here (`harness.trust`) is checked in this process. With several workers, it is checked in one process and
+replayed in another with a different PYTHONHASHSEED; this process is the first worker.
+2. Any other task is checked by the same functions in a sandbox. Its code runs beside them and could forge their results, so the
+oracle, nop and a violation are always played in pods afterwards, where the world, the agent and the verifier are isolated.
 3. Given sandboxed runtimes, the same clients then play in each and must leave the same traces.
 """
 
@@ -46,7 +46,7 @@ class Expected(NamedTuple):
 def prove_in(
     runtime: Runtime, task: Task, seeds: Sequence[int], expected: Mapping[tuple[str, int], Expected], workers: int
 ) -> Iterator[ProofCheck]:
-    """Yield the checks of a task in a runtime. A foreign task, without expectations, has its oracle and nop played."""
+    """Yield the checks of a task in a runtime. For a foreign task, which has no expectations, play its oracle and nop."""
     if why := runtime.refuses(task):
         yield failed(f"{runtime.name}:runs", None, *placed(why, Place(task.path / "task.toml", 1)))
         return
@@ -120,14 +120,13 @@ def verify(
     sample: bool = False,
     progress: Progress = lambda proved: None,
 ) -> ProofReport:
-    """Prove tasks on their own seeds, limited to `seeds` if given. `runtimes` play the same clients in sandboxes.
+    """Check tasks on their own seeds, limited to `seeds` if given. `runtimes` play the same clients in sandboxes.
 
-    With `thorough` every client plays twice, and at each level on every seed. With `sample` the clients in sandboxes are only
-    oracle, nop and one violation of each task, on its first seed; of data-only tasks, which share all their code, only an even
-    spread of 10 per family.
-    Tasks that may not run here are proved in `sandbox`. Raises UsageError if there are such tasks and no sandbox. Foreign tasks
-    play in `docker` if no runtimes are given.
-    `progress` is called in this thread for each finished task. Findings are returned; only interrupts are raised.
+    With `thorough`, every client plays twice, and at each level on every seed. With `sample`, sandboxes play only the oracle,
+    nop and one violation of each task, on its first seed, and only 10 of each family's data-only tasks, which share all their
+    code. Tasks that may not run here are checked in `sandbox`. Raises UsageError if there are such tasks and no sandbox.
+    Foreign tasks are played in `docker` if no runtimes are given. `progress` is called in this thread for each finished task.
+    Problems are returned as findings; only interrupts are raised.
     """
     started = time.perf_counter()
     # A sandbox mounts a task by its path, whatever the working directory.
@@ -147,7 +146,7 @@ def verify(
 def _proofs(
     scopes: Sequence[Scope], sandbox: SandboxedRuntime | None, runtimes: Sequence[Runtime], docker: Runtime | None, workers: int
 ) -> Iterator[TaskProof]:
-    """Yield the proof of each task as soon as it is finished, starting with tasks that may run here."""
+    """Yield the checks of each task as soon as they are finished, starting with tasks that may run here."""
     outside = [scope for scope in scopes if scope.task.parley is not None and not runs_here(scope.task)]
     if outside and sandbox is None:
         path = outside[0].task.path
@@ -163,7 +162,7 @@ def _proofs(
 
 
 def _in_process(scopes: Sequence[Scope], workers: int) -> Iterator[tuple[Scope, Proved]]:
-    """Yield each task when it is proved and replayed; tasks with the most clients start first."""
+    """Yield each task when it has been checked and replayed; tasks with the most clients start first."""
     order = sorted(range(len(scopes)), key=lambda number: -len(violation_names(scopes[number].task)))
     pairs = [(number, (prove, (scopes[number],)), (replay, (scopes[number],))) for number in order]
     with WorkerPool(workers) as pool:

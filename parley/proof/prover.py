@@ -1,10 +1,10 @@
-"""The prover in a sandbox: `python3 -m parley.proof.prover` reads a task folder as data on stdin and proves it.
+"""The prover, which runs in a sandbox: `python3 -m parley.proof.prover` reads a task folder as data on stdin and checks it.
 
 It runs in a sandbox without network and without files of a host, so it may import the folder's code.
-1. stdin is a `ProverJob`; stdout is the answer as JSON, a `Proved` or an `Instruction`. The folder's code has access to
-   neither: while it runs, file descriptor 0 is /dev/null and 1 is a copy of 2.
-2. The proof is that of `harness verify`, in two processes. The folder's code runs beside it and can forge its output, so the
-   answer must not be trusted before pods have played the same clients.
+1. stdin is a `ProverJob`; stdout is the answer as JSON, a `Proved` or an `Instruction`. The folder's code cannot access them:
+while it runs, file descriptor 0 is /dev/null and 1 is a copy of 2.
+2. The checks are those of `harness verify`, in two processes. The folder's code runs beside them and can forge their output, so
+the answer must not be trusted before pods have played the same clients.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Instruction(Strict):
 def answer(job: ProverJob, root: Path) -> str:
     """Run a job on a copy of the folder below `root`, and return the answer as JSON."""
     folder = _unpacked(job, root)
-    # places in findings are told from where one is, so from here they begin with the folder's name
+    # findings have paths relative to the working directory, so from here they begin with the folder's name
     os.chdir(root)
     if job.what == "prove":
         return _proved(job, folder)

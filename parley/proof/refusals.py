@@ -1,7 +1,7 @@
 """Checks of what every task must reject, derived from its oracle: giving up, recovering, wrong results, forged logs.
 
-These clients and logs are generated, so no folder can lack them. They are derived from the oracle's first episode. If that
-fails there are none, which the oracle's own check reports.
+These clients and logs are generated for every folder, from the oracle's first episode. If that episode fails, there are none,
+and the oracle's own check reports the failure.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def made_of(task: Task, plays: Sequence[Play]) -> list[Play]:
 
 
 def _artifacts_taken(task: Task, oracle: Play, other: Play) -> Iterator[Play]:
-    """Yield the clients that sent a variant of an issued value and may have succeeded: the world read it and accepted it."""
+    """Yield the clients that sent a variant of an issued value and may have succeeded, if the world read and accepted it."""
     for artifact in request_mutants.artifacts(oracle, other):
         variants = [name for name in request_mutants.VARIANTS if name != request_mutants.UNREAD]
         made = [request_mutants.with_variant(task, oracle, artifact, variant) for variant in variants]
@@ -74,7 +74,7 @@ def disturbed_checks(task: Task, plays: Sequence[Play]) -> Iterator[ProofCheck]:
 
 
 def controls(task: Task, plays: Sequence[Play], made: Sequence[Play]) -> list[Play]:
-    """Return control clients for alterations that were accepted, which test whether the world reads that field at all."""
+    """Return control clients for accepted alterations. They test whether the world reads the altered field at all."""
     taken = [played.player for played in made if played.outcome.reward]
     if not taken:
         return []
@@ -128,7 +128,7 @@ def submission_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def artifact_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """Yield checks that issued values are compared byte for byte. An older one may count only if a rule names it."""
+    """Yield checks that issued values are compared byte for byte. An older value may be accepted only if a rule names it."""
     named = {name for rule in stated_rules(evidence.task.path) for name in rule.proofs}
     kinds = [
         kind
@@ -174,7 +174,7 @@ def left_out_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 def _none_taken(
     name: str, made: Sequence[Play], taken: Sequence[Play], at: Place, told: str, detail: str
 ) -> Iterator[ProofCheck]:
-    """Yield a failed check for each play that was taken for a success, or else a passed one if any play was made."""
+    """Yield a failed check for each play that was accepted as a success, or else one passed check if any was made."""
     for played in taken:
         yield failed(name, played.seed, at, told.format(after=_after(played), player=played.player))
     if made and not taken:
@@ -182,12 +182,12 @@ def _none_taken(
 
 
 def hidden_test_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """Yield checks that each hidden test has failed at least once, and that those of the family are included."""
-    # of a log that cannot be read no test has seen anything
+    """Yield checks that each hidden test has failed at least once, and that the tests of the family are included."""
+    # tests did not run on a log that cannot be read
     judged = [one for one in (*evidence.plays, *evidence.made) if one.outcome.failure_detail.get("reason") != "unreadable"]
     ran = {check.name for played in evidence.of(SOLVE) for check in played.outcome.checks}
     refusing = {check.name for played in judged for check in played.outcome.checks if not check.ok}
-    # those that a family gives all its tasks, each with its module
+    # tests that a family gives all its tasks, each with its module
     module = part("validators", evidence.task.family, "claims")
     claims = {name: module.__name__ for name in vars(module) if name.startswith("test_")} if module else {}
     for name in sorted(claims.keys() - ran):
@@ -202,7 +202,7 @@ def hidden_test_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def _a_violation(plays: Sequence[Play]) -> tuple[str, dict[str, Any]]:
-    """Return label and detail of the first rule that any client of the task has broken."""
+    """Return the label and detail of the first violation by any client of the task."""
     for played in plays:
         for event, _ in played.judged():
             if event.kind == "violation" and event.label:

@@ -1,6 +1,6 @@
-"""Clients derived from a task's oracle: each sends the same requests except for one change that no contract may accept.
+"""Clients derived from a task's oracle. Each sends the oracle's requests with one change that no contract may accept.
 
-1. A wrong result: empty, shorter, longer, another seed's, another answer of the same episode.
+1. A wrong result: empty, shorter, longer, that of another seed, or another answer of the same episode.
 2. A duplicate field, once with the right value and once with a wrong one, in headers, query or JSON (RFC 9110 section 5.3
    combines both into one value).
 3. An omitted step: success shows that the world does not require it.
@@ -30,7 +30,7 @@ DOUBLED, DROPPED, SWAPPED = "doubled", "dropped", "swapped"
 """Changes to one request of the oracle: sent twice, omitted, or sent after the next one."""
 
 OLDER, UNREAD = "older", "unread"
-"""A value used after a newer one was issued; any value of the same length, to test whether the world reads it at all."""
+"""Name prefixes: a value used after a newer one was issued; any value of equal length, to test if the world reads it."""
 
 Change = Callable[[WireRequest], WireRequest]
 Said = Callable[[Any, Any], tuple[Any, ...]]
@@ -40,7 +40,7 @@ LISTS = frozenset(
     {"accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection", "cookie", "forwarded"}
     | {"if-match", "if-none-match", "link", "prefer", "te", "trailer", "via", "warning"}
 )
-"""Headers with list values, for which two headers are one longer list (likewise cookies, RFC 6265 section 5.4)."""
+"""Headers with list values. Two such headers are equivalent to one longer list (likewise cookies, RFC 6265 section 5.4)."""
 
 VARIANTS: dict[str, Callable[[str], str]] = {
     "recased": str.swapcase,
@@ -118,7 +118,7 @@ def otherwise(task: Task, oracle: Play, field: Field) -> Play:
 
 
 def left_out(task: Task, oracle: Play, step: str) -> Play:
-    """Play the oracle without the requests of one method and path; it receives the answers it would have had."""
+    """Play the oracle without the requests of one method and path; it receives the original answers to them."""
 
     def altered(inner: Transport) -> Transport:
         known = iter([answer for sent, answer in oracle.exchanges if _step(sent) == step])
@@ -138,7 +138,7 @@ class IssuedValue(NamedTuple):
 
 
 def artifacts(oracle: Play, other: Play) -> list[IssuedValue]:
-    """Return the values that the oracle received or sent before, except those that `other` sends on its seed too."""
+    """Return the values that the oracle sends after it received or sent them, except those that `other` sends too."""
     constant = {part for sent, _ in other.exchanges for part in parts_of(sent)}
     values: dict[str, IssuedValue] = {}
     known, issuers = oracle.instruction, list[str]()
@@ -158,7 +158,7 @@ def with_variant(task: Task, oracle: Play, artifact: IssuedValue, variant: str) 
     changes: list[WireRequest] = []
 
     def send(inner: Transport, number: int, request: WireRequest) -> WireResponse:
-        # one of a list may have spaces around it
+        # a value in a list may have spaces around it
         is_whole = variant != "spaced" or any(artifact.value == said for said, _ in sent_values(request))
         is_due = number >= artifact.since and is_whole
         sent = _replaced(request, artifact.value, VARIANTS[variant]) if is_due else request
@@ -171,7 +171,7 @@ def with_variant(task: Task, oracle: Play, artifact: IssuedValue, variant: str) 
 
 
 def with_older(task: Task, oracle: Play, artifact: IssuedValue) -> Play | None:
-    """Play the oracle with an artifact that is used after a newer one was issued, or return None if none is issued."""
+    """Play the oracle with an artifact that is used after a newer one was issued, or return None if no newer one is issued."""
     newer: list[WireResponse] = []
 
     def send(inner: Transport, number: int, request: WireRequest) -> WireResponse:
@@ -229,7 +229,7 @@ def _replaced(sent: WireRequest, value: str, change: Callable[[str], str]) -> Wi
         old, new = written(value).encode(), written(other).encode()
         target = target.replace(old, new.replace(b" ", b"%20"))
         body = body.replace(old, new)
-    # a space that ends a header's value is no part of it (RFC 9110 section 5.5)
+    # trailing spaces are not part of a header's value (RFC 9110 section 5.5)
     headers = tuple((name, said.replace(value, other).strip(" ")) for name, said in sent.headers)
     return sent._replace(headers=headers, target=target, body=body)
 

@@ -1,8 +1,8 @@
-"""Proof of an untrusted task in a sandbox. The folder goes in as data; the result comes back as untrusted data.
+"""Checks of an untrusted task in a sandbox. The folder is sent as data, and the result is treated as untrusted data.
 
-The folder's code runs beside the prover and can forge its answer. So the answer's size is limited, its shape is validated and
-its control characters are removed. Places that it names are shown but never opened, and none of its checks outweighs what pods
-show afterwards.
+The folder's code runs beside the prover and can forge its answer. So the answer's size is limited, its structure is validated
+and its control characters are removed. Paths in it are shown but never opened, and the results of pods afterwards take
+precedence over its checks.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from parley.proof.plays import NOP, SOLVE, Scope
 from parley.proof.prover import MODULE, Instruction, ProverJob
 
 LIMIT_S = 900.0
-"""Timeout of one proof in real seconds; ours take up to 10."""
+"""Timeout of the checks of one task in real seconds; ours take up to 10."""
 
 MOST = 16 << 20
 """Maximum bytes of an answer; ours have up to 100,000."""
 
 
 def proved_apart(sandbox: SandboxedRuntime, scope: Scope) -> Proved:
-    """Return the sandbox's proof of a task. A prover that fails or gives an invalid answer becomes a failed check."""
+    """Return the checks of a task in the sandbox. If the prover fails or gives an invalid answer, return a failed check."""
     started, task = time.perf_counter(), scope.task
     files = contents_of(task.path)
     job = ProverJob(what="prove", name=task.task_id, files=files, seeds=tuple(scope.seeds), thorough=scope.thorough)
@@ -47,7 +47,7 @@ def proved_apart(sandbox: SandboxedRuntime, scope: Scope) -> Proved:
         proved = Proved(task_id=task.task_id, checks=(broken,), clients=(), seconds=0.0)
     shown = Place(task.path, 1).finding("", "").path
     checks = [_placed(check, task.task_id, shown) for check in proved.checks]
-    # every client that a pod can be asked to play, as far as the folder's text shows them
+    # the clients that a pod can play, as far as the folder's text shows them
     wanted = {(name, seed) for name in (SOLVE, NOP, *violation_names(task)) for seed in scope.seeds}
     clients = {(one.player, one.seed): one for one in proved.clients if (one.player, one.seed) in wanted}
     if all(check.ok for check in checks) and len(clients) != len(wanted):
@@ -61,7 +61,7 @@ def proved_apart(sandbox: SandboxedRuntime, scope: Scope) -> Proved:
 
 
 def instructed_apart(sandbox: SandboxedRuntime, folder: Path) -> bytes:
-    """Return the instruction that a folder's world renders for seed 0 in the sandbox. Raises TaskInvalid if it does not."""
+    """Return the instruction that a folder's world renders for seed 0 in the sandbox. Raises TaskInvalid if that fails."""
     said = _asked(sandbox, ProverJob(what="instruct", name=folder.name, files=contents_of(folder)))
     try:
         told = Instruction.model_validate(said)

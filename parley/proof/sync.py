@@ -1,8 +1,8 @@
 """Writes the generated files of a task folder: boilerplate, and files that follow from the others.
 
 1. Boilerplate comes from the family's templates, world.json from task.toml, instruction.md from the world's rendering for seed
-   0, certificate and plan from the family's `derived`, if any. Only the rendering runs code of the folder, so the caller
-   decides where.
+0, certificate and plan from the family's `derived`, if any. Only the rendering runs code of the folder, so the caller decides
+where it runs.
 2. A file with the stamp of an earlier template is removed if no template creates it any more.
 3. `sync` writes only files that differ, so a second run changes nothing. `drift` reports what it would change.
 """
@@ -59,7 +59,7 @@ def task_folders(root: Path, names: Sequence[str] = ()) -> list[Path]:
 def instructed(folder: Path, *, admitted: bool = False) -> bytes:
     """Return the instruction that the folder's own world renders for seed 0, in this process.
 
-    Raises UsageError if its code may not run here, TaskInvalid at the line of server.py, or at the template, that fails.
+    Raises UsageError if the folder's code may not run here, and TaskInvalid with the failing line of server.py or the template.
     """
     require_folder(folder, admitted=admitted)
     manifest, api = read_taskfile(folder / "task.toml").manifest(), folder / "environment" / "api"
@@ -75,14 +75,14 @@ def instructed(folder: Path, *, admitted: bool = False) -> bytes:
 
 
 vouched: Instruct = partial(instructed, admitted=True)
-"""For a folder whose files were all generated, or whose code a person vouches for."""
+"""Renderer for a folder whose files were all generated, or whose code a person vouches for."""
 
 
 def sync(folder: Path, instruct: Instruct = instructed) -> list[Path]:
     """Write files that are missing or differ, and return their paths. Raises TaskInvalid for a foreign or broken folder."""
     fixed = dict(_fixed(folder, read_taskfile(folder / "task.toml")))
     changed = [path for path, content in fixed.items() if _write(folder, path, content)]
-    # the world is built with what was just written
+    # the world reads the files that were just written
     changed += [path for path, content in {"instruction.md": instruct(folder)}.items() if _write(folder, path, content)]
     outdated = list(_outdated(folder, fixed))
     for path in outdated:
@@ -91,7 +91,7 @@ def sync(folder: Path, instruct: Instruct = instructed) -> list[Path]:
 
 
 def drift(folder: Path, instruct: Instruct = instructed) -> list[Finding]:
-    """Return what `sync` would change, each at the first line that differs. Raises TaskInvalid if `sync` does."""
+    """Return the changes that `sync` would make, each at the first line that differs. Raises TaskInvalid as `sync` does."""
     expected = {**dict(_fixed(folder, read_taskfile(folder / "task.toml"))), "instruction.md": instruct(folder)}
     differing = [finding for path, content in expected.items() if (finding := _differs(folder / path, content))]
     outdated = [Place(path, 1).finding("drift", f"is of an earlier template; {_AGAIN}") for path in _outdated(folder, expected)]
@@ -118,7 +118,7 @@ def _outdated(folder: Path, expected: Container[str]) -> Iterator[Path]:
 
 
 def blamed(error: BaseException, api: Path) -> Place:
-    """Return the file of a world that its error names (`path: message`), else server.py, at the line that raised it."""
+    """Return the file that a world's error names (`path: message`), or else server.py, at the line that raised the error."""
     name = str(error).partition(": ")[0]
     return raised_in(error, Path(name) if name.startswith(str(api)) else api / "server.py")
 
@@ -149,7 +149,7 @@ def _differs(path: Path, content: bytes) -> Finding | None:
 
 
 def spread_json(document: Mapping[str, Any], opened: Container[str]) -> bytes:
-    """Return JSON with a line for each key, and for each entry of the values of the `opened` keys, at any depth."""
+    """Return JSON with one line per key; the values of the `opened` keys, at any depth, have one line per entry."""
     return (_spread(document, opened, 0) + "\n").encode()
 
 

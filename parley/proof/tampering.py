@@ -1,8 +1,8 @@
 """Logs that no honest episode of a task leaves, derived from its oracle's log, which the hidden tests must reject.
 
 1. Forged logs are sealed again, so that only a claim about their content can reject them; one is altered without sealing.
-2. A log that ends after a request is that of a client that gives up, since nothing is written when it does.
-3. A log in which a request broke a rule and the goal followed is that of a client that recovered, which is no success.
+2. A log that ends after a request is equal to the log of a client that gives up, since giving up writes no event.
+3. A log in which a request broke a rule before the goal is equal to the log of a client that recovered, which is no success.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 from worlds.core.events import Closed, Event, EventLog, Requested, read_log
 
 Tampered = tuple[str, bytes]
-"""The modification of a log, and the log."""
+"""The name of a modification, and the modified log."""
 
 CUT, SPENT, DROPPED, BROKEN, FORGED = "cut", "spent", "dropped", "broken", "forged"
 """Name prefixes of altered logs.
 
-A log that ends early, one that a budget ended early, one that lacks requests, one in which a request broke a rule, and one that
-no world writes.
+In this order: logs that end early, that a budget ended early, that lack requests, in which a request broke a rule, and that no
+world writes.
 """
 
 _UNKNOWN = "perhaps"
@@ -34,7 +34,7 @@ def sealed(events: Sequence[Event]) -> bytes:
 
 
 def cut(log: bytes) -> Iterator[Tampered]:
-    """Yield the log up to each of its requests, from none of them to all but the last."""
+    """Yield the log cut after each number of requests, from none to all but the last."""
     lines = log.splitlines(keepends=True)
     asked = [place for place, event in enumerate(read_log(log)) if isinstance(event, Requested)]
     for number, place in enumerate(asked):
@@ -42,7 +42,7 @@ def cut(log: bytes) -> Iterator[Tampered]:
 
 
 def spent(log: bytes) -> Iterator[Tampered]:
-    """Yield the log up to each of its requests but the first, ended there by the budget of virtual time."""
+    """Yield the log cut before each request but the first, where the budget of virtual time ends it."""
     events = read_log(log)
     asked = [place for place, event in enumerate(events) if isinstance(event, Requested)]
     beyond = events[0].__dict__["budgets"]["virtual_ms"] + 1
@@ -51,7 +51,7 @@ def spent(log: bytes) -> Iterator[Tampered]:
 
 
 def dropped(log: bytes) -> Iterator[Tampered]:
-    """Yield the log without all requests of one method and path, for each such pair except the last request."""
+    """Yield the log without all requests of one method and path, for each method and path before the last request."""
     events = read_log(log)
     asked = [event for event in events if isinstance(event, Requested)]
     for method, path in dict.fromkeys((event.method, event.path) for event in asked[:-1]):

@@ -1,7 +1,7 @@
 """A small pool of processes that run pairs of calls; the caller's process is the first worker.
 
-1. An idle worker takes the next pair and makes its first call. The second call belongs to the next worker, which makes it
-   before it takes another pair. So neither waits for the other, and all workers run out of work at about the same time.
+1. An idle worker takes the next pair and makes its first call. The next worker makes the second call before it takes another
+pair. So neither waits for the other, and all workers run out of work at about the same time.
 2. Other workers are new processes (not forked, because the caller may have threads) with their own PYTHONHASHSEED, so that an
    order that depends on string hashes shows as a difference between two workers.
 3. Workers ignore interrupts, which the caller handles. They are killed if an exception leaves the pool.
@@ -39,13 +39,13 @@ class WorkerPool:
         self._lock = Lock()
         self._pairs: deque[Pair[Any]] = deque()
         self._seconds: dict[int, deque[tuple[Any, int, Call]]] = {number: deque() for number in range(self._size)}
-        """By worker, the second calls of pairs that the previous worker has taken."""
+        """Second calls of pairs that the previous worker has taken, by worker."""
 
         self._done: SimpleQueue[tuple[Any, int, Any, BaseException | None]] = SimpleQueue()
         """Key, index of the call (0 or 1), its return value, and its exception."""
 
     def __enter__(self) -> Self:
-        # as in a worker: garbage is collected between jobs only, and what exists by now is in use
+        # as in a worker: collect garbage only between jobs, and skip the objects that exist now
         self._collecting = gc.isenabled()
         gc.disable()
         gc.freeze()

@@ -4,7 +4,7 @@
 `data`. The bytes of a finished episode's result.json are in `result` instead, so that tables read only that column.
 2. Rows are sorted folder by folder, in groups of `GROUP`. A file is looked up by the first path of each group, and the last few
 groups are cached, so that reading the episodes in order unpacks each group once.
-3. DuckDB gets the file by its descriptor, because it would treat `[` or `*` in a name as a pattern.
+3. DuckDB opens the file by its descriptor, because it would treat `[` or `*` in a file name as a pattern.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ class _Row(NamedTuple):
 
 
 class _Column(NamedTuple):
-    """Byte columns to read, and the expression for the length of a row in them."""
+    """Byte columns to read, and the SQL expression for the length of a row in these columns."""
 
     names: str
     size: str
     only: str = ""
 
 
-# both columns are fetched: joined by an expression they would be copied, 2,048 rows at once
+# fetch both columns, because an expression that joins them would copy 2,048 rows at a time
 _BOTH = _Column("result, data", "coalesce(octet_length(result), 0) + coalesce(octet_length(data), 0)")
 _RESULTS_ALONE = _Column("result", "coalesce(octet_length(result), 0)", " and result is not null")
 
@@ -101,7 +101,7 @@ class PackedFiles:
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._source = f"/dev/fd/{self._file}"
         self._duckdb = duckdb.connect(config=_DUCKDB)
-        # else the list of groups is read anew for every group
+        # otherwise the list of groups is read again for every group
         self._duckdb.execute("set parquet_metadata_cache = true")
         try:
             self._check()
@@ -177,7 +177,7 @@ class PackedFiles:
     def _under(self, place: str) -> Iterator[_Row]:
         """Yield the rows of a file, or of all files below a folder."""
         parts, below = in_order(place), f"{place}/"
-        # they may begin in the group before the first that begins with them
+        # the rows may begin in the previous group
         number = max(bisect_left(self._firsts, parts) - 1, 0)
         while number < len(self._firsts) and self._firsts[number][: len(parts)] <= parts:
             yield from (row for row in self._group(number) if row.path == place or row.path.startswith(below))
@@ -260,7 +260,7 @@ class PackedFiles:
     def _whole(self, name: str, pieces: Iterable[Piece], most: Limit) -> bytes | OSError:
         """Return a file joined from its pieces, or the error if it is too long.
 
-        Never holds much more than the limit in memory.
+        Uses little more memory than the limit.
         """
         data = bytearray()
         for piece in pieces:

@@ -1,10 +1,10 @@
 """The leaderboard over all families, and confidence intervals of its ranks (docs/statistics.md).
 
-A row is a model with its headline figure in each family, their unweighted mean, and its rank interval. Only rows with graded
-episodes at every task of every family are ranked, so all ranks refer to the same tasks; published rows are references without
-a rank. A mean's interval is Wilson's at the sample size that corresponds to its error, with t at Satterthwaite's degrees of
-freedom. Rank intervals are those of Mogstad, Romano, Shaikh and Wilhelm 2024 (Review of Economic Studies 91(1)), with the
-simultaneous quantile of Hothorn, Bretz and Westfall 2008.
+A row has a model's headline figure in each family, the unweighted mean of these figures, and the rank interval. Only rows with
+graded episodes on every task of every family are ranked, so all ranks refer to the same tasks; published rows have no rank. A
+mean's interval is Wilson's at the sample size that corresponds to its error, with t at Satterthwaite's degrees of freedom. Rank
+intervals are those of Mogstad, Romano, Shaikh and Wilhelm 2024 (Review of Economic Studies 91(1)), with the simultaneous
+quantile of Hothorn, Bretz and Westfall 2008.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DRAWS, SEED, ALPHA = 4_000, 20, 0.05
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Strata = Sequence[Floats]
-"""For each family, an array of models x tasks: the mean of each model at each task."""
+"""For each family, an array of models x tasks: the mean of each model on each task."""
 
 
 class Weighted(NamedTuple):
@@ -49,7 +49,7 @@ class Weighted(NamedTuple):
 def weighted(strata: Sequence[Sequence[float]], trials: int) -> Weighted:
     """Return a model's mean over families, in 0..1, from its task means in each family and its number of episodes.
 
-    The interval is Wilson's at the effective sample size that the error corresponds to, never more than `trials`.
+    The interval is Wilson's at the effective sample size that corresponds to the error, at most `trials`.
     """
     values = [np.asarray(tasks, dtype=np.float64) for tasks in strata]
     mean, fewest = float(np.mean([tasks.mean() for tasks in values])), min(map(len, values))
@@ -157,7 +157,7 @@ class BoardRow:
 
 
 def entrants(evidence: Sequence[Evidence]) -> list[BoardRow]:
-    """Return the rows. Raises UsageError if a model was played in two set-ups that one row cannot hold."""
+    """Return the rows. Raises UsageError if a model was played in two set-ups that do not fit into one row."""
     rows: dict[tuple[str, str | None, tuple[str, ...]], BoardRow] = {}
     for family in evidence:
         for group in family.played:
@@ -235,7 +235,7 @@ def _widest(rows: Sequence[BoardRow], family: str) -> frozenset[str]:
 
 
 def _whole(family: str, played: frozenset[str]) -> frozenset[str]:
-    """Return the tasks of a complete row: those of the release, or all played tasks if none of them belongs to the release."""
+    """Return the tasks of a complete row: the tasks of the release, or all played tasks if none of these is in the release."""
     pinned = frozenset(pinned_tasks(family))
     return pinned if pinned & played else played
 

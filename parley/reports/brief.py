@@ -1,7 +1,8 @@
 """A report in five lines: who is best in each family and by how much, success and reward, what was ungraded, what stopped.
 
-The best is the first of those that played most tasks, by the figure that the family's paper ranks by. It stands with the
-interval of the leaderboard, and its lead over the next with that of a paired comparison. Retries are left out.
+The best is the player with the highest figure that the family's paper ranks by, among those that played most tasks. Its figure
+has the interval of the leaderboard; its lead over the next player has the interval of a paired comparison. Retries are left
+out.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def _best(evidence: Evidence) -> str:
 
 
 def _lead(family: str, best: Group, following: Group) -> str:
-    """Return by how much the best leads the next, on the tasks and seeds that both played."""
+    """Return the lead of the best player over the next, on the tasks and seeds that both played."""
     both = compared(family, following, best, 0.0)
     if both.mean is None:
         return f"while {following.name} played other tasks"

@@ -3,9 +3,9 @@
 The difference is B minus A over pairs of (task, seed) that both played, with one difference per task: attempts at an instance
 are averaged, then seeds, so each task counts once.
 
-Two runs are comparable if the tasks' digests, the seeds, the edition's key, options, budget and texts are equal. A difference
-that is itself the question (`--across options`) may be allowed, but never one of digests, seeds or keys, because then the two
-sides did not play the same instances.
+Two runs are comparable if the tasks' digests, the seeds, the key of the random values, options, budget and prompt templates are
+equal. Users may allow a difference that they want to examine (`--across options`), but never one of digests, seeds or keys,
+because then the two sides did not play the same instances.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def sign_flip(differences: Sequence[float], shift: float = 0.0) -> float | None:
     if len(moved) < 2:
         return 1.0
     if np.ptp(moved) < 1e-12:
-        # scipy warns of constant data, and the answer is known: of all patterns only the two of one sign are as far off
+        # scipy warns of constant data, and p is known: of all sign patterns, only the two with equal signs are as extreme
         return float(2.0 ** (1 - len(moved)))
     test = scipy_stats().permutation_test(
         (moved,), np.mean, permutation_type="samples", n_resamples=DRAWS, rng=np.random.default_rng(SEED)
@@ -73,7 +73,7 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
 
 
 def seen(differences: Sequence[float]) -> float | None:
-    """Return the true difference that these tasks detect with 80 % power, given their spread; None for fewer than two tasks."""
+    """Return the true difference that these tasks detect with 80 % power, given its spread over tasks; None for too few."""
     tasks = len(differences)
     if tasks < 2:
         return None
@@ -105,10 +105,10 @@ class Comparison:
     second: Group
     tasks: tuple[TaskPair, ...]
     pairs: int
-    """Instances (task, seed) at which both sides have a graded attempt."""
+    """Instances (task, seed) on which both sides have a graded attempt."""
 
     missing: int
-    """Planned instances at which at least one side has no graded attempt."""
+    """Planned instances on which at least one side has no graded attempt."""
 
     max_drop: float
     """Allowed drop of B below A, in 0..1."""
@@ -164,7 +164,7 @@ class Comparison:
         return min(self.first.attempts, self.second.attempts)
 
     def reliability(self, group: Group) -> float | None:
-        """Return pass^k of one side over the instances that both have."""
+        """Return pass^k of one side over the instances that both sides have."""
         both = self.first.cells.keys() & self.second.cells.keys()
         return pass_k([cell for key, cell in group.cells.items() if key in both], self.k)
 

@@ -2,7 +2,7 @@
 
 1. Nested analysis of variance: attempts in seeds in tasks, by the method of moments, also for unbalanced cells (Searle 1992). A
    component below 0 is set to 0. Components without repetition cannot be separated: with k = 1 attempts are part of seeds,
-   with one seed seeds are part of tasks.
+   and with one seed, seeds are part of tasks.
 2. The variance of a mean is tasks / T + seeds / (T S) + attempts / (T S k). With n more episodes, T grows by n / (S k), S by
    n / (T k), k by n / (T S). For a paired difference the components are those of two players' differences.
 """
@@ -21,7 +21,7 @@ from parley.reports.evidence import Evidence, Group
 from parley.reports.table import Column, Row, Table, titled
 
 Nested = Mapping[str, Sequence[Sequence[float]]]
-"""For each task its seeds, and for each seed its attempts."""
+"""Values of attempts: a list of seeds for each task, and a list of attempts for each seed."""
 
 BUDGET_USD, BUDGET_EPISODES = 100.0, 100
 _MOST_PAIRS = 6
@@ -76,7 +76,7 @@ class Components:
         return self.error(self.n_tasks, self.n_seeds, self.k)
 
     def bought(self, episodes: float, exist: int | None = None) -> dict[str, float]:
-        """Return the standard error after this many more episodes, by what they are spent on.
+        """Return the standard error after this many more episodes, if they are spent on tasks, on seeds or on attempts.
 
         Components without repetition are left out, and so are tasks if all of the `exist` tasks are played.
         """
@@ -106,7 +106,7 @@ def split(values: Nested) -> Components | None:
         within += math.fsum(len(seed) * (fmean(seed) - mean) ** 2 for seed in seeds)
         error += math.fsum((value - fmean(seed)) ** 2 for seed in seeds for value in seed)
     attempts = error / (n - n_seeds) if n > n_seeds else None
-    # expected mean squares of an uneven nest: how often a component enters those of the levels above it
+    # coefficients of the components in the expected mean squares of an unbalanced nested design
     by_task = [sum(map(len, seeds)) for seeds in cells]
     squares = math.fsum(math.fsum(len(seed) ** 2 for seed in seeds) / size for seeds, size in zip(cells, by_task, strict=True))
     seeds_part: float | None = None
@@ -165,7 +165,7 @@ def _values(group: Group, headline: Headline) -> dict[str, list[list[float]]]:
 
 
 def _differences(first: Group, second: Group, headline: Headline) -> dict[str, list[list[float]]]:
-    """Return differences of two rows' attempts at one instance, paired in order; they vary as differences of attempts do."""
+    """Return the differences between two rows' attempts at each instance, paired in order."""
     theirs = second.cells
     by_task: dict[str, list[list[float]]] = {}
     for cell, mine in first.cells.items():

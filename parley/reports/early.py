@@ -1,6 +1,6 @@
 """Decisions of runs with `--until`: the winner, the e-value, and the share of tasks played.
 
-The plain mean of such a run is shown with the reason not to quote it; the valid result is the confidence sequence beside it.
+The plain mean of such a run is shown with the reason not to quote it. The valid result is the confidence sequence beside it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _METHOD = (
 
 
 def decisions(paths: Iterable[Path]) -> list[Decision]:
-    """Return the decisions of these runs' sweeps, each once; a path is a sweep, a part of one, or a folder of sweeps."""
+    """Return the decisions of the sweeps at these paths, each once. A path is a sweep, a part of one, or a folder of sweeps."""
     folders = dict.fromkeys(
         folder.resolve() for path in paths for folder in (path, path.parent, *sorted(path.glob("*/until.json")))
     )

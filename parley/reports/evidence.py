@@ -5,7 +5,7 @@
 2. A setup is the player and every condition that is not the default: episodes under different conditions are never averaged.
    The model id and the prompt also separate rows, but are shown only if the names would be equal without them. The address of
    a model does not separate rows: it may change between two runs, and the id names the model that answers there.
-3. The player is taken from the plan: an episode whose sandbox never opened does not record its model, but still belongs to it.
+3. The player is taken from the plan, because an episode whose sandbox never opened does not record its model.
 """
 
 from __future__ import annotations
@@ -90,10 +90,10 @@ _SAMPLING = {"temperature": 0.0}
 """Default sampling parameters of a model."""
 
 _PROTOCOL = "tools"
-"""Default protocol of tool calls, which rows do not name; they always name the interface."""
+"""Default protocol of tool calls. Rows name only other protocols, but always the interface."""
 
 _SEATS = "seats"
-"""The interface of a result whose agent held seats of a game."""
+"""The interface of a result whose agent played seats of a game."""
 
 
 @dataclass(frozen=True)
@@ -117,12 +117,12 @@ class Conditions:
         known = [registry[task] for task in planned.tasks if task in registry]
         self._defaults = [_defaults(task) for task in known]
         self._setups: dict[tuple[Any, ...], Setup] = {}
-        # an episode whose sandbox never opened knows no interface: those beside it do, or the registry
+        # an episode whose sandbox never opened has no interface; take that of the other episodes, or of the registry
         self._is_game = any(task.is_seated for task in known) or any(result.interface == _SEATS for result in results)
 
     def setup(self, result: Result) -> Setup:
         """Return the setup of an episode."""
-        # a run has ten thousand episodes and a handful of these
+        # cached, because a run with 10,000 episodes has only a few setups
         told = (result.agent, result.key_digest, result.templates, json.dumps(result.options, sort_keys=True))
         if told not in self._setups:
             self._setups[told] = self._setup(result)
@@ -169,14 +169,14 @@ class Conditions:
 
     def budgets(self) -> list[str]:
         """Return the budgets that are not the default, formatted for readers."""
-        # what is meant where nobody said anything may have been said, and is so in the plans of older versions
+        # the default may also be set explicitly, as in the plans of older versions
         usual = asdict(Budget(wall_s=Budget().seconds(game=self._is_game)))
         told = asdict(self.planned.budget)
         return [_said(n, value) for n, value in sorted(told.items()) if value is not None and usual.get(n) != value]
 
 
 def _called(seat: SeatSpec) -> str:
-    # people are a kind of player: what they want to be called makes no other set-up
+    # all people are one kind of player; their names do not make different set-ups
     return "human" if seat.kind == "human" else f"{'replay:' * (seat.kind == 'replay')}{seat.name}"
 
 
@@ -380,7 +380,7 @@ def _name(groups: Sequence[Group]) -> None:
 
 @dataclass(frozen=True)
 class Status:
-    """Coverage of a family by a group."""
+    """Coverage of a family's tasks by a group."""
 
     done: int
     """Tasks with all their attempts."""
@@ -406,7 +406,7 @@ class Status:
 
 
 def status(group: Group, evidence: Evidence) -> Status:
-    """Return the coverage of the family by a group."""
+    """Return the coverage of the family's tasks by a group."""
     digests = wanted_tasks(evidence)
     wanted = set(digests)
     cells, seeds = group.cells, group.seeds
@@ -428,7 +428,7 @@ def wanted_tasks(evidence: Evidence) -> Mapping[str, str]:
 
 
 def plan_words(groups: Sequence[Group]) -> list[str]:
-    """Return a sentence on detectable differences per number of attempts among the rows that planned most tasks."""
+    """Return a sentence on the differences that the rows with most planned tasks can detect, for each number of attempts."""
     most = max((len(group.planned) for group in groups), default=0)
     widest = {max(1, len(group.seeds)) * group.attempts for group in groups if len(group.planned) == most}
     return [mde_words(most, attempts) for attempts in sorted(widest)]
@@ -452,7 +452,7 @@ ALL = "all"
 """The name that stands for every table."""
 
 Needs = Mapping[str, tuple[str, str]]
-"""For each table, what it needs and the command that provides it."""
+"""For each table, the episodes that it needs and the command that plays them."""
 
 
 Makers = Mapping[str, tuple[Maker, ...]]
@@ -461,11 +461,12 @@ Makers = Mapping[str, tuple[Maker, ...]]
 def make(
     tables: Makers, needs: Needs, evidence: Evidence, wanted: Sequence[str], *, published: bool, by_name: Makers | None = None
 ) -> list[Table]:
-    """Return the wanted tables; if none are named, or `all` is, every table that is not empty.
+    """Return the wanted tables. If none are named, or if `all` is named, return every table that is not empty.
 
-    Tables `by_name` are made only when named. Raises UsageError for an unknown table, and for a named one that is empty.
+    Tables in `by_name` are made only if they are named. Raises UsageError for an unknown table, and for a named table that is
+    empty.
     """
-    # beside `all` those that are named, and beside nothing none
+    # with `all`, also the named ones of these tables; without names, none of them
     named = {name: makers for name, makers in (by_name or {}).items() if name in wanted or (wanted and ALL not in wanted)}
     tables, wanted = {**tables, **named}, [] if ALL in wanted else wanted
     for name in wanted:

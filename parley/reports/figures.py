@@ -1,4 +1,4 @@
-"""The figures of a report: for each family, those whose tables are present."""
+"""The figures of a report: for each family, the figures whose tables are in the report."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from parley.reports.archive import GROUP, KIND, PIECE, VERSION, PackedFiles, is_
 
 _THREADS, _FILES = 4, 64
 _HELD = 16 << 20
-"""Maximum bytes that are read but not yet consumed; a thread is given a quarter of it, or `_FILES` files."""
+"""Maximum bytes that are read but not yet consumed; each thread reads a quarter of that, or `_FILES` files, at a time."""
 
 
 def read_ahead(folder: Path, files: Iterable[tuple[str, int]]) -> Iterator[bytes]:
@@ -67,10 +67,10 @@ def _batches(files: Iterable[tuple[str, int]]) -> Iterator[tuple[int, list[str]]
 
 KEY_FILE = "edition.key"
 _PIECE = PIECE // 8
-"""Bytes of a file in one row: DuckDB buffers a whole group several times before it writes it."""
+"""Bytes of a file in one row. Small, because DuckDB buffers several copies of a whole group before it writes the group."""
 
 _STEP = 2048 // GROUP
-"""Rows per row that is kept: DuckDB passes rows on by 2,048 and then writes a group, so this yields groups of `GROUP` rows."""
+"""Rows passed to DuckDB for each row that is kept. DuckDB writes a group every 2,048 rows, so groups have `GROUP` kept rows."""
 
 _PART = re.compile(r"(?!\.{1,2}$)[^/\x00-\x1f\x7f]{1,255}")
 _ROW = "STRUCT(path VARCHAR, part INTEGER, result BLOB, data BLOB)"
@@ -187,11 +187,11 @@ def _write(root: Path, contents: RunContents, out: Path) -> None:
     rows, failed = _rows(root, contents), list[BaseException]()
 
     def row(number: int) -> dict[str, Any]:
-        del number  # DuckDB asks for one after the other
+        del number  # DuckDB requests the rows one after the other
         try:
             return next(rows)
         except BaseException as error:
-            # DuckDB makes a failure of its own of it
+            # DuckDB converts the exception to one of its own
             failed.append(error)
             raise
 
@@ -231,7 +231,7 @@ def _rows(root: Path, contents: RunContents) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _beside(out: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `out`, to be renamed. Files of dead processes are removed before, and our own after."""
+    """Yield a temporary path beside `out`, to be renamed. Removes files of dead processes before, and our own after."""
     whole = out.absolute()
     with writing(out):
         for left in whole.parent.glob(f".{whole.name}.*.partial"):

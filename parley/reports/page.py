@@ -2,8 +2,9 @@
 
 All text from runs is untrusted: Jinja escapes it, and the page's content security policy forbids loading or running anything.
 The only style sheet is inline and allowed by its hash; figures are drawn by this package with escaped text. A figure is placed
-before the tables that it was drawn from, except for the first table of a family, which readers look for first. An episode links
-to its page if one lies beside the report (`harness view --bundle`); otherwise the command that shows it is printed.
+before the tables that it was drawn from, but after the first table of a family, which readers look for first. An episode links
+to its page if there is one beside the report (`harness view --bundle`); otherwise the page has the command that shows the
+episode.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ _STOPS = ((240, 138, 128), (250, 225, 140), (139, 208, 150))
 
 
 Data = dict[str, Any]
-"""What the template reads, by name."""
+"""Data for the template, by name."""
 
 
 def as_page(report: WholeReport, folder: Path) -> str:
-    """Return the page for a file in `folder`, beside which pages of episodes are looked up."""
+    """Return the page for a file in `folder`, in which pages of episodes are looked up."""
     style = _environment().get_template("style.css.j2").render(heat=[shade(_STOPS, step / 10) for step in range(11)])
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     text = _environment().get_template("report.html.j2").render(
@@ -56,7 +57,7 @@ def as_page(report: WholeReport, folder: Path) -> str:
         spent=_table("spent", report.spent),
         runs=[printable(run.path.name) for run in report.runs],
     )  # fmt: skip
-    # what the macros leave before the first line
+    # remove blank lines of the macros before the first line
     return text.lstrip()
 
 

@@ -1,6 +1,6 @@
 """Charts as plain SVG, without a plotting library; the same rows give the same bytes.
 
-Every mark that stands for a number has a title, `what: number`, which browsers show as a tooltip and tests can read. Text is
+Every mark that shows a number has a title, `what: number`, which browsers show as a tooltip and tests can read. Text is
 untrusted: it is escaped, and control characters, which XML does not allow, are spelled out. Its width is estimated generously,
 so that the layout does not overlap in any common font.
 """
@@ -152,7 +152,7 @@ class Panel:
 
 
 def joined(marks: Sequence[Mark]) -> tuple[Segment, ...]:
-    """Return lines that join the points of each series, which stand together."""
+    """Return lines that join the points of each series; points of a series must be adjacent."""
     pairs = ((one, other) for one, other in pairwise(marks) if one.series == other.series)
     return tuple(Segment(one.series, (one.x, one.y), (other.x, other.y)) for one, other in pairs)
 

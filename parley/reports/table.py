@@ -4,7 +4,8 @@ Values stay exact (a rate is a float in 0..1) and go into JSON unchanged; a colu
 
 CSV files have exact values under column keys, as in JSON, one file per table.
 
-1. An interval fills two columns with its ends; a tally two with its count and its share. An empty cell is a missing value.
+1. An interval fills two columns with its ends; a tally fills two columns with its count and its share. An empty cell is a
+missing value.
 2. Text that a spreadsheet would evaluate as a formula is prefixed with an apostrophe, because names of models are untrusted.
 """
 
@@ -49,7 +50,7 @@ class Column:
     form: Form = "text"
     shown: bool = True
     kept: bool = False
-    """True if the column is shown even if all its values are missing, so that readers see what could not be measured."""
+    """True if the column is shown even without any value, so that readers see what could not be measured."""
 
     of: Callable[[Any], Any] | None = None
     """Function from the subject of a row to the value (`row_of`); None if the maker of the row provides it."""
@@ -102,7 +103,7 @@ class Table:
 
 
 def titled(form: Form = "text", /, *, shown: bool = True, **titles: str) -> tuple[Column, ...]:
-    """Return columns of one form from keys and their titles."""
+    """Return columns with the same form from keys and titles."""
     return tuple(Column(key, title, form, shown) for key, title in titles.items())
 
 
@@ -120,7 +121,7 @@ def with_interval(
 
 
 def row_of(columns: Iterable[Column], about: Any) -> dict[str, Value]:
-    """Return the values of columns for the subject of a row; an estimate fills its column and the next."""
+    """Return the values of columns for the subject of a row; a figure with an interval fills its column and the next."""
     row: dict[str, Value] = {}
     for column in columns:
         value = column.of(about) if column.of is not None else None
@@ -134,7 +135,7 @@ def row_of(columns: Iterable[Column], about: Any) -> dict[str, Value]:
 def table_of(
     name: str, title: str, columns: Iterable[Column], subjects: Iterable[Any], notes: Iterable[str] = ()
 ) -> list[Table]:
-    """Return a table with a row for each subject, which may be a ready row; no table without rows."""
+    """Return one table with a row for each subject, or with the subject itself if it is a row; no table without rows."""
     columns = tuple(columns)
     rows = tuple(one if isinstance(one, Mapping) else row_of(columns, one) for one in subjects)
     return [Table(name, title, columns, rows, tuple(notes))] if rows else []

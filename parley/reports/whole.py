@@ -1,7 +1,7 @@
 """A whole report as data: the tables of every family in some runs, their figures, and the usage of the runs.
 
-Renderers for the terminal, Markdown, JSON, CSV and HTML use only this data. Curves of difficulty show each player's success and
-reward by level, in one table for any family; level 1 is the default, so a run without a level is at level 1.
+Renderers for the terminal, Markdown, JSON, CSV and HTML use only this data. The table of difficulty shows each player's success
+and reward by level, for any family. Level 1 is the default, so a run without a level is at level 1.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _LEVEL_COLUMNS = (
 
 
 def level_tables(evidence: Evidence) -> list[Table]:
-    """Return one table, or none if no player was run at two levels."""
+    """Return one table, or no table if no player was run at two levels."""
     curves: dict[tuple[str, str], dict[int, tuple[list[Result], int]]] = {}
     for group in evidence.played:
         how = ", ".join(word for word in group.setup.how if not word.startswith("level="))
@@ -97,7 +97,7 @@ class WholeReport:
     """Messages about families without reports."""
 
     closes: bool
-    """True if no table was named; `spent` then ends the report."""
+    """True if no table was named; in this case, `spent` is the end of the report."""
 
     is_asked: bool
     """True if `spent` is among the named tables."""
@@ -168,7 +168,7 @@ def make_report(
             except UsageError as error:
                 refused.append(error)
         if len(refused) == len(makers):
-            # one that is empty says more than one that a family does not know
+            # the error of an empty table is more helpful than that of a family without such a table
             raise max(refused, key=lambda error: error.hint is not None)
     for name, (tables, need) in _OWN.items():
         more = {family: tables(evidence[family]) for family in makers if not wanted or {name, ALL} & set(wanted)}

@@ -48,14 +48,14 @@ EMPTY = "Your reply was empty: it held neither text nor a tool call. Go on."
 NOT_CALLED = "Your reply wrote a tool call as text, so nothing was run. Call the tool with a tool call."
 
 MOST_UNUSABLE, MOST_CUT_OFF = 3, 8
-"""Limits on unusable replies: in a row, before an episode ends, and truncated ones, before the set-up is at fault."""
+"""Number of unusable replies in a row that ends an episode, and of truncated replies that indicates a wrong set-up."""
 
 
 class ToolFormat:
     """Protocol for requesting and parsing actions; one object serves all episodes of a client."""
 
     def __init__(self, name: str) -> None:
-        """Create the protocol; raises UsageError for an unknown one."""
+        """Create the protocol of this name; raises UsageError if there is none."""
         if name not in PROTOCOLS:
             raise UsageError(f"protocol must be one of {', '.join(PROTOCOLS)}, not {name!r}")
         self.name, self._is_text = name, name == "text"
@@ -63,7 +63,7 @@ class ToolFormat:
         """False until a tool call has arrived in the expected form."""
 
     def offered(self, tools: Tools) -> Tools:
-        """Return the tools for the request itself; empty for plain text, because the system prompt shows them."""
+        """Return the tools to send in the request; empty for plain text, where the system prompt shows them."""
         return () if self._is_text else tools
 
     def heard(self, said: Completion) -> Completion:
@@ -71,7 +71,7 @@ class ToolFormat:
         return as_text(said, named=True) if self._is_text else said
 
     def actions(self, said: Completion, turn: int) -> tuple[Action, ...]:
-        """Return the actions that the model requests, or one with a problem to report; empty for a plain answer."""
+        """Return the actions that the model requests, or one action with a problem to report; empty if there are none."""
         if self._is_text:
             action = _spoken(said.text)
             return (replace(action, call_id=f"text_{turn}"),) if action else ()
@@ -90,7 +90,7 @@ def system_prompt(interface: Interface, speech: ToolFormat, task: Task, budget: 
     # Prompts are plain text: escaping would change the schemas they show.
     environment = Environment(loader=FileSystemLoader(PROMPTS), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
     environment.filters["json"] = json.dumps
-    # The tools are shown where they do not travel in the request itself.
+    # The prompt shows the tools if the request does not contain them.
     shown = () if speech.offered(interface.tools) else interface.tools
     budgets = task.parley.budgets if task.parley else None
     template = environment.get_template(interface.template)
@@ -162,7 +162,7 @@ class ToolConversation:
         self._tell({"role": "user", "content": UNREADABLE})
 
     def used_up(self, models: str, say_once: Callable[[str], None]) -> str | None:
-        """Return the budget that forbids another call, or None; calls `say_once` if `models` have no known price."""
+        """Return the exhausted budget that forbids another call, or None; calls `say_once` if `models` have no known price."""
         return self._budget.used_up(
             self._report.usage, turns=self.turns, seconds=self._seconds(), game=False, models=models, say_once=say_once
         )
@@ -270,7 +270,7 @@ _CALL = AnswerShape('one JSON object with "tool"', _call, key="tool")
 
 @dataclass(frozen=True)
 class LlmConfig(ModelSettings):
-    """Model of an agent with the settings of its client and conversation; `prices` take precedence over LiteLLM's."""
+    """Model of an agent, with the settings of its client and its conversation; `prices` take precedence over LiteLLM's."""
 
     interface: str = "shell"
     handles: bool = False
@@ -314,7 +314,7 @@ class LlmAgent(Agent):
     def needs_main(self, task: Task, runtime: str) -> bool:
         """Return True if the interface needs `main`.
 
-        Raises UsageError if the task or the runtime does not have the interface.
+        Raises UsageError if the task or the runtime does not support the interface.
         """
         has = task.parley.interfaces if task.parley else ("shell",)
         if self.interface.name not in has:
@@ -374,7 +374,7 @@ class LlmAgent(Agent):
         conversation.check_cut_off()
 
     def _check_tools(self, asked: Interlocutor, messages: Sequence[dict[str, Any]], said: Completion, report: Report) -> None:
-        """Raise SetupFault if the server counts as many tokens for a prompt without the tools as for the same with them."""
+        """Raise SetupFault if the server counts the same number of tokens for a prompt with tools and without them."""
         if self._sees_tools is None:
             try:
                 bare = asked.complete(messages)

@@ -127,7 +127,7 @@ def read_completion(answer: WireAnswer, request: Mapping[str, Any], number: int,
 
 def read_message(raw: Mapping[str, Any], number: int) -> Completion:
     """Parse an assistant's message in OpenAI's format, as one call with unknown tokens."""
-    # half a surrogate pair has no bytes in UTF-8, and JSON can carry one: what a provider says passes here once
+    # unpaired surrogates are valid in JSON but not in UTF-8; all text of a provider passes here once
     given = encodable(dict(raw))
     kept = {name: value for name, value in reasoning_fields(given).items() if len(json.dumps(value)) <= LONGEST_TEXT}
     whole, reasoning = _text_of(given.get("content")), _reasoning_of(given)
@@ -164,9 +164,9 @@ def as_text(said: Completion, *, named: bool) -> Completion:
 
 
 def is_written_call(text: str, tools: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True for a text that contains a call of one of the tools: after a model's own marker, as bare JSON, or as code.
+    """Return True if a text contains a call of one of the tools: after the model's own marker, as bare JSON, or as code.
 
-    A server returns such a text if it has no parser for its model's tool calls.
+    Servers without a parser for their model's tool calls return such texts.
     """
     names = [str(tool["function"]["name"]) for tool in tools]
     fenced = _FENCE.fullmatch(text)
@@ -207,7 +207,7 @@ def shortened(text: str) -> str:
 
 
 def read_action(call_id: str, tool: str, arguments: dict[str, Any]) -> Action:
-    """Return a tool call in a form that can be recorded, with a problem if that differs from the model's output."""
+    """Return a tool call in a form that can be recorded, with a problem if this form differs from the model's output."""
     level: list[Any] = [arguments]
     for _ in range(_DEEPEST):
         if any(isinstance(one, float) and not isfinite(one) for one in level):
@@ -241,7 +241,7 @@ def told_tokens(usage: Usage) -> str:
 def counted_tokens(value: Any, model: str) -> int:
     """Return the number of tokens of a value, counted by LiteLLM's tokenizer for the model or the nearest available one."""
     text = json.dumps(value, ensure_ascii=False)
-    # a tokenizer takes minutes for what is long and has no words; a part of it stands for the whole
+    # a tokenizer takes minutes for a long text without words, so the count is extrapolated from a part
     share = len(text) / len(text[:_COUNTED])
     return round(share * int(library().token_counter(model=model, text=text[:_COUNTED])))
 
@@ -293,7 +293,7 @@ def _is_reasoning(part: Any) -> bool:
 
 
 def _texts(value: Any, *, is_inside: bool) -> Iterator[str]:
-    """Yield the texts in a value; outside of reasoning, only those under a name that indicates reasoning."""
+    """Yield the texts of reasoning in a value: all if `is_inside`, otherwise those under a name that indicates reasoning."""
     if isinstance(value, str):
         yield from [value] if is_inside and value.strip() else ()
     elif isinstance(value, Mapping):
@@ -344,7 +344,7 @@ def _actions(calls: Sequence[Mapping[str, Any]], number: int) -> list[Action]:
         call_id = encodable(str(call.get("id") or ""))
         if not call_id or call_id in {a.call_id for a in actions}:
             call_id = f"c{number % 10**5:05}{index % 10**3:03}"
-        # without blanks, a namespace, or special tokens that a server left in it
+        # remove blanks, a namespace, and special tokens that a server left in the name
         name = str(encodable(str(call["function"].get("name") or "").partition("<|")[0].strip().removeprefix("functions.")))
         given = call["function"].get("arguments")
         text = given if isinstance(given, str) else "" if given is None else json.dumps(given)

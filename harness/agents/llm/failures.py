@@ -1,8 +1,8 @@
 """Failed model calls: their classes, their classification, and their messages (docs/providers.md).
 
 The server's own error takes precedence: a code over a phrase, and both over the HTTP status and LiteLLM's exception classes,
-which have a status even if no server answered. Errors inside a response with HTTP 200 are errors. Only fields for a server's
-messages are read, because many servers echo the request, and a conversation may contain any text.
+which have a status even if no server answered. An error inside a response with HTTP 200 counts as an error. Only the fields for
+a server's messages are read, because many servers echo the request, and a conversation may contain any text.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ _STATUS_OF = {
     "authentication": 401, "api_key": 401, "permission": 403, "not_found": 404, "rate_limit": 429, "overloaded": 529,
     "exceed_context_size": 400, "invalid": 400, "validation": 400, "badrequest": 400,
 }  # fmt: skip
-"""Statuses that should have been sent, by part of a code inside a response with HTTP 200."""
+"""Statuses that should have been sent instead of 200, by a part of the error code in the body."""
 
 _RETRIED, _CROWDED = frozenset({408, 409, 425, 429}), frozenset({429, 529})
 _DENIED: dict[int, Why] = {401: "key", 402: "quota", 403: "access", 404: "model"}
@@ -371,7 +371,7 @@ def hidden_error(value: Any) -> tuple[int, ErrorBody] | None:
     if not error:
         return None
     body = _read({"error": error})
-    # some servers put the type beside the sentence, not below it
+    # some servers put the error type beside the message, not below it
     body = body._replace(codes=body.codes | {str(value[key]) for key in ("type", "error_type", "code") if value.get(key)})
     codes = [str(error.get(key)) for key in ("code", "status", "status_code")] if isinstance(error, Mapping) else []
     numbers = [int(code) for code in codes if code.isdigit() and 400 <= int(code) <= 599]
@@ -455,12 +455,12 @@ def _is_token_rate(body: ErrorBody) -> bool:
 
 def _shown(text: str, clean: Clean) -> str:
     """Return a text as one recordable line without secrets."""
-    # secrets are removed before the text is cut: half a secret would not be recognised
+    # remove secrets before the text is cut, because a part of a secret would not be recognized
     return str(encodable(clean(text.strip())[:_SHOWN]))
 
 
 def _denied(status: int, text: str) -> Why | None:
-    """Return the reason why no call of ours would be answered; None if that does not apply."""
+    """Return the reason why the server would reject every call of ours; None if it rejects only this one."""
     if status < 500 and _SPENT.search(text):
         return "quota"
     if status == 403 and _ONE_PROMPT.search(text):
@@ -489,7 +489,7 @@ def _no_completion(error: Exception | None, call: WireExchange, value: Any, clea
             return UnexpectedStream("a stream of events, which was not requested, where one JSON document should be")
         return RetryableFailure("what is no JSON, where a model's answer should be")
     body = _read({"error": value})
-    # at other addresses the last answer may have been a token of a provider's own
+    # at other addresses, the last response may have been a provider's access token
     whole = json.dumps(value) if call.is_openais else str(error)
     told = f"it answered with JSON that is no completion: {_shown(body.line or whole, clean)}"
     return ContextOverflow(told) if is_context_full(None, body) else Refused(told)

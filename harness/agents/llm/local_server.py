@@ -22,7 +22,7 @@ def main() -> None:
     params.model.path, params.model_alias = path, {"local"}
     params.n_ctx, params.n_parallel, params.port, params.ui = int(context), 1, 0, False
     for pool in (params.cpuparams, params.cpuparams_batch):
-        # spinning threads starve each other where the machine has other work
+        # spinning threads starve each other if the machine has other work
         pool.n_threads, pool.poll = int(threads), 0
     server = Server(params)
     print(server.listening_address, file=address, flush=True)

@@ -95,7 +95,7 @@ _REASONING = re.compile(
     re.IGNORECASE,
 )
 _REMEMBERED = 10_000
-"""Number of conversations whose last size is remembered."""
+"""Number of conversations whose last prompt size is remembered."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Quirks:
         return {**self._parameters(), **({"system_role": "user"} if self.refuses_system else {})}
 
     def learn(self, effective: Mapping[str, Any]) -> None:
-        """Apply the rejections known from an earlier call with this `effective`."""
+        """Apply the rejections that an earlier client recorded in `effective`."""
         if "max_completion_tokens" in effective:
             self._rename_limit()
         self.refuses_system |= "system_role" in effective
@@ -198,7 +198,7 @@ class Quirks:
             self._say_once(f"{self._model} does not take {name} {value:g}: left out, the provider's default applies")
 
     def lost_reasoning(self, messages: Messages, sent: Messages, body: bytes) -> bool:
-        """Return True if an answered request did not carry the reasoning in `messages`; report it, and remember a rejection."""
+        """Return True if an answered request did not contain the reasoning in `messages`; report and remember a rejection."""
         if not carries_reasoning(messages):
             return False
         if not carries_reasoning(sent):
@@ -418,7 +418,7 @@ class ModelClient:
                 pause = pause_s(attempt, self.settings.first_pause_s) if told is None else told
                 if max(spent_s - queued_s, self._gate.unanswered_s) + pause >= self.settings.patience_s:
                     raise self._telling.gave_up(failure, spent_s) from None
-                # what closed the way to all was said for all
+                # the rate limit was reported once for all calls
                 if pause >= _WORTH_SAYING_S and told is None:
                     self.say(f"{self.settings.name}: {failure}; asking again in {pause:.0f} s")
                 self.halt.wait(pause)
@@ -447,14 +447,14 @@ class ModelClient:
                     sent = without_reasoning(sent)
 
     def _attempt(self, request: dict[str, Any], messages: Messages, number: int) -> Completion:
-        """Make one call and parse the reply, or share its rate limit with all clients of this provider."""
+        """Make one call and parse the reply. If the call is rate-limited, slow down all clients of this provider."""
         asked_at, limit_s = time.monotonic(), request["timeout"]
         silent_for = f"the {limit_s:g} s that --timeout allows" if limit_s == self.settings.timeout_s else f"{limit_s:g} s"
         try:
             answer = ask(request, self._secrets, silent_for)
             said = read_completion(answer, request, number, self.settings.price)
         except CallFailure as failure:
-            # LiteLLM refuses a parameter by itself, without asking anybody.
+            # LiteLLM rejects a parameter by itself, without calling the server.
             self._is_met |= not isinstance(failure, ConnectionFailed | UnsupportedParameter)
             if isinstance(failure, RetryableFailure):
                 self._held_back(failure, asked_at)
@@ -470,7 +470,7 @@ class ModelClient:
         told, pause = [], failure.retry_after or 0.0
         if isinstance(failure, RateLimited) and (most := self._gate.crowded(asked_at)) is not None:
             told.append(f"from now on {most} {'call' if most == 1 else 'calls'} at a time")
-        # who is asked to wait for longer than he has patience gives up, and closes the way to nobody
+        # a call whose requested pause exceeds its patience gives up, and does not block other calls
         closed = 0 < pause < self.settings.patience_s and self._gate.close(pause)
         if closed and pause >= _WORTH_SAYING_S:
             told.append(f"the next in {pause:.0f} s")
@@ -532,7 +532,7 @@ def tools_fault(said: Completion, without: Callable[[], Completion], name: str) 
 def hides_tools(said: Completion, bare: Completion, messages: Sequence[dict[str, Any]]) -> bool:
     """Return True if a server counts as many tokens for a prompt without tools (`bare`) as for the same prompt with them.
 
-    A server that counts fewer tokens than any prompt of this length has reports an invented number, which means nothing.
+    A count that is too small for any prompt of this length is ignored, because some servers report made-up numbers.
     """
     is_counted = not (said.usage.estimated or bare.usage.estimated)
     is_plausible = bare.usage.prompt_tokens >= len(json.dumps(messages)) / _MOST_CHARACTERS_A_TOKEN
@@ -574,14 +574,14 @@ def refuses_reasoning(refusal: Refused, messages: Messages) -> bool:
 
 
 def _is_about_system(refusal: Refused, roles: Collection[str]) -> bool:
-    """Return True if the role is rejected, rather than the content of a system message or the alternation of turns."""
+    """Return True if the server rejects the system role itself, not the content of a system message or the order of roles."""
     if "system" not in roles or ("assistant" in roles and "roles must alternate" in str(refusal).lower()):
         return False
     return _SYSTEM.search(str(refusal)) is not None and _NOT.search(str(refusal)) is not None
 
 
 def _is_about(parameter: str, refusal: Refused) -> bool:
-    """Return True if a request without this parameter would not have been rejected."""
+    """Return True if the rejection is about this parameter."""
     return (isinstance(refusal, UnsupportedParameter) or refusal.status in {400, 422}) and parameter in str(refusal)
 
 
@@ -589,6 +589,6 @@ _text = partial(json.dumps, ensure_ascii=False, default=str)
 
 
 def _digest(messages: Messages, tools: Messages) -> tuple[int, int]:
-    """Return a key of a prompt, and its number of characters."""
+    """Return a hash of a prompt, and its number of characters."""
     text = "\n".join(map(_text, (*tools, *messages)))
     return hash(text), len(text)

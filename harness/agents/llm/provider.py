@@ -1,7 +1,7 @@
 """Access to LiteLLM: a configured import, one call, and its response and failures without secrets (`harness.secrets`).
 
-LiteLLM takes seconds to import, and fetches prices, tokenizers and headers; here it is imported late and offline. Invalid
-proxies or certificates in the environment are reported before any call.
+LiteLLM takes seconds to import, and by default downloads prices, tokenizers and headers. Here it is imported on first use, with
+downloads disabled. Invalid proxies or certificates in the environment are reported before any call.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def library() -> ModuleType:
     # one thread imports and configures it while the others wait
     with _configuring:
         for name, file in _given("ssl_certificate"):
-            # LiteLLM reads it late
+            # LiteLLM reads this variable after its import
             if not Path(file).is_file():
                 hint = f"{name}=FILE with a client's certificate, or unset it"
                 raise UsageError(f"{name}={file} cannot be used: no such file", hint=hint)
@@ -73,19 +73,19 @@ def library() -> ModuleType:
             import litellm  # noqa: PLC0415 - 2 s, paid only by commands that call a model
 
             litellm.suppress_debug_info = True
-            # of replies whose fields have other types than OpenAI's, which are read here all the same
+            # silence warnings about fields whose types differ from OpenAI's; they are parsed here anyway
             warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
             litellm.disable_hf_tokenizer_download = True
             for quiet in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
                 logging.getLogger(quiet).setLevel(logging.CRITICAL)
-            # A key that is set to nothing is not set; LiteLLM looks for the name alone, and would send it.
+            # A variable with an empty key counts as unset; LiteLLM would send the empty key.
             for name in [name for name, key in os.environ.items() if name.endswith("_API_KEY") and not key.strip()]:
                 os.environ.pop(name, None)
             if litellm.client_session is None:
-                # Its types are finished when they are first used, with warnings that only its filters of this moment hold back.
+                # LiteLLM's types are completed on first use; only the current filters suppress the warnings of that.
                 litellm.ModelResponse()
                 install()
-                # One pool for all threads: left alone, LiteLLM builds one per thread and forgets to close it.
+                # One connection pool for all threads; by default, LiteLLM creates one per thread and does not close it.
                 litellm.client_session = httpx.Client(follow_redirects=True, limits=httpx.Limits(max_connections=None))
                 atexit.register(litellm.client_session.close)
         except ImportError as error:
@@ -112,7 +112,7 @@ def ask(request: Mapping[str, Any], secrets: tuple[str, ...], silent_for: str) -
         choices = body.get("choices") or () if isinstance(body, dict) else ()
         if response is not None and not any(isinstance(one, dict) and "message" in one for one in choices):
             body = response.model_dump(exclude_none=True)
-        # what a model sends back is recorded in many places, and none of them is to hold a key
+        # a reply is recorded in many places, and none of them may contain a key
         return WireAnswer(response, scrubbed(body or {}, secrets), call.request.content if call else b"")
     if call is not None:
         url = call.request.url

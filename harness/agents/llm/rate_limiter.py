@@ -2,7 +2,8 @@
 
 Calls are not limited until the provider asks for it. After a Retry-After, no call starts before that time. A rate-limited call
 (429, 529) halves the number of concurrent calls, and each reply after it adds a little. Waiting calls are served in order of
-arrival, and their waiting time is attributed to the provider. A provider that answers no call is known to all (`unanswered_s`).
+arrival, and their waiting time is attributed to the provider. `unanswered_s` tells all calls how long the provider has answered
+none of them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class RateLimiter:
 
     @contextmanager
     def visited(self) -> Iterator[None]:
-        """Register a request for the time of all its attempts. Without any, only the limit is remembered."""
+        """Register a request for the time of all its attempts. While no request is registered, only the limit is remembered."""
         with self._changed:
             self._visitors += 1
         try:

@@ -1,10 +1,10 @@
-"""On-disk cache of model replies (docs/running.md). The same question is paid for once, within a run and across runs.
+"""On-disk cache of model replies (docs/running.md). The same question is paid for only once, within a run and across runs.
 
 1. A file is named after the SHA-256 of the question, which includes neither a key nor an address. An unreadable file is a
 miss.
-2. A reply in an episode is stored by the question as requested and its place (`ResponseCache`), including how often this
-conversation asked the same before. So attempts or seeds that begin alike stay two samples, and seats asked concurrently
-cannot swap replies.
+2. The key of a reply in an episode consists of the request and its place (`ResponseCache`), including how often this
+conversation asked the same before. So two attempts or seeds with the same first request stay two samples, and seats asked
+concurrently cannot swap replies.
 3. A cached reply keeps its tokens and costs nothing now. Budgets count its original cost, so an episode ends at the same
 point.
 """
@@ -146,7 +146,7 @@ class ResponseCache(CacheFiles[CachedReply]):
     """Cache of replies, with the number of hits in this run."""
 
     def __init__(self, folder: Path, *, probes: bool = True) -> None:
-        """Open the cache; `probes` makes a small call to test a model before its first cache miss."""
+        """Open the cache. With `probes`, a small call tests each model at its first cache miss."""
         super().__init__(folder, CachedReply)
         self.probes, self.kept, self.made, self._lock = probes, 0, 0, threading.Lock()
 
@@ -196,7 +196,7 @@ class CachedConversation:
         self._client.quirks.learn(reply.effective)
         if reply.completion is None:
             raise MalformedToolCall(reply.why) if reply.failure == "unreadable" else ContextOverflow(reply.why)
-        # it took these tokens once, and costs nothing now
+        # the cached reply once used these tokens, but costs nothing now
         usage, cost_usd = reply.completion.usage, reply.completion.usage.cost_usd
         again = replace(usage, kept_calls=1, kept_usd=cost_usd or 0.0, cost_usd=None if cost_usd is None else 0.0)
         return replace(reply.completion, usage=again)

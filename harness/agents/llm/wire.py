@@ -73,7 +73,7 @@ class WireRule(Strict):
 
 
 class Cassette(Strict):
-    """Responses of a server in order, and what it rejects; `about` says what is unusual, `source` where it was reported."""
+    """Responses of a server in order, and what it rejects; `about` says what is unusual, `source` is where it was reported."""
 
     about: str = ""
     source: str = ""
@@ -131,7 +131,7 @@ class WireExchange:
         )  # fmt: skip
 
     def written(self, calls: Sequence[WireExchange], clean: Clean) -> bytes:
-        """Return these calls, the first of which is this one, as the JSON of a cassette."""
+        """Return `calls`, which begin with this call, as the JSON of a cassette."""
         cassette = Cassette(calls=tuple(call.recorded(self.began, clean) for call in calls))
         return cassette.model_dump_json(indent=1, exclude_defaults=True).encode() + b"\n"
 
@@ -160,7 +160,7 @@ _plain = httpx.HTTPTransport.handle_request
 def install() -> None:
     """Instrument the connections of httpx to report sent and received bytes. A second call has no effect.
 
-    No other place sees the bytes of all of LiteLLM's providers, because only some of its clients use `litellm.client_session`.
+    Other hooks do not see the bytes of all providers, because only some clients of LiteLLM use `litellm.client_session`.
     """
     httpx.HTTPTransport.handle_request = _handle_request  # type: ignore[assignment, method-assign]
 
@@ -187,7 +187,7 @@ def _handle_request(transport: httpx.HTTPTransport, request: httpx.Request) -> h
         call.seconds, call.received = time.monotonic() - call.began, _decoded(call.headers, b"".join(parts))
     stream, headers = httpx.ByteStream(b"".join(parts)), response.headers
     if leads_elsewhere(request.url, headers):
-        # httpx would follow it, with every header but Authorization: other providers' keys stand in others
+        # httpx would follow it with all headers but Authorization, and some providers' keys are in other headers
         headers = httpx.Headers([(name, value) for name, value in headers.raw if name.lower() != b"location"])
     return httpx.Response(response.status_code, headers=headers, stream=stream, extensions=response.extensions)
 

@@ -20,7 +20,7 @@ Clean = Callable[[str], str]
 
 
 LoggedCall = Any
-"""Model call during and after its execution, a `WireExchange`; only a process that calls models has to load it."""
+"""A `WireExchange`; typed as Any, so that only a process that calls models has to import it."""
 
 
 @dataclass
@@ -43,7 +43,7 @@ class WireLog:
             _episode.reset(token)
 
     def add(self, call: LoggedCall) -> None:
-        """Add a call that starts, replacing the oldest ones if there is no room."""
+        """Add a call that starts, replacing the oldest ones if the log is full."""
         most, count = (MOST_BYTES_OF_ALL, None) if self.keeps_all else (MOST_BYTES, LAST_CALLS)
         with self._lock:
             self.last.append(call)

@@ -1,4 +1,4 @@
-"""Agent for games: a policy, a model or a person at every seat that its spec does not assign otherwise.
+"""Agent for games: plays each seat with a policy, a model or a person, as its spec says.
 
 It is created from an `AgentSpec` alone; people use the terminal unless the caller provides another desk. An agent of a model or
 of people also plays tasks without seats, through that model's interface or at the terminal.
@@ -55,10 +55,11 @@ class SeatAgent(Agent):
         pace_s: float = PACE_S,
         talk: str = "",
     ) -> None:
-        """Create the agent; `config` adds model settings that the spec, `handles` and `meter` do not contain: a key, timeouts.
+        """Create the agent; `config` adds the model settings that `spec`, `handles` and `meter` lack, such as an API key.
 
-        `replies` is the cache of model replies. `desk` is the place of people, by default the terminal. `pace_s` is the number
-        of real seconds between the messages of a program in a free discussion. `talk` is the world option, if it is set.
+        `replies` is the cache of model replies. `desk` is the place where people answer, by default the terminal. `pace_s` is
+        the number of real seconds between the messages of a program in a free discussion. `talk` is the world option, if it is
+        set.
         """
         self.spec, self._replies = spec, replies
         self.name = spec.name if spec.kind == "seats" else "llm"
@@ -71,7 +72,7 @@ class SeatAgent(Agent):
         for name in dict.fromkeys(one.name for one in spec.holders if one.kind == "model"):
             self._clients.setdefault(name, ModelClient(config.settings(name), say=say))
         self.only_computes = spec.kind == "seats" and all(one.kind == "policy" for one in spec.holders)
-        """True if every seat is held by a policy."""
+        """True if a policy plays every seat."""
 
     def needs_main(self, task: Task, runtime: str) -> bool:
         """Return True if the agent's interface needs `main`, and False for a game; raises UsageError if it cannot play."""
@@ -140,7 +141,7 @@ class SeatAgent(Agent):
             report.trajectory = self._trajectory(game, task, seed, pod, report)
 
     def _sit(self, game: SeatedGame, task: Task, seed: int, report: Report, attempt: int) -> None:
-        """Create the holder of every seat, with the rules of the seat."""
+        """Create the player of every seat, with the rules of the seat."""
         session = game.session()
         rows = session["seats"]
         for row, who in zip(rows, line_up(self.spec, len(rows), attempt, task.task_id), strict=True):
@@ -196,6 +197,6 @@ class SeatAgent(Agent):
     def _begin(self, task: Task, seed: int, name: str, model: str | None) -> Trajectory:
         session = f"{task.task_id}-s{seed}"
         said = self.spec.identity().conditions()
-        # a model's own protocol is that of tasks without seats
+        # the protocol in a model's settings applies only to tasks without seats
         said.pop("protocol", None)
         return Trajectory(session, f"{session}-{name}", name, model, extra={**said, "interface": INTERFACE})

@@ -41,19 +41,19 @@ def balanced(facts: Mapping[str, Facts], fixed: int | None = None) -> dict[str, 
 def step(tasks: int, moving: int) -> int:
     """Return the number of places that members move with each attempt, so that the attempts continue the square of the tasks.
 
-    It is 1 if another step would leave out a seat: then each member sits at each seat of a task once in `moving` attempts.
+    It is 1 if any other step would skip a seat, so that each member sits at each seat of a task once in `moving` attempts.
     """
     return tasks % moving if moving > 1 and gcd(tasks, moving) == 1 else 1
 
 
 def _even_shifts(tasks: Sequence[Facts], members: int) -> list[int]:
-    """Return the shift of each task, swapped between tasks until no swap helps; each swap is an improvement, so this ends."""
+    """Return the shift of each task, after swaps between tasks until none helps. Each swap is an improvement, so this ends."""
     if not (tasks and members):
         return [0] * len(tasks)
     taken = [number % members for number in range(len(tasks))]
     names = sorted({name for task in tasks for seat in task for name in seat})
     held = np.array([[[seat.get(name, 0) for name in names] for seat in task] for task in tasks])
-    # by task and shift: each member's count of each fact, times the number of members
+    # for each task and shift: each member's count of each fact, times the number of members
     counts = members * np.stack([np.roll(held, shift, axis=1) for shift in range(members)], axis=1)
     # difference between the count and an equal share for each member and fact, times the number of members
     off = counts[range(len(tasks)), taken].sum(axis=0) - held.sum(axis=(0, 1))

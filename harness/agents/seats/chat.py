@@ -1,10 +1,10 @@
 """Free discussion (docs/people.md): messages are processed in order of arrival, and a clock ends it.
 
-1. A room (`ChatRoom`) has the clock and the messages of people. Each is submitted as the answer to the turn that is open for
-its seat, so the log has the order of arrival. Messages sent in time are accepted.
+1. A `ChatRoom` has the clock and the messages of people. Each message is submitted as the answer to the open turn of its seat,
+so the log has the order of arrival. Messages sent in time are accepted.
 2. Each policy or model is asked once at the start, and then after new messages of people, at most once per `pace_s` and
-MOST_OF_A_PROGRAM times in all, so that programs do not dominate. Slow holders are asked on a thread while people continue.
-3. The room's clock ends the discussion, once pending replies have arrived. If no person is left, the remaining seats forfeit.
+MOST_OF_A_PROGRAM times in all, so that programs do not dominate. Slow players are asked on a thread while people continue.
+3. The chat room's clock ends the discussion, once pending replies have arrived. If no person is left, the other seats forfeit.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Chat:
         self._messages = 0
 
     def hold(self, turns: Sequence[OpenTurn], seats: Mapping[int, SeatHolder], hand_in: HandIn) -> Sequence[OpenTurn]:
-        """Run the discussion until it ends, and return the turns open then. Raises the exceptions of model calls."""
+        """Run the discussion to its end and return the turns that are open afterwards. Raises the exceptions of model calls."""
         self._room.open(self._minutes)
         try:
             while turns and turns[0].free:

@@ -1,4 +1,4 @@
-"""Game loop: every open turn is given to the holder of its seat, until no turn is open.
+"""Game loop: each open turn is given to the player of its seat, until no turn is open.
 
 1. Turns that are open at the same time are asked concurrently for models and for people at pages, and one by one for others.
 Answers are submitted in the order of the turns, so response times do not show. A free discussion is the exception (`chat`).
@@ -30,15 +30,15 @@ MOST_TURNS = 1_000_000
 """Limit for all seats together, far beyond any game of ours, to stop a world that never ends."""
 
 Until = Callable[[Sequence[OpenTurn]], bool]
-"""Callback that returns True if the game is over for its host with these turns open."""
+"""Callback that returns True if the host ends the game when these turns are open."""
 
 
 class SeatedGame:
-    """Game with its seat holders."""
+    """Game with the players of its seats."""
 
     def __init__(self, pod: GameHost, budget: Budget, report: Report) -> None:
         self.seats: dict[int, SeatHolder] = {}
-        """Holder of each seat, filled in by the caller before the game."""
+        """Player of each seat, filled in by the caller before the game."""
 
         self.waited_s = 0.0
         """Real seconds that the game spent waiting for providers and people."""
@@ -53,7 +53,7 @@ class SeatedGame:
         """Seats that have had a turn."""
 
         self._turns: Counter[int] = Counter()
-        """For each seat, the turns that its model answered, without measurements: the budget applies to the game."""
+        """Turns that the model of each seat answered, for the budget; turns that only measure do not count."""
 
     def session(self) -> dict[str, Any]:
         """Return the seats with their rules, and the information that every seat may know."""
@@ -100,14 +100,14 @@ class SeatedGame:
             left = self.answer(turn, reply)
             if isinstance(reply, SeatReply) and reply.completion is not None:
                 waited_s = max(waited_s, reply.completion.waited_s)
-            # people at pages are waited for at the same time, those at one terminal one after the other
+            # people at web pages answer at the same time, people at one terminal one after the other
             people_s = max(people_s, reply.waited_s) if self.seats[turn.seat].beside else people_s + reply.waited_s
-        # The seats waited at the same time, so the game waited as long as the one that waited longest.
+        # The seats waited at the same time, so the game waited as long as the slowest seat.
         self.waited_s += max(waited_s, people_s)
         return left
 
     def _asked(self, turns: Sequence[OpenTurn]) -> Iterator[SeatReply | Forfeit]:
-        """Return the reply to each turn, in order; starts no thread if all holders only compute."""
+        """Return the reply to each turn, in order; starts no thread if all players only compute."""
 
         def ask(turn: OpenTurn) -> SeatReply | Forfeit:
             return self.seats[turn.seat].ask(turn)

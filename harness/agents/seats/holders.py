@@ -1,8 +1,8 @@
-"""Seat holders: they answer a turn, or forfeit it with a cause.
+"""Players of seats: they answer a turn, or forfeit it with a cause.
 
-1. `ask` answers without changing the conversation. A holder that waits (for a model, or a person at a page) is asked
-concurrently on its own thread; any other is asked in turn.
-2. `keep` is called in the order of the turns, whatever the response times. Only there a holder remembers its reply.
+1. `ask` answers without changing the conversation. A player that waits (for a model, or a person at a web page) is asked
+concurrently on its own thread; others are asked one after the other.
+2. `keep` is called in the order of the turns, whatever the response times. A player stores its reply only there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class SeatReply(NamedTuple):
 
     text: str
     completion: Completion | None = None
-    """Complete reply of the model, if a model holds the seat."""
+    """Complete reply of the model, if a model plays the seat."""
 
     latency_s: float = 0.0
     """Real seconds that the model or person took, excluding the time spent waiting for a provider."""
@@ -48,14 +48,14 @@ class Forfeit(NamedTuple):
 
 
 class SeatHolder(ABC):
-    """Holder of one seat in one game; `trajectory` is its recorded conversation, None if that is not recorded."""
+    """Player of one seat in one game; `trajectory` is its recorded conversation, None if that is not recorded."""
 
     kind: ClassVar[Literal["policy", "model", "human", "replay"]]
     beside = False
-    """True if it is asked concurrently with others."""
+    """True if the player is asked concurrently with others."""
 
     client: ModelClient | None = None
-    """Model that is called; None for a holder that calls none."""
+    """Model that is called; None for a player that calls none."""
 
     def __init__(self, seat: int, name: str, trajectory: Trajectory | None = None) -> None:
         self.seat, self.name, self.trajectory = seat, name, trajectory
@@ -63,7 +63,7 @@ class SeatHolder(ABC):
 
     @abstractmethod
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
-        """Return its answer to a turn; raises ProviderFailure and Cancelled, which end the game."""
+        """Return the player's answer to a turn; raises ProviderFailure and Cancelled, which end the game."""
 
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
         """Record a turn and its reply."""
@@ -72,17 +72,17 @@ class SeatHolder(ABC):
             self.trajectory.agent(reply.text, extra={"phase": turn.phase, "ephemeral": turn.ephemeral})
 
     def result(self) -> SeatResult:
-        """Return the holder of the seat and its usage."""
+        """Return the player of the seat and its usage."""
         return SeatResult(**self.told())
 
     def told(self) -> dict[str, Any]:
-        """Return the fields of the seat's record: its holder, and the times of its answers."""
+        """Return the fields of the seat's record: its player, and the times of its answers."""
         times = {"latency_s": round(sum(self.latencies_s), 4), "latencies_s": tuple(self.latencies_s)}
         return {"seat": self.seat, "kind": self.kind, "name": self.name, **times}
 
 
 class PolicySeat(SeatHolder):
-    """Seat of a policy, which knows only its own seat, keeps its own state and computes its answers at no cost."""
+    """Seat of a policy. A policy sees only its own seat, keeps its own state, and computes its answers at no cost."""
 
     kind = "policy"
 

@@ -2,8 +2,8 @@
 
 1. `--seat SEAT=WHO` assigns one seat to a policy if the family offers one of that name, to a recorded episode with
 `replay:FOLDER`, to a person with `human` or `human:NAME`, and otherwise to a model.
-2. The line-up depends on the attempt. With `rotate` the players move by one seat with each attempt, so that each player sits at
-each seat once in as many attempts as there are seats.
+2. With `rotate`, the players move by one seat with each attempt, so that each player sits at each seat once in as many attempts
+as there are seats.
 3. A team's line-up also depends on the task: it is stored in the spec, computed for all tasks of the plan (`teams`).
 """
 
@@ -31,7 +31,7 @@ def read_seats(texts: Sequence[str], models: Sequence[str], families: Sequence[s
 
 
 def line_up(spec: AgentSpec, seats: int, attempt: int = 1, task: str = "") -> tuple[SeatSpec, ...]:
-    """Return the holder of each seat of a task in an attempt (from 1).
+    """Return the player of each seat of a task in an attempt (from 1).
 
     Raises UsageError for a line-up with a nonexistent seat, and for a team without a line-up for this task.
     """
@@ -49,7 +49,7 @@ def line_up(spec: AgentSpec, seats: int, attempt: int = 1, task: str = "") -> tu
 
 
 def may_hold(spec: AgentSpec, seat: int, seats: int) -> Sequence[Holder]:
-    """Return every holder of a seat in some task or attempt; raises as `line_up` does."""
+    """Return every player of a seat in some task or attempt; raises as `line_up` does."""
     if spec.team is not None:
         return spec.team.may_hold(seat)
     line = line_up(spec, seats)
@@ -57,7 +57,7 @@ def may_hold(spec: AgentSpec, seat: int, seats: int) -> Sequence[Holder]:
 
 
 def read_holder(who: str, families: Sequence[str]) -> Holder:
-    """Parse the holder of a seat: a policy of one of these families, a recorded episode, a person, or else a model."""
+    """Parse the player of a seat: a policy of one of these families, a recorded episode, a person, or else a model."""
     if who == HUMAN or who.startswith(f"{HUMAN}:"):
         return Holder(kind="human", name=who.partition(":")[2])
     if who.startswith("replay:"):

@@ -1,9 +1,9 @@
 """Model at a seat: a conversation with the seat's own rules and turns.
 
-1. If a family weighs the answers of turns that only measure, its model returns token probabilities, from which the family
-computes the reply.
-2. A conversation longer than the model's context forfeits the turn as `context`, and a reply that cannot be parsed as
-`malformed`. A later turn of at least the same length is forfeited without a call.
+1. For turns that only measure, a family may compute the reply from token probabilities, which its part `weighing` then requests
+from the model.
+2. A conversation longer than the model's context forfeits the turn as `context`; a reply that cannot be parsed forfeits it as
+`malformed`. After `context`, a conversation of at least that length is forfeited without a call.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Weigher = Callable[[Completion], str]
 
 
 def weigher_of(family: str, session: Mapping[str, Any]) -> Weigher | None:
-    """Return the family's weigher of answers in a session, from its part `weighing`; None if nothing is to be weighed."""
+    """Return the function of the family's part `weighing` for a session; None if no answers are weighed."""
     module = family_part_or_none(family, "expected_belief")
     weigher: Weigher | None = module.weigher(session) if module else None
     return weigher
@@ -94,7 +94,7 @@ class ModelSeat(TalkingSeat):
         return SeatReply(weigher(said) if weigher else said.text, said, time.monotonic() - asked - said.waited_s)
 
     def _note_cut_off(self, said: Completion) -> None:
-        """Count a reply; raises SetupFault once this many from the start were truncated without usable content."""
+        """Count a reply; raises SetupFault if the first MOST_CUT_OFF replies were all truncated and unusable."""
         self._replies += 1
         self._cut_off += said.cut_off and (not without_thinking(said.text).strip() or ends_within_json(said.text))
         if self._cut_off == self._replies >= MOST_CUT_OFF:

@@ -1,4 +1,4 @@
-"""Protocols for reaching people: a desk where they answer turns, and a room for free discussion.
+"""Protocols for reaching people: a desk where they answer turns, and a chat room for free discussion.
 
 A desk is the terminal of this process, or web pages served by a host. Seats of a game use only these protocols.
 """
@@ -29,7 +29,7 @@ class SeatedPerson:
 
     @property
     def called(self) -> str:
-        """Form of address for the person."""
+        """Name by which the desk addresses the person."""
         return f"seat {self.seat}" + (f", {self.name}" if self.name and self.name != ANONYMOUS else "")
 
 
@@ -37,7 +37,7 @@ class ChatRoom(Protocol):
     """Room for free discussion, with messages in the order in which they were sent."""
 
     def open(self, minutes: int) -> None:
-        """Open the discussion for this many minutes of the room's clock."""
+        """Open the discussion for this many minutes of the chat room's clock."""
         ...
 
     def heard(self, wait_s: float) -> tuple[int, str | None] | None:
@@ -76,7 +76,7 @@ class PeopleDesk(Protocol):
 
     @property
     def held(self) -> AbstractContextManager[object]:
-        """Context of one game, in which other games wait where people can attend to one only."""
+        """Context of one game. Other games wait meanwhile if people here can play only one at a time."""
         ...
 
     @property

@@ -1,10 +1,9 @@
 """Recorded runs and episodes that are played again: the replies at seats, and the tool calls in other tasks, in order.
 
-1. A turn is identified by its id (barrier, seat, attempt), so the replies come at the same place, whatever the other seats
-say now. A recorded forfeit is repeated with its cause, and a turn that the recording does not contain is forfeited as
-`budget`.
+1. A turn is identified by its id (barrier, seat, attempt), so each reply is given at the same place, whatever the other seats
+say now. A recorded forfeit is repeated with its cause. A turn that the recording does not contain is forfeited as `budget`.
 2. A call that was not executed, because it was invalid or too late, is not executed now. A budget that ended the episode ends
-it again at the same place. Only a model's actions are recorded call by call; a script is played again by its own name.
+it again at the same place. Only a model's actions are recorded call by call; to replay a script, run it again by its name.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ class ReplayAgent(Agent):
             raise UsageError(f"{self._folder.path} holds no run to replay", hint="harness run --agent replay:runs/RUN")
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
-        """Replay the episode of this task, seed and attempt; raises UsageError if the run has none."""
+        """Replay the episode of this task, seed and attempt; raises UsageError if the run has no such episode."""
         folder = self._folder.episode(Key(task_id=task.task_id, family=task.family, seed=seed, attempt=attempt))
         result = self._result(folder)
         report.interface = result.interface

@@ -1,7 +1,7 @@
 """Teams for games: the members come from flags, and the line-ups are computed for all tasks at once.
 
-1. `--team A,B,C,D --entrant E` are five members for five seats, as are five names after `--team`. Each is a policy or a model,
-as in `--seat`. A recording belongs to one task, so it cannot be a member.
+1. `--team A,B,C,D --entrant E` gives five members for five seats, and so do five names after `--team`. Each member is a policy
+or a model, as in `--seat`. A recording belongs to one task, so it cannot be a member.
 2. The line-ups depend on the number of members, the tasks with their facts, and the entrant's seat. They do not depend on the
 order of the tasks, the seeds, or the members' names. A family's facts about its seats are in its part `lineups`.
 3. A team of one name is not a team: that model or policy holds every seat, as if it had been named alone.
@@ -46,7 +46,7 @@ def make_team(
 ) -> SeatTeam:
     """Return the team with its line-ups; raises UsageError for tasks whose number of seats differs from the number of members.
 
-    `combinations` are the options of each part of a sweep, which may change the number of seats.
+    `combinations` are the options of each part of a sweep; options may change the number of seats.
     """
     members = read_members(flags, families)
     if flags.entrant_seat is not None and flags.entrant_seat not in range(len(members)):

@@ -2,8 +2,8 @@
 
 1. A family ships named variants in `parley/families/<family>/prompt_variants/`; any other is a path to a file. A shipped
 variant is only valid in its own family.
-2. A variant belongs to the seat, not to its holder: if a line-up moves, the variant stays.
-3. Only models read it. Policies and recordings do not, so a variant at a seat that one of them may hold is refused by name.
+2. A variant belongs to the seat, not to its player: if the players move, the variant stays.
+3. Only models read variants. A variant at a seat that a policy or a recording may play is refused, with the player's name.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read_seat_variants(texts: Sequence[str], families: Sequence[str]) -> dict[in
 
 
 def check_variants(spec: AgentSpec, task: Task, seats: int) -> None:
-    """Raise UsageError for a variant at a nonexistent seat, or at one that a holder other than a model may take."""
+    """Raise UsageError for a variant at a nonexistent seat, or at a seat that may be played by anything but a model."""
     if beyond := next((seat for seat in sorted(spec.seat_variants) if seat >= seats), None):
         raise UsageError(f"{task.task_id}: there are the seats 0 to {seats - 1}, so --seat-variant {beyond} means nothing")
     for seat in range(seats):

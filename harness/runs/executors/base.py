@@ -1,10 +1,10 @@
 """Executors, which play the episodes of a run: their protocol, their messages to the run, and worker threads.
 
 1. An `Order` is one episode to play, as data: it can be pickled, and the executor creates the agent from its spec.
-2. The process that plays an episode writes its folder, once and completely (decision 0018). The news that an executor sends to
-the run are notifications; nothing remains to be written.
-3. News come in the order of the events, and an episode's `Started` comes before its `Finished`. Leaving the context early
-cancels: nothing more is started, running episodes are killed, and episodes without a record count as not started.
+2. The process that plays an episode writes its folder, once and completely (decision 0018). An executor sends news to the run
+only as notifications; the run writes no results.
+3. News come in the order of the events, so an episode's `Started` comes before its `Finished`. Leaving the context early
+cancels the orders: nothing more is started, running episodes are killed, and episodes without a record count as not started.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Order:
     budget: Budget = field(default_factory=Budget)
     hint: Hint | None = None
     images: Mapping[str, str] = field(default_factory=dict)
-    """Images that it is played in, for its record."""
+    """Images in which the episode is played, for its record."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,10 @@ class Scored(Strict):
 
     first: str
     second: str
-    """Names of the two parts; the other field is the first."""
+    """Name of the second part; the field above is the name of the first."""
 
     ahead: str | None
-    """Player whose bets have won more so far."""
+    """Player that is ahead so far."""
 
     e_value: float
     needed: float
@@ -115,8 +115,8 @@ Play = Callable[[Sequence[Order], Progress], Iterator[Result]]
 class WorkerThreads:
     """Worker threads of one run, which take orders from one queue and put their news into another, read by the main thread.
 
-    `kill` ends what they are doing, and may be called from any thread. Threads are daemons, so a hanging model call cannot
-    block the exit of the process. An exception in a worker ends the run: the main thread raises it.
+    `kill` ends the current work of all threads, and may be called from any thread. Threads are daemons, so a hanging model call
+    cannot block the exit of the process. The main thread raises an exception of a worker, which ends the run.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class WorkerThreads:
             raise
 
     def cancel(self) -> None:
-        """Stop the queue and kill running work twice: once now, and once for work that was just being started."""
+        """Stop the queue and kill running work twice: now, and once more for work that was just being started."""
         self.cancelled.set()
         self._kill()
         deadline = time.monotonic() + _GRACE_S

@@ -1,8 +1,8 @@
-"""Processes for episodes that only compute, played in chunks: scripted players, in process, hundreds at a time.
+"""Processes that play chunks of episodes that only compute: scripted players in the in-process runtime.
 
 Threads suffice if the work is in containers or model calls. A typed protocol in process is pure Python, and judging episodes
 one by one is half of its cost. A process plays, judges and records a whole chunk. If a process dies (for example out of
-memory), its chunk is retried once in a new one. If that dies too, the unfinished part of the chunk is lost, but never the run.
+memory), its chunk is retried once in a new one. If that dies too, only the unfinished episodes of the chunk are lost.
 Phases are reported when the chunk returns; with `-v` the process reports them live.
 """
 
@@ -34,7 +34,7 @@ CHUNK = 30
 
 
 def serves(runtime: Runtime, agent: Agent, episodes: int) -> bool:
-    """Return True if processes can play these episodes, and are worth starting for them."""
+    """Return True if processes can play these episodes, and starting them saves time."""
     return runtime.plays_in_process and agent.only_computes and episodes >= LEAST
 
 
@@ -79,11 +79,11 @@ class Processes:
             yield news
 
     def play(self, chunk: Sequence[Order]) -> list[Result]:
-        """Play a chunk in one of the processes, ungraded if the process dies twice; raises Cancelled after `kill`."""
+        """Play a chunk in one of the processes; ungraded if two processes die in it. Raises Cancelled after `kill`."""
         try:
             return self._played(_ready, chunk)
         except WorkerEnded:
-            # what ended it need not be these episodes, some of which may be done
+            # these episodes need not be the cause, and some of them may be finished
             done = {one.key: result for one in chunk if (result := self._folder.finished(one.key))}
         left = [one for one in chunk if one.key not in done or done[one.key].status != "graded"]
         try:
@@ -160,7 +160,7 @@ class BulkSite(RunSite):
     def ready(
         self, runtime: Runtime, tasks: Sequence[Task], agent: Agent, episodes: int, workers: int, say: Say
     ) -> Mapping[str, str]:
-        """Start the processes too, because this process may have threads afterwards, and cannot be forked then."""
+        """Prepare as threads do, and start the processes now, because a process with threads cannot be forked later."""
         images = super().ready(runtime, tasks, agent, episodes, workers, say)
         if serves(runtime, agent, episodes) and can_copy():
             while len(_idle) < useful(workers):

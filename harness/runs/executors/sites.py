@@ -51,7 +51,7 @@ class Ahead:
             left, self._opening = list(self._opening.values()), {}
         for one in left:
             if not one.cancel():
-                # what kept it from opening is of no interest any more
+                # ignore the error of a pod that is not needed any more
                 with suppress(HarnessError, OSError):
                     one.result()[0].close()
         self._pool.shutdown()
@@ -127,7 +127,7 @@ class RunSite:
     """Place where the episodes of a run are played: by threads of this process, unless a subclass has other means."""
 
     typed: tuple[str, ...] = ()
-    """Options that must be typed again to resume the run there."""
+    """Options that the user must type again to resume the run at this site."""
 
     asks_here = True
     """True if models are called by this process, so that it needs their keys."""

@@ -1,13 +1,13 @@
-"""Memory limit of an agent's machine: a control group if this host lets us make one, otherwise a watcher of its pod's memory.
+"""Memory limit of an agent's sandbox: a control group if this host permits one, otherwise a watcher of the pod's memory.
 
-In both cases the agent bears the consequence: one of its processes ends, or its whole machine, and its commands report that.
-The episode continues and is graded.
+In both cases, exceeding the limit ends one of the agent's processes or its whole sandbox, and its commands report that. The
+episode continues and is graded.
 
 The watcher is one thread per process, with ten checks a second. It counts a pod's memory roughly (the private memory of each
 process, where a page shared after a fork counts once for each, and the pages of the pod's tmpfs), and exactly if that is above
 the limit (each such page divided among its processes: proc(5), Pss). A process that cannot be inspected counts in full. Memory
 that no process has mapped is not counted: buffers of sockets and pipes, page tables, inodes, pages of a shared mapping that its
-owner released. The filter of such a pod forbids memfd and System V segments, which would be of that kind.
+owner released. Because memfd and System V segments may be such memory, the filter of a watched pod forbids them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNNAMED = ("/dev/zero", "/memfd:", "/SYSV")
 
 @dataclass(frozen=True)
 class Watched:
-    """Watched room: its PID 1 as numbered on this host, its limit in bytes, its folders in memory, and how to end it."""
+    """Watched sandbox: its PID 1 as numbered on this host, its limit in bytes, its folders in memory, and how to end it."""
 
     process: Callable[[], int | None]
     most: int
@@ -48,7 +48,7 @@ class Watcher:
         self._running = False
 
     def watch(self, room: Watched) -> None:
-        """Watch a room until it exceeds its limit, which ends it, or `leave` is called."""
+        """Watch a sandbox until `leave` is called, and end it if it exceeds its limit."""
         with self._lock:
             self._watched.add(room)
             if not self._running:
@@ -56,7 +56,7 @@ class Watcher:
                 threading.Thread(target=self._look, name="parley-watcher", daemon=True).start()
 
     def leave(self, room: Watched) -> None:
-        """Stop watching a room; safe to call twice."""
+        """Stop watching a sandbox; safe to call twice."""
         with self._lock:
             self._watched.discard(room)
             self._lock.notify_all()
@@ -77,7 +77,7 @@ class Watcher:
 
 
 def is_above(process: int, places: Sequence[str], most: int) -> bool:
-    """Return True if a room uses more than `most` bytes; False if it is gone."""
+    """Return True if a sandbox uses more than `most` bytes; False if it is gone."""
     root = f"/proc/{process}/root"
     files = sum(_pages(root + place) for place in places)
     rough = files + sum(_own(f"{root}/proc/{pid}") for pid in _processes(root))
@@ -85,7 +85,7 @@ def is_above(process: int, places: Sequence[str], most: int) -> bool:
 
 
 def _processes(root: str) -> list[str]:
-    """Return the processes of a room, as listed in its own /proc."""
+    """Return the processes of a sandbox, as listed in its own /proc."""
     with suppress(OSError), os.scandir(f"{root}/proc") as entries:
         return [entry.name for entry in entries if entry.name.isdecimal()]
     return []
@@ -177,12 +177,12 @@ class Machine:
         self._watched = Watched(process, memory_mb * MEGABYTE, places, self._end_it)
 
     def watch(self) -> None:
-        """Start watching its memory, if it has no group."""
+        """Start watching the sandbox's memory, if it has no group."""
         if self.group is None:
             self._watcher.watch(self._watched)
 
     def notice(self, ended: Callable[[], bool]) -> bytes:
-        """Return the message for the agent after a command; `ended`, called if needed, returns True if its machine is gone."""
+        """Return the message for the agent after a command; `ended`, called if needed, returns True if its sandbox is gone."""
         kills = self.group.kills() if self.group is not None else 0
         before, self._kills = self._kills, kills
         if self._ended or (kills and ended()):
@@ -190,7 +190,7 @@ class Machine:
         return KILLED_INSIDE if kills > before else b""
 
     def close(self) -> None:
-        """Release the group or the watcher once the machine is gone; safe to call twice."""
+        """Release the group or the watcher once the sandbox is gone; safe to call twice."""
         self._watcher.leave(self._watched)
         if self.group is not None:
             self.group.remove()

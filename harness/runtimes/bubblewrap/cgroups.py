@@ -1,12 +1,12 @@
-"""Control groups that limit the memory and the processes of a whole room, if this host lets us create them.
+"""Control groups that limit the memory and the processes of a whole sandbox, if this host permits them.
 
 Version 1 (cgroups(7)): a group in the memory and the pids hierarchy, each below the group of this process, so that our own
 limits apply too. Version 2: one group, in the nearest ancestor group that delegates memory and pids and is writable by us; a
 group that was delegated to us alone delegates them once we have moved into a child of it. Version 1 runs in our tests; version
-2 was tested only against a copy of its files. A room's PID 1 joins by writing to files that the host opened for it, before it
-starts anything. It has one thread, so in version 1 it may join as a thread, in 0.1 ms: to move a process, the kernel waits 10
-ms for the forks of all others on the machine. A group is named after its owner, so that a sweep can identify orphans. Its
-processes can read its name, so the host is hashed.
+2 was tested only against a copy of its files. A sandbox's PID 1 joins by writing to files that the host opened for it, before
+it starts anything. It has one thread, so in version 1 it joins as a thread, in 0.1 ms; to move a process, the kernel would wait
+10 ms for all other forks on the machine. A group is named after its owner, so that a sweep can identify orphans. Its processes
+can read its name, so the host's name is hashed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PREFIX = "parley."
 SELF = Path("/proc/self")
 CONTROLLERS = frozenset({"memory", "pids"})
 ENTRANCES = {1: "tasks", 2: "cgroup.procs"}
-"""File for joining a group, by version."""
+"""Name of the file for joining a group, by version."""
 
 LIMITS = {1: ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"), 2: ("memory.max", "memory.swap.max")}
 """Files of the limits of memory, and of memory with swap or of swap, by version."""
@@ -97,7 +97,7 @@ class Hierarchies:
 
 @cache
 def hierarchies(process: Path = SELF) -> Hierarchies | None:
-    """Find hierarchies by creating a group; return None if that is not allowed. `process` is our folder in /proc."""
+    """Find hierarchies by creating a group in them; return None if that is not allowed. `process` is our folder in /proc."""
     for find in (_version_1, _version_2):
         try:
             places = find(process)
@@ -154,7 +154,7 @@ def _version_2(process: Path) -> Hierarchies | None:
 
 
 def _hand_down(group: Path) -> bool:
-    """Make a group that was delegated to us delegate memory and pids, which requires that no process is left in it."""
+    """Make a group that was delegated to us delegate memory and pids in turn, which requires that it has no processes."""
     if not _words(group / "cgroup.controllers") >= CONTROLLERS or _words(group / "cgroup.procs") != {str(os.getpid())}:
         return False
     leaf = group / f"{PREFIX}{_hashed_owner()}.self"

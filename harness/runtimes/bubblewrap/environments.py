@@ -1,10 +1,10 @@
-"""Environments of sandboxes: one copy of a Python interpreter, and a folder of packages for each room, built once in a cache.
+"""Environments of sandboxes: a copy of a Python interpreter, and packages for each kind of sandbox, built once in a cache.
 
-Nothing of this project's own environment is visible in a sandbox, so each room gets the contents of its Docker image: an
-interpreter without its packages, seen as /usr/local and copied because only root may be able to read the original, with our
-sitecustomize; the packages of docker/<room>/requirements.txt, installed with hashes; and the parts of this project, in one
-folder seen as /opt/parley. Each part is named by a hash of all its inputs, built under a temporary name and renamed, under a
-lock, so that any number of processes may use it and an incomplete one is never visible.
+Nothing of this project's own environment is visible in a sandbox, so each kind of sandbox (room) gets the contents of its
+Docker image: an interpreter without its packages, with our sitecustomize, at /usr/local; the packages of
+docker/<room>/requirements.txt, installed with hashes; and the required parts of this project, at /opt/parley. The interpreter
+is copied because the original may be readable only by root. Each part is named by a hash of all its inputs, built under a
+temporary name and renamed, under a lock, so that any number of processes may use it and an incomplete one is never visible.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Interpreter:
         shutil.copy(self.binary, target / "bin" / self.binary.name)
         for name in {"python", "python3", f"python{self.version}"} - {self.binary.name}:
             (target / "bin" / name).symlink_to(self.binary.name)
-        # Login shells look here first. Only the agent's sandbox has what this points to.
+        # Login shells look here first. The target exists only in the agent's sandbox.
         (target / "bin" / "sleep").symlink_to("/opt/parley/bin/sleep")
         copying = {"ignore": shutil.ignore_patterns(*_LEFT_OUT), "ignore_dangling_symlinks": True, "dirs_exist_ok": True}
         for library in self.libraries:
@@ -86,7 +86,7 @@ class Interpreter:
         self._try(target)
 
     def _try(self, target: Path) -> None:
-        """Create the linker cache, then import what episodes need, both in a sandbox that sees nothing else of this Python."""
+        """Create the linker cache, then import what episodes need, both in a sandbox that sees only this copy of Python."""
         out = target / "etc"
         out.mkdir()
         (out / "ld.so.conf").write_text("/usr/local/lib\n/usr/local/lib64\n", encoding="ascii")
@@ -134,7 +134,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
     "verifier": {"worlds": "site/worlds", "validators": "site/validators"},
     "prover": {name: f"site/{name}" for name in ("worlds", "oracles", "validators", "harness", "parley")},
 }
-"""Files and folders of this project in each room, with their paths below /opt/parley."""
+"""Files and folders of this project in each kind of sandbox, with their paths below /opt/parley."""
 
 SITE = "/opt/parley/site"
 
@@ -142,7 +142,7 @@ BUILD_LIMIT_S = 900
 
 
 class Environments:
-    """Environments of all rooms in one cache: a given one, else PARLEY_CACHE, else ~/.cache/parley."""
+    """Environments of all kinds of sandboxes in one cache folder: a given one, else PARLEY_CACHE, else ~/.cache/parley."""
 
     def __init__(self, root: Path = ROOT, cache: Path | None = None, say: Say = lambda line: None) -> None:
         self._docker, self._root, self._say = recipes(root), root, say
@@ -166,7 +166,7 @@ class Environments:
         raise RuntimeFailure("; ".join(problems) or "no Python of at least 3.11 can be copied", hint="harness doctor")
 
     def room(self, name: str) -> Room:
-        """Return one room's environment, built if something changed."""
+        """Return the environment of one kind of sandbox, built if something changed."""
         if name not in self._rooms:
             self._rooms[name] = self.bare(name, self._packages(name))
         return self._rooms[name]
@@ -177,7 +177,7 @@ class Environments:
         return Room(self.python, packages, self._ours(name), place)
 
     def digests(self) -> dict[str, str]:
-        """Return the ids of the rooms' environments, for the record."""
+        """Return the ids of the environments, for the record."""
         rooms = {name: self.room(name) for name in ROOMS}
         return {n: "+".join(p.name for p in (room.python, room.packages, room.ours)) for n, room in rooms.items()}
 
@@ -201,7 +201,7 @@ class Environments:
     def _ours(self, room: str) -> Path:
         filters = {FILTER: seccomp.program(), COUNTING_FILTER: seccomp.program(uncounted=False)}
         made = {str(Path(place).relative_to(ROOMS_INSIDE)): code for place, code in filters.items()}
-        # The packages that it is in, of which it needs the names only.
+        # The parent packages, of which only the names are needed.
         packages = [Path(*INSIDE.relative_to(ROOT).parts[:depth], "__init__.py") for depth in range(1, 4)]
         files = {str(path.relative_to(ROOT)): path for path in (*files_of(INSIDE), *(ROOT / path for path in packages))}
         for name, place in OURS[room].items():

@@ -1,9 +1,9 @@
 """Folder of one episode on this host, written by its sandboxes, accessible to its owner only, and labelled with the owner.
 
-It contains its owner's name before it gets its final name, so that a sweep can identify orphans, and is renamed before it is
-removed, because the process that removes it may be killed. Output of a sandbox is read as a plain file of limited size,
-without following links. A sandbox sees copies of a task's files, readable whatever the permissions of the original, without
-links.
+The owner is written into the folder before the folder gets its final name, so that a sweep can identify orphans. A folder is
+renamed before it is removed, because the process that removes it may be killed. Output of a sandbox is read as a plain file of
+limited size, without following links. A sandbox sees copies of a task's files, without links, and readable whatever the
+permissions of the originals.
 """
 
 from __future__ import annotations
@@ -141,9 +141,9 @@ def _left() -> list[Path]:
 
 
 def _is_left(folder: Path) -> bool:
-    """Return True if its owner is dead, including one that died before writing its name, or after removing it."""
+    """Return True if the owner of a folder is dead, even if its name is not yet written or already removed."""
     if owner := Folder(folder).tail(OWNER_FILE):
         return is_dead(owner)
-    # one without a time got its own name meanwhile
+    # a folder without a time has got its final name meanwhile
     is_old = time.time() - (changed_at(folder) or time.time()) > UNNAMED_LIMIT_S
     return folder.name.endswith(GONE) or (folder.name.startswith(UNNAMED) and is_old)

@@ -1,11 +1,11 @@
 """Pod of one episode: an outer sandbox with its own network that contains the world and `main`.
 
 1. The outer sandbox is forked from a template that has imported what worlds import. It has only a loopback interface. Programs
-started in it join that network, so `api` is 127.0.0.1 there and port 8080 belongs to the pod. Its PID 1 starts the two rooms,
-the world's by a fork and `main` by bwrap, and everything dies with it.
-2. Each room has a PID 1 of its own, which starts the world and its bridge, or the agent's commands. Secrets are sent over its
-socket into the world's environment, never on a command line and never through the template.
-3. All requests are sent at once; the messages wait in their sockets until their receivers are ready.
+started in it join that network, so `api` is 127.0.0.1 there and port 8080 belongs to the pod. Its PID 1 starts two inner
+sandboxes, the world's by a fork and `main` by bwrap, and everything ends with it.
+2. Each inner sandbox has its own PID 1, which starts the world and its bridge, or the agent's commands. Secrets are sent over
+the socket of the world's PID 1 into its environment, never on a command line and never through the template.
+3. All start messages are sent immediately, and wait in their sockets until their receivers are ready.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ KILL_LIMIT_S = 120.0
 """Real seconds for a kill: the kernel needs a long time to free millions of files in memory, which an agent may leave."""
 
 NOTICE_LIMIT_S = 0.2
-"""Seconds after its last message within which a world or a sandbox should have ended."""
+"""Seconds in which a world or a sandbox should end after its last message."""
 
 CHUNK = 65_536
 COMPLAINT = 2048
@@ -83,7 +83,7 @@ class BubblewrapPod(BridgedPod):
             answer, said = self._ask_runner(asked, timeout_s + commands.GRACE_S)
         except TimeoutError:
             return CommandResult(None, self._machine.notice(self._main_is_gone))
-        # A runner that left no answer was killed by the agent, like anything else of its own.
+        # A runner without an answer was killed by the agent, which may kill all processes of its user.
         done = commands.result(answer) or CommandResult(commands.KILLED, b"")
         return replace(done, output=said + done.output + self._machine.notice(self._main_is_gone))
 
@@ -92,7 +92,7 @@ class BubblewrapPod(BridgedPod):
         if self.has_main:
             self._kill("main")
         self.has_main = False
-        # Nobody else is left on this network, so whoever answers is the world.
+        # No other process is left on this network, so the answer is the world's.
         self.call(WireRequest("GET", b"/healthz"))
         self._kill("world")
         try:
@@ -174,7 +174,7 @@ class BubblewrapPod(BridgedPod):
         return self._outer.ended("main", NOTICE_LIMIT_S) is not None
 
     def _kill(self, name: str) -> None:
-        """Kill a room and wait until it is gone; raises RuntimeFailure if that cannot be confirmed."""
+        """Kill an inner sandbox and wait until it is gone; raises RuntimeFailure if that cannot be confirmed."""
         try:
             self._outer.kill(name)
         except OSError:
@@ -183,7 +183,7 @@ class BubblewrapPod(BridgedPod):
             raise RuntimeFailure(f"{name} still runs {KILL_LIMIT_S:g} s after it was killed")
 
     def _last_words(self) -> str:
-        """Return the last error output of its sandboxes, or of its template, which may never have started."""
+        """Return the last error output of its sandboxes, or of the template, which may have failed to start."""
         return self._folder.tail("sandbox.log") or (self._template.last_words() if self._template else "")
 
     def _asking(self, ask: Callable[[], T]) -> T:

@@ -1,17 +1,17 @@
-"""Sandboxes of an episode and of a proof: the files that each shows, its user, and its limits, as bwrap arguments or a fork.
+"""Sandboxes of episodes and of `harness verify`: their visible files, user and limits, as bwrap arguments or as a fork.
 
-    template   a room without an episode, with all imports done; one for worlds and one for verifiers
-    pod        common parts of the rooms of an episode: a network, and processes that end together
+    template   a sandbox without an episode, with all imports done; one for worlds and one for verifiers
+    pod        the outer sandbox of an episode: a network, and processes that end together
     world      its packages, the task's environment/api, its log, its clock; forked in the pod, on its network
     main       the agent's packages and shims, the world's clock read-only, sized tmpfs; by bwrap, on the pod's network
     verifier   its packages, the task's hidden tests, a copy of the log; forked, without network
     prover     its packages, this project's code; by bwrap, no network, and the task is sent as data on stdin
 
-No room sees another's files or processes. Each sees folders of /usr, one by one, and a small /etc made for the episode, but not
+No sandbox sees another's files or processes. Each sees single folders of /usr and a small /etc made for the episode, but not
 /usr/local, the packages of this host's own Pythons, this project, its environment, the tasks or a home directory. Only explicit
-mounts are writable. Folders in memory are mounted by the outer sandbox and bound, because bwrap limits their size but not their
-number of files. As root, each sandbox gets unique user ids, so that its limit on processes is its own: the kernel counts them
-by user. For other users it gets a user namespace, in which the kernel counts separately.
+mounts are writable. The outer sandbox mounts folders in memory, which the others bind, because bwrap limits their size but not
+their number of files. The kernel counts processes by user. So that each sandbox has its own limit, it gets a unique user id if
+we are root, and otherwise a user namespace, in which the kernel counts separately.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ FIRST_USER, LAST_USER = 0x70000000, 0x7FFFFFFF
 
 @dataclass(frozen=True)
 class Scratch:
-    """Folder in memory, with a size in megabytes and one file allowed per page."""
+    """Folder in memory, with a size in megabytes and at most one file per page."""
 
     place: str
     megabytes: int
     mode: str = "1777"
     own: bool = False
-    """True if it belongs to the user of the room's programs."""
+    """True if it belongs to the user of the sandbox's programs."""
 
     @property
     def mount(self) -> list[str]:
-        """Mount without an outer sandbox, which has a size but no limit on files."""
+        """Arguments of bwrap for a mount without an outer sandbox. It limits the size but not the number of files."""
         return ["--perms", self.mode, "--size", str(self.megabytes * MEGABYTE), "--tmpfs", self.place]
 
     def options(self, user: int | None) -> str:
@@ -80,7 +80,7 @@ LEAST_MB = 32
 
 PROCESSES = 256
 KEEPERS = 8
-"""Number of our own processes in a room, mainly its PID 1."""
+"""Number of our own processes in a sandbox, mainly its PID 1."""
 
 WORLD_FILES = 4096
 """Maximum open files of a world, which closes connections at a number below this."""
@@ -105,7 +105,7 @@ MOST_LIKELY_KILLED = 1000
 """Value of oom_score_adj for an agent's processes: the kernel kills them first when memory runs out."""
 
 PLACES = ("/state", "/run/parley", "/srv/world", "/workspace", "/tests", "/logs/verifier", "/tmp")
-"""Mount points for the files of an episode in a room forked from a template."""
+"""Mount points for the files of an episode in a sandbox forked from a template."""
 
 _PYTHON = "/usr/local/bin/python3"
 _READ_ONLY = ("--remount-ro", "/dev", "--remount-ro", "/", "--")
@@ -114,7 +114,7 @@ _START = "import sys; sys.path.append(sys.argv[1]); from {} import main; main()"
 
 @dataclass(frozen=True)
 class Room:
-    """Parts of one room's environment, as folders of this host."""
+    """Parts of the environment of one kind of sandbox, as folders of this host."""
 
     python: Path
     packages: Path
@@ -125,9 +125,9 @@ class Room:
 
 @dataclass(frozen=True)
 class Start:
-    """Sandbox to start: its configuration, and its command with the tmpfs that the outer one mounts before (folder, options).
+    """Sandbox to start: its configuration, its command, and the tmpfs (folder, options) that the outer sandbox mounts before.
 
-    One to be forked from a template has `fork` instead, the fields of `inside.forks.Fork`.
+    A sandbox to be forked from a template has `fork`, the fields of `inside.forks.Fork`, instead of a command.
     """
 
     config: Mapping[str, object]
@@ -137,7 +137,7 @@ class Start:
 
     @property
     def how(self) -> dict[str, object]:
-        """More fields of the `init.Program` that starts it."""
+        """Additional fields of the `init.Program` that starts it."""
         return {"sandbox": self.fork} if self.fork else {"mounts": list(self.mounts), "on_host": True}
 
 
@@ -158,8 +158,8 @@ def template_room(
 ) -> list[str]:
     """Return the command line of a template started by this host; `control` and `etc` are the numbers of open files.
 
-    `folders` is the parent of the episodes' folders; `environments` is the folder of all rooms' environments, for a template
-    whose children start `main` by bwrap.
+    `folders` is the parent of the episodes' folders; `environments` is the folder of all environments, for a template whose
+    children start `main` by bwrap.
     """
     programs = environments is not None
     places = [part for place in PLACES for part in ("--dir", place)]
@@ -230,7 +230,7 @@ def _forked(
 ) -> Start:  # fmt: skip
     named = [(str(source), place, writable) for source, place, writable in binds]
     if user is not None:
-        # everybody's own, where the template's knows one user
+        # each sandbox has its own; the template's contains only one user
         for name, text in who(user).items():
             path = folder.path / f"{hostname}-{name}"
             path.write_bytes(text)
@@ -253,12 +253,12 @@ def _limits(memory_mb: int, file_mb: int, files: int = 1024) -> dict[str, int]:
 
 
 def _numbers(groups: int) -> list[int]:
-    """Return the file descriptors through which a room joins its groups; they follow the control socket."""
+    """Return the file descriptors through which a sandbox joins its groups; they follow the control socket."""
     return list(range(CONTROL + 1, CONTROL + 1 + groups))
 
 
 def is_root() -> bool:
-    """Return True if sandboxes are made with root's own rights rather than in user namespaces."""
+    """Return True if sandboxes are made with the rights of root, not in user namespaces."""
     return os.geteuid() == 0
 
 
@@ -282,7 +282,7 @@ def fresh_user() -> int | None:
 
 def secluded() -> list[str]:
     """Return the bwrap command of a template with an empty view: own network and namespaces, and the right to make more."""
-    # as a user this is root in a namespace of his own, who has rights over what is made in there and nowhere else
+    # for an unprivileged user, this is root in a new user namespace, with rights only over objects created in it
     own = [] if is_root() else ["--unshare-user", "--uid", "0", "--gid", "0", "--cap-add", "ALL"]
     alone = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--as-pid-1", "--die-with-parent"]
     return [bwrap(), *own, *alone, "--new-session", "--clearenv", "--setenv", "LANG", "C.UTF-8", "--setenv", "PATH", "/usr/bin"]
@@ -314,7 +314,7 @@ def isolated(hostname: str, *, network: bool) -> list[str]:
 
 def system() -> list[str]:
     """Return the mounts of the system's programs and libraries, read-only, without locally installed ones."""
-    # bwrap would make these itself, and close them to all but root.
+    # bwrap would create these itself, but accessible only to root.
     view = [part for place in PARENTS for part in ("--dir", place)]
     for name in SHOWN:
         view += _shown(Path("/usr") / name)
@@ -335,7 +335,7 @@ def read_only(*pairs: tuple[Path, str]) -> list[str]:
 
 
 def who(user: int | None) -> dict[str, bytes]:
-    """Return the files of /etc that define the user."""
+    """Return the mounts of the files of /etc that define the user."""
     number = OWN_USER if user is None else user
     passwd = f"root:x:0:0:root:/:/usr/sbin/nologin\nagent:x:{number}:{number}::/workspace:/bin/bash\n"
     return {"passwd": passwd.encode(), "group": f"root:x:0:\nagent:x:{number}:\n".encode()}
@@ -387,7 +387,7 @@ def _shown(path: Path, below: str = "") -> list[str]:
 
 @cache
 def _hidden() -> tuple[Path, ...]:
-    """Return the folders in the view that contain packages of this host's Pythons, or this project."""
+    """Return the visible folders that contain packages of this host's Pythons, or this project."""
     places = [path for kind in ("site", "dist") for path in Path("/usr").glob(f"lib*/python3*/{kind}-packages")]
     ours = [path for path in (ROOT, Path(sys.prefix)) if path != Path("/usr")]
     seen = {path.resolve() for path in (*places, *ours) if path.is_dir()}

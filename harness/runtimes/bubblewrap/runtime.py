@@ -1,9 +1,9 @@
-"""Episodes in bubblewrap sandboxes: no daemon, no images, 0.1 s per pod; `auto` falls back to it from Docker.
+"""Episodes in bubblewrap sandboxes: no daemon, no images, 0.1 s per pod. `auto` uses this runtime if Docker does not work.
 
-A pod is a tree of sandboxes that this process starts (`harness.runtimes.bubblewrap.pod`). A verdict, or a program of the
-prover, runs in one more sandbox, without network. All of them die with this process for any reason. Only folders of files and
-control groups can be left, which name their owner; `sweep` removes them when the next run starts. `limits` reports what this
-runtime cannot do on this host.
+A pod is a tree of sandboxes that this process starts (`harness.runtimes.bubblewrap.pod`). The hidden tests, and a program of
+the prover, each run in another sandbox, without network. All sandboxes end when this process ends for any reason. Only folders
+of files and control groups can be left over. They name their owner, and `sweep` removes them when the next run starts. `limits`
+reports what this runtime cannot do on this host.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _check(answer: str, complaint: str) -> None:
 VERDICT_LIMIT = 1 << 20
 _SCRIPT = ("bash", "/tests/test.sh")
 WARM_TESTS = "validators.warm:main"
-"""Function that does what test.sh of our tasks does, for a process that has imported pytest."""
+"""Replacement for test.sh of our tasks in a process that has already imported pytest."""
 
 
 class _OneSandbox:
@@ -137,7 +137,7 @@ class Judging(_OneSandbox):
         why = f"ended with {code}" if code is not None else f"was killed at its limit of {limit:g} s"
         self._sandbox.kill()
         if not self._sandbox.has_ended():
-            # nothing of it may be there at the next verdict
+            # leave nothing for the next verdict
             warm.close()
             raise VerifierFailure(f"the verifier {why}, and a process of it cannot be ended")
         return self._collect(why)
@@ -188,7 +188,7 @@ TEMPLATES: Mapping[str, tuple[str, str, str]] = {
     "world": ("environment/api/Dockerfile", r"FROM parley/world:1", r"COPY (--\S+ )*.+ /srv/world/?"),
     "verifier": ("tests/Dockerfile", r"FROM parley/verifier:1", r"COPY (--\S+ )*.+ /tests/?|RUN mkdir -p [/\w ]+"),
 }
-"""Dockerfile, first line, and allowed other lines of each room, which sandboxes can reproduce without building anything."""
+"""For each kind of sandbox, its Dockerfile with the first line and the other lines that sandboxes reproduce without a build."""
 
 
 T = TypeVar("T", BubblewrapPod, Judging, Confined)
@@ -234,7 +234,7 @@ class BubblewrapRuntime:
         return "; ".join(missing)
 
     def set_up(self) -> None:
-        """Build the rooms' environments."""
+        """Build the environments."""
         self.environments.digests()
 
     def refuses(self, task: Task) -> str | None:
@@ -248,14 +248,14 @@ class BubblewrapRuntime:
         return next((why for room in TEMPLATES if (why := _differs(task, room))), None)
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
-        """Build the rooms' environments, and return their digests by room."""
+        """Build the environments, and return their digests by kind of sandbox."""
         return self.environments.digests()
 
     @contextmanager
     def open(self, spec: EpisodeSpec) -> Iterator[Pod]:
         """Open a pod that is ready to answer."""
         with self._closing(spec.run_id, BubblewrapPod(spec, self.environments, self._watcher)) as pod:
-            # it imports while this episode is played
+            # its imports run while this episode is played
             template(self.environments, "verifier")
             pod.start()
             yield pod
@@ -266,7 +266,7 @@ class BubblewrapRuntime:
             return judging.run()
 
     def confined(self, run_id: str, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
-        """Return the stdout of a program in the prover's room, which is built on first use."""
+        """Run a program in the prover's sandbox, whose environment is built on first use, and return its stdout."""
         with self._closing(run_id, Confined(self.environments.room("prover"))) as prover:
             return prover.run(command, stdin, limit_s=limit_s, most=most)
 
@@ -288,7 +288,7 @@ class BubblewrapRuntime:
 
     @contextmanager
     def _closing(self, run_id: str, one: T) -> Iterator[T]:
-        """Yield an object that `abort` kills meanwhile, then close it; raises RuntimeFailure for a run that was aborted."""
+        """Yield an object that `abort` may kill, then close it; raises RuntimeFailure if the run was aborted."""
         try:
             with self._lock:
                 if run_id in self._aborted:
@@ -302,7 +302,7 @@ class BubblewrapRuntime:
 
 
 def _differs(task: Task, room: str) -> str | None:
-    """Return the place where a room's Dockerfile differs from the template, as `path:line: what`; it may be missing."""
+    """Return the place where a Dockerfile differs from the template, as `path:line: what`; the file may be missing."""
     name, first, others = TEMPLATES[room]
     dockerfile = task.path / name
     if not dockerfile.exists() and plain_recipe(task, room) is not None:

@@ -31,10 +31,10 @@ INSIDE = Path(init.__file__).parent
 """Folder with the code of PID 1."""
 
 ROOMS_INSIDE = "/opt/parley"
-"""Path of that folder in a room, below its packages."""
+"""Path of that folder in a sandbox, below its packages."""
 
 FILTER, COUNTING_FILTER = f"{ROOMS_INSIDE}/calls.bpf", f"{ROOMS_INSIDE}/calls-counted.bpf"
-"""Path of the system call filter in a room, and of the one for a pod whose memory is counted instead of limited by a group."""
+"""Path in a sandbox of the system call filter, and of the filter for a pod whose memory is watched, not limited by a group."""
 
 MESSAGE_LIMIT = 4096
 CREDENTIALS = struct.Struct("iII")
@@ -89,7 +89,7 @@ class Control:
     def _listen(self, enough: Callable[[], bool], timeout_s: float) -> None:
         until = time.monotonic() + timeout_s
         with self._listening, suppress(OSError, ValueError):
-            # not select, which takes no descriptor from 1,024 on: with many pods open there are such
+            # not select, which does not support descriptors above 1,023, which many open pods need
             heard = select.poll()
             heard.register(self._near, select.POLLIN)
             while not enough() and heard.poll(max(0.0, until - time.monotonic()) * 1000):
@@ -102,7 +102,7 @@ class Control:
 
     def _note(self, data: bytes, ancillary: Sequence[tuple[int, int, bytes]]) -> None:
         if data == b"here":
-            # The kernel writes in who sent it, by the number that the receiver knows it by.
+            # The kernel adds the sender's process id, as numbered in the receiver's namespace.
             self._process = self._process or CREDENTIALS.unpack(ancillary[0][2])[0]
             return
         name, _, code = data.decode("ascii").partition(" ")

@@ -4,8 +4,8 @@
 may gain none, and have limits on memory, processes and CPU; roots are read-only except for sized tmpfs. The world writes its
 clock into a small volume that `main` sees read-only. The first process of `main` belongs to a separate user, so an agent that
 kills all its processes does not end its container. Each container has a deadline, in case no process is left to remove it. Two
-operations of 0.1 s of CPU each are avoided: the bridge is the world's own first child, uses the container's streams and
-returns the log; files for `main` are sent with the next command.
+operations that take 0.1 s of CPU each are avoided: the bridge runs as the world's first child, on the container's own streams,
+and returns the log; and files for `main` are sent with the next command.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _UNLOGGED = {"Type": "none", "Config": {}}
 _TMPFS = "exec,nosuid,nodev,size=256m,nr_inodes=65536"
 """Options of a tmpfs with one inode per page, because empty files take memory that the size does not count."""
 
-# A container at its limit of processes refuses an exec now and then; that is Docker's word, not the command's.
+# A container at its limit of processes sometimes refuses an exec; this failure is Docker's, not the command's.
 _EXEC_TRIES, _EXEC_PAUSE_S = 3, 0.3
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ class DockerPod(BridgedPod):
         self, engine: Engine, spec: EpisodeSpec, images: Mapping[str, str], *, pool: Executor, check: Check, cpus: float,
         wall_s: float,
     ) -> None:  # fmt: skip
-        """Prepare the pod; `check` is called after each creation, and raises if the run was aborted meanwhile."""
+        """Prepare the pod; `check` is called after each creation of a resource, and raises if the run was aborted meanwhile."""
         super().__init__(spec)
         self._engine, self._images, self._pool, self._check, self._cpus = engine, images, pool, check, cpus
         self._deadline = str(deadline_s(spec.task, wall_s))
@@ -89,7 +89,7 @@ class DockerPod(BridgedPod):
             raise RuntimeFailure("this episode was opened without main", hint="EpisodeSpec(needs_main=True)")
         asked = partial(commands.request, command, timeout_s=timeout_s, stdin=stdin, virtual_time=virtual_time)
         with self._delivery:
-            # files travel with one command; one that begins meanwhile waits, or it would run without them
+            # files are sent with one command; a concurrent one waits, because it would run without them
             files, self._pending = self._pending, []
             if files:
                 return self._tried(command, asked(files=files), timeout_s)
@@ -109,7 +109,7 @@ class DockerPod(BridgedPod):
             if result is not None:
                 return result
             time.sleep(_EXEC_PAUSE_S)
-        # Docker works, but nothing more starts in `main`: that is the agent's own doing.
+        # Docker works, but `main` cannot start another process; the agent caused that.
         return CommandResult(commands.KILLED, f"{command[0]} cannot be started, {_EXEC_TRIES} times\n".encode())
 
     def finish(self) -> bytes:

@@ -126,9 +126,10 @@ class DockerRuntime:
         return ""
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
-        """Build what changed; return image ids by room for the base images, by `task:room` for those of a task.
+        """Build what changed; return image ids by kind for the base images, by `task:kind` for those of a task.
 
-        Raises the first failure, unless only foreign tasks failed and others remain: then each failure is reported in a line.
+        Raises the first failure, unless only foreign tasks failed and others remain. In this case, it reports each failure in a
+        line.
         """
         tags = dict(self.images.build_bases(say=self._say))
         lost: dict[str, HarnessError] = {}
@@ -174,8 +175,8 @@ class DockerRuntime:
     def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
         """Run the task's hidden tests on a log, in a container without network; a foreign task was judged by `finish`.
 
-        Tasks of ours use a reusable verifier if they may. Otherwise the open pod has one, started while the agent played;
-        afterwards one is started for this log.
+        Our own tasks use a reusable verifier if they may. Otherwise the log is judged by the verifier that was started while
+        the agent played, or, if the pod is closed, by a new one.
         """
         self._check_aborted(spec.run_id)
         if spec.task.parley is None:
@@ -191,7 +192,7 @@ class DockerRuntime:
             self.engine.remove(container)
 
     def confined(self, run_id: str, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
-        """Return the stdout of a program in the prover's room, whose image is built on first use."""
+        """Run a program in the prover's container, whose image is built on first use, and return its stdout."""
         image = self.images.build_prover(say=self._say)
         self._check_aborted(run_id)
         alone = {"network_mode": "none", "read_only": True, "tmpfs": {"/tmp": "nosuid,nodev,size=256m,mode=1777"}}
@@ -238,7 +239,7 @@ class DockerRuntime:
         return known
 
     def _stayers(self) -> WarmVerifiers:
-        """Return the reusable verifiers, of which there is one set, with as many as there are concurrent verdicts."""
+        """Return the reusable verifiers of this runtime, which has one for each concurrent verdict."""
         image = self.images.build_bases()["verifier"]
         with self._lock:
             if self._staying is None:
@@ -262,8 +263,8 @@ class DockerRuntime:
     def _tested(self, container: str, limit_s: int, log: bytes) -> Tested:
         """Return the exit code of the tests and the files they left; one program reads the log and returns the outcome.
 
-        Before it reads the files, it kills all processes that the tests left, except its container's first one, which belongs
-        to another user. Copying by archive would cost the engine 70 ms of CPU each time, more than a verdict takes.
+        Before that program reads the files, it kills all processes that the tests left, except the container's first one, which
+        belongs to another user. A copy by archive would take 70 ms of the engine's CPU each time, more than a verdict.
         """
         command = ["bash", "-c", _TESTS, "tests", LOG, str(limit_s)]
         with closing(self.engine.execute(container, command, user=VERIFIER)) as running:
@@ -283,7 +284,7 @@ class DockerRuntime:
             gone = pod.close()
         finally:
             if not (whole and gone):
-                # Something was cut short: a container may have been created whose id never arrived.
+                # After an interruption, a container may exist whose id never arrived.
                 remove_episode(self.engine, spec.run_id, spec.episode_id)
 
     def _foreign_verdict(self, spec: EpisodeSpec) -> Judgement:

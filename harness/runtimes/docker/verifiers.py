@@ -1,10 +1,11 @@
 """Reusable verifiers: containers without network that judge one log after the other, each in its own process.
 
-Inside runs `validators.forking`: it has imported pytest, and loads the hidden tests of one task at a time, in a process and
-under a user that end with the verdict. A container judges one log at a time; there are as many as concurrent verdicts. They
-accept hidden tests that may run in this process (`harness.trust`) and consist only of files for the base image. Each ends with
-its connection, however this process ends. One that does not answer is discarded, and the question retried once with a new one;
-so is one in which a verdict left anything (a file, an IPC object, a process, a mount), after its answer.
+A container runs `validators.forking`, which has imported pytest. For each verdict, it loads the hidden tests of one task in a
+new process and under a new user. A container judges one log at a time; there are as many containers as concurrent verdicts.
+Reusable verifiers accept only hidden tests that may run in this process (`harness.trust`) and that consist only of files for
+the base image. Each container ends with its connection, however this process ends. A container that does not answer is
+discarded, and the log is judged once more by a new one. A container in which a verdict left anything (a file, an IPC object, a
+process, a mount) is discarded after its answer.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from harness.trust import runs_here
 MEMORY_MB = 1024
 SCRATCH = "nosuid,nodev,size=256m,nr_inodes=65536,mode=1777"
 LIFE_S = 6 * 3600
-"""Real seconds after which one ends by itself, in case its connection hangs and no process is left to remove it."""
+"""Real seconds after which a verifier ends by itself, in case its connection hangs and no process is left to remove it."""
 
 MARGIN_S = 60.0
 """Seconds after the time limit of its tests within which an answer must arrive."""
@@ -74,7 +75,7 @@ class WarmVerifier:
             raise
 
     def ask(self, archive: bytes, limit_s: int) -> Tested | None:
-        """Run the tests in an archive and return their outcome; None if it gave no answer and is no longer usable."""
+        """Run the tests in an archive and return their outcome; None if the verifier gave no answer and is no longer usable."""
         streams = self._streams
         if streams is None:
             return None
@@ -95,7 +96,7 @@ class WarmVerifier:
         return SAID.unpack_from(answer)[0], regular_files(bytes(answer[SAID.size : end]))
 
     def hang_up(self) -> None:
-        """Close the connection, so that it ends by itself."""
+        """Close the connection, so that the container ends by itself."""
         if self._streams is not None:
             self._streams.close()
 
@@ -113,13 +114,13 @@ class WarmVerifiers:
         self._engine, self._image, self._cpus = engine, image, cpus
         self._lock = threading.Lock()
         self._idle: list[WarmVerifier] = []
-        # they end with their connections; a process that goes on without this runtime should not have to wait for its end
+        # containers end with their connections, so this process does not have to wait for the runtime
         weakref.finalize(self, _hang_up, self._idle)
         self._busy: dict[WarmVerifier, str] = {}
         self._coming = 0
 
     def expect(self) -> None:
-        """Start one ahead of time unless one is idle."""
+        """Start a verifier ahead of time unless one is idle."""
         with self._lock:
             if self._idle or self._coming:
                 return
@@ -151,7 +152,7 @@ class WarmVerifiers:
         raise VerifierFailure("the verifier gave no answer, twice")
 
     def abort(self, run_id: str) -> None:
-        """Kill those that are judging a log of a run, from any thread."""
+        """Kill the verifiers that are judging a log of a run, from any thread."""
         with self._lock:
             concerned = [verifier for verifier, run in self._busy.items() if run == run_id]
         for verifier in concerned:

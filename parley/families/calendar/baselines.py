@@ -1,9 +1,9 @@
 """Scripted assistants that talk in sentences: silent, prose, greedy and planner.
 
-They share a seat that parses its texts, talks in sentences, and decides by one batch. A seat tells the other participants once
-a round which slots it can use; the participant with the lowest id announces one as soon as all have told, and on its second
-turn does not wait any longer. If a participant has told nothing, a seat takes only a free slot, so that a wrong guess costs
-nothing.
+They share a base class that parses the texts of a seat, talks in sentences, and decides by one batch. A seat tells the other
+participants once per round which slots it can use. The participant with the lowest id announces a slot as soon as all have told
+theirs, or on its second turn in any case. If a participant has told nothing, a seat takes only a free slot, so that a wrong
+guess costs nothing.
 
 The sentences that the scripted assistants write and understand are a small grammar of plain English.
 
@@ -18,9 +18,9 @@ The sentences that the scripted assistants write and understand are a small gram
 | Let us take 7 | the slot of the round's meeting |
 | Please move M2 from 4 to 9 | requests the move |
 
-1. Sentences end with a full stop, a question mark, a semicolon or a line. Other sentences are ignored, so people and models may
-   write more. `slot` may precede numbers; `I'm`, `let's`, `go with` and similar forms are understood; 3-5 is 3, 4, 5.
-2. Costs are never told, as the rules require: a price below 5 is easy, below 50 awkward, above hard.
+1. Sentences end with a full stop, a question mark, a semicolon or the end of a line. Other sentences are ignored, so people and
+models may write more. `slot` may precede numbers; `I'm`, `let's`, `go with` and similar forms are understood; 3-5 is 3, 4, 5.
+2. Costs are never told, as the rules require. A price below 5 is called easy, below 50 awkward, and otherwise hard.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ _READ: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Sentence]], ...] =
     (re.compile(rf"\bi (?:can|could) (?:also )?(?:make|do|manage) {_MANY}"), _suits(COULD)),
     (re.compile(rf"{_MANY} {_DEGREE}"), lambda match: Suits(_numbers(match[1]), match[2])),
 )
-"""Each pattern with its meaning; the first that matches a sentence counts."""
+"""Each pattern with its meaning; only the first pattern that matches a sentence is used."""
 
 
 def read(text: str) -> Iterator[Sentence]:
@@ -196,7 +196,7 @@ class SaidBy(NamedTuple):
 
 
 class ProseSeat(TypedClient):
-    """A scripted seat; `suits` determines the told slots, and `best` the slot that follows from all messages."""
+    """A scripted seat; `suits` returns the slots that it tells, and `best` the slot that follows from all messages."""
 
     def __init__(self, seat: Seat, rules: str) -> None:
         """Set up the seat; `rules` is its system prompt, which has the channels and the cap of messages."""
@@ -210,7 +210,7 @@ class ProseSeat(TypedClient):
         """Reset the state of the previous round."""
         self._told, self._turns = False, 0
         self.degrees: dict[int, Degrees] = {}
-        """Usable slots by participant, as told."""
+        """Usable slots that each participant has told."""
 
         self.said: dict[int, int] = {}
         """The last slot announced by each participant."""
@@ -245,7 +245,7 @@ class ProseSeat(TypedClient):
         raise NotImplementedError
 
     def best(self, degrees: Sequence[Degrees]) -> int | None:
-        """Return the slot that follows from some seats' messages and suits each; None if there is none."""
+        """Return the slot that follows from the messages of some seats and suits each of them; None if there is none."""
         raise NotImplementedError
 
     def more(self) -> str:
@@ -262,13 +262,13 @@ class ProseSeat(TypedClient):
         return []
 
     def decide(self, mail: Sequence[Mail], attempt: int) -> list[Action]:
-        """Return the batch for the announced or derived slot; empty if this seat cannot use one."""
+        """Return the batch for the announced or derived slot; empty if this seat cannot use the slot."""
         slot = self.chosen()
         moves = None if slot is None else insertion(self.calendar, slot, self.facts.duration)
         return [] if slot is None or moves is None else batch(self.facts.meeting, slot, moves)
 
     def chosen(self) -> int | None:
-        """Return the slot announced by the deciding seat, or by another, or derived from all messages."""
+        """Return the slot announced by the deciding seat, or else by another seat, or else derived from all messages."""
         said = self.said.get(self.initiator, next(reversed(self.said.values()), None) if self.said else None)
         if said is not None:
             return said
@@ -286,7 +286,7 @@ class ProseSeat(TypedClient):
         return sent
 
     def tell(self, to: Sequence[int], text: str) -> list[Action]:
-        """Return the actions that send a text to some agents; none if no channel reaches them, or a cap forbids one of them."""
+        """Return the actions that send a text to some agents; none if no channel reaches them, or a cap forbids a message."""
         inside = set(to) <= set(self.facts.participants) and self.me in self.facts.participants
         if inside and len(to) > 1 and "participants" in self._open:
             sent: list[Action] = [{"type": "participant_groupchat", "content": text}]
@@ -377,7 +377,7 @@ class GreedySeat(ProseSeat):
 
 
 class Placement(NamedTuple):
-    """A way to schedule the round's meeting; compared by sums, then without a shift first, then by slots."""
+    """A way to schedule the round's meeting; ordered by sum, then with placements without a shift first, then by slot."""
 
     weight: int
     shift: tuple[MoveRequest, ...]
@@ -390,8 +390,8 @@ class PlannerSeat(ProseSeat):
     """Seat that tells the inconvenience of slots; the lowest sum over the participants wins, the lowest slot among ties.
 
     A slot with one earlier meeting can be used too, if all its participants move that meeting to one other slot. The deciding
-    seat asks outsiders, once, if the sum could become less; who does not answer does not move. A request to move something that
-    was not offered is ignored.
+    seat asks outside agents, once, if that could lower the sum; agents that do not answer do not move. A request to move
+    something that was not offered is ignored.
     """
 
     def begin(self) -> None:
@@ -408,7 +408,7 @@ class PlannerSeat(ProseSeat):
         """The move that was agreed."""
 
     def hear(self, heard: SaidBy) -> None:
-        """Process one sentence; those of outsiders count for the meeting that was asked about."""
+        """Process one sentence; sentences of outside agents apply to the meeting that was asked about."""
         super().hear(heard)
         sender, sentence = heard
         if isinstance(sentence, Movable):
@@ -436,7 +436,7 @@ class PlannerSeat(ProseSeat):
         return " ".join(self._offer(item, slot) for slot, item in self._meetings())
 
     def lead(self, left: int) -> list[Action]:
-        """Ask outsiders if that could pay, else announce the slot, and the moves that it needs."""
+        """Ask outside agents if that could lower the sum, else announce the slot, and the moves that it needs."""
         known = self._known()
         slot = self.best(list(known.values()))
         plain = [] if slot is None else [Placement(sum(WEIGHTS[told[slot]] for told in known.values()), (), slot)]
@@ -491,7 +491,7 @@ class PlannerSeat(ProseSeat):
         return next((item for slot, item in self._meetings() if item.id == meeting and slot == source), None)
 
     def _targets(self, item: Item, source: int) -> Degrees:
-        """Return the possible slots of this seat's meeting, not filling the slot that it leaves, and their inconvenience."""
+        """Return the possible new slots of this seat's meeting, except the slot that it leaves, with their inconvenience."""
         slots = (slot for slot in range(len(self.calendar)) if slot != source)
         room = {slot: relocation(self.calendar, source, slot, (source,)) for slot in slots}
         return {slot: degree(price(moves)) for slot, moves in room.items() if moves}
@@ -530,7 +530,7 @@ class PlannerSeat(ProseSeat):
                 yield Placement(weight, (MoveRequest(meeting, source, target),), source)
 
     def _ask(self, hoped: Sequence[Placement]) -> list[Action]:
-        """Ask all outsiders whose answer is missing for a plan that could pay, once per meeting."""
+        """Ask all outside agents whose answers a promising plan lacks, once per meeting."""
         sent: list[Action] = []
         for shift in sorted({one._replace(target=0) for plan in hoped for one in plan.shift}):
             asked = MoveQuestion(shift.meeting, shift.source)

@@ -1,4 +1,4 @@
-"""The clients of every calendar task: the plan itself, and wrong ones that spoil its last round in one way each.
+"""The clients of every calendar task: one plays the plan, and each wrong one spoils the last round in one way.
 
 The verdict must explain why that meeting failed for each wrong client.
 """
@@ -85,8 +85,8 @@ def spoiled(spoil: Spoil) -> Client:
 def wrong(spoil: Spoil, calendars: dict[int, str], plan: Plan, turn: Turn) -> Reply:
     """Return the plan's actions, spoiled in the last round for one seat.
 
-    This is the first seat with an earlier meeting, else the last seat. A retry shows no calendar, so that of the first attempt
-    is stored in `calendars`.
+    This is the first seat with an earlier meeting, or else the last seat. A retry shows no calendar, so the calendar of the
+    first attempt is stored in `calendars`.
     """
     actions, seat, rounds = planned(plan, turn), turn["seat"], plan["rounds"]
     if turn["phase"] != "DECISION" or turn["round"] < len(rounds) or (calendars and seat not in calendars):

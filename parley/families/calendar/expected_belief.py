@@ -1,8 +1,8 @@
 """Expected values of a model's answers about beliefs, weighted by the probabilities of alternative tokens (paper, F.3).
 
-1. The expectation of a slot is the mean of the possible numbers from -3 to 3, weighted by their probabilities, over those that
-   the provider returns. Tokens that begin no number are left out, and the rest is normalized.
-2. If a minus is a token of its own, its digit is weighted by the next token, which is known only for the written sign.
+1. The expectation of a slot is the mean of the possible numbers from -3 to 3, weighted by the probabilities that the provider
+returns. Tokens that do not begin a number are left out, and the other probabilities are normalized.
+2. If a minus is a separate token, the digit is weighted by the next token, which is known only for the written sign.
 3. An answer whose numbers do not match its tokens one by one counts as written.
 """
 
@@ -35,7 +35,7 @@ def weigher(session: Mapping[str, Any]) -> Weigher | None:
 
 
 def weighed(said: Completion, slots: int) -> str:
-    """Return the reply with its expectations, or unchanged if they are not known."""
+    """Return the reply with expectations in place of its numbers, or unchanged if they are not known."""
     means = expectations(said.chances, slots)
     scores = read_reply(said.text, scores_shape(slots)).value
     if means is None or scores is None or scores != _written(said.chances, slots):

@@ -17,7 +17,7 @@ _VPS = {"reflection_vps": "reflection-calibrated VPS", "protocol_vps": "protocol
 
 
 def figure2(tables: Mapping[str, Table]) -> str | None:
-    """Return the privacy-cost plane; the two kinds of VPS never share one."""
+    """Return a chart of privacy against cost; the two kinds of VPS are never in the same chart."""
     rows = _seats(tables)
     name = _namer(rows)
     panels = []
@@ -48,13 +48,13 @@ def figure3(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure4(tables: Mapping[str, Table]) -> str | None:
-    """Return a chart of fairness with its interval; the paper's is without one."""
+    """Return a chart of fairness with its interval; the paper's values have no interval."""
     rows = [row for row in _seats(tables, published=True) if _has(row, "fairness")]
     return _by_setting("Fairness cost", rows, "fairness", "distance of a seat's excess from its game's mean")
 
 
 def figure5(tables: Mapping[str, Table]) -> str | None:
-    """Return stacked bars of failed meetings by reason, with their number and that of all meetings behind."""
+    """Return stacked bars of failed meetings by reason, followed by the numbers of failed and of all meetings."""
     groups = []
     for row in _rows(tables, "failures"):
         counted = {label: _tally(row.get(label)) for label in Label if label is not Label.SUCCESS}
@@ -67,7 +67,7 @@ def figure5(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure6(tables: Mapping[str, Table]) -> str | None:
-    """Return a chart of the excess of first speakers and of the others, over all cost settings if there are several."""
+    """Return a chart of the excess cost of first speakers and of the others, over all cost settings if there are several."""
     return _first_speakers(tables, "excess", "excess", "of a seat's meeting")
 
 

@@ -1,4 +1,4 @@
-"""Meaning of each label of this family in one line: for an episode, the explanation of its first failed meeting."""
+"""Meaning of each label of this family in one line; an episode's label explains its first failed meeting."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Properties of calendar seats for balanced line-ups: the speaking order, and the fill of the calendar.
 
-The number of errands stands for the density level: 9, 12 and 13 of 16 slots in the suite. Meetings scheduled before the first
-round fill a calendar too. Reports are by cost setting, so properties are balanced within each setting, including the seat.
+The number of errands represents the density level: 9, 12 and 13 of 16 slots in the suite. Meetings scheduled before the first
+round fill a calendar too. Reports have a row per cost setting, so all properties, including the seat number, are balanced
+within each setting.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ RANKS = ("first", "second", "third")
 
 
 def facts(task: Task, options: Mapping[str, str]) -> Sequence[Mapping[str, int]]:  # noqa: ARG001 - no option changes them
-    """Return by seat how often it speaks first, second, ..., and once the level of its calendar.
+    """Return for each seat how often it speaks first, second, and so on, and the fill level of its calendar.
 
     Raises UsageError for a task whose scenario cannot be read.
     """

@@ -1,10 +1,10 @@
 """Tables of outcomes: the paper's five measures (Tables 1 and 2), and the reasons of failed meetings (Figure 5).
 
 1. Each measure is the mean over seats of a game, then over the games of a task, then over tasks: a task counts once.
-2. VPS is the protocol-semantic one, from typed messages, so a row with games in which a seat wrote prose does not have it.
-3. Games with a model at any seat are a block, and those of protocols alone another below it, each with its cost settings.
-4. A failed meeting counts for the players whose seats lost it, according to the verdict's faults; in the rows of the other
-   players of the game it counts as failed by others.
+2. VPS is the protocol-semantic VPS, from typed messages. A row with games in which a seat wrote prose does not have it.
+3. Games with a model at any seat form a block; games of protocols alone form another below it. Each is split by cost setting.
+4. A failed meeting counts for the players whose seats caused the failure, according to the verdict's faults. In the rows of the
+other players of the game, it counts as failed by others.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _MEASURES = {
 """For each column, the measure of a game as the verdict names it."""
 
 _OF_SCHEDULED = ("excess", "messages", "fairness", "excess_kept")
-"""Columns about scheduled meetings: a player without any has no value there, rather than the best one."""
+"""Columns about scheduled meetings. A player without scheduled meetings has no value there, instead of the best value."""
 
 _NOTE = (
     "means over seats, games and tasks; Coord. = meetings scheduled of those a seat takes part in, Excess = cost above the "
@@ -114,7 +114,7 @@ def _ours(group: Group, setting: str, tasks: Mapping[str, list[Result]]) -> Row:
 
 
 def _by_task(tasks: Mapping[str, list[Result]], name: str) -> list[float]:
-    """Return the mean of a measure over the games of each task that has it; one without a scheduled meeting may have none."""
+    """Return the mean of a measure over the games of each task. Games without a scheduled meeting may not have the measure."""
     games = ([result.metrics.get("means", {}).get(name) for result in mine] for mine in tasks.values())
     known = ([value for value in values if value is not None] for values in games)
     return [fmean(values) for values in known if values]
@@ -128,7 +128,7 @@ _REASONS_NOTE = (
 
 
 def failure_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the figure prints no numbers
-    """Return one row for each player of each line-up, those with models first; no table without graded games."""
+    """Return a table with a row for each player of each line-up, line-ups with models first; no table without graded games."""
     groups = [group for group in sorted(evidence.played, key=block_of) if group.graded]
     rows = [row for group in groups for row in _reasons(group)]
     reasons = [Column(label, f"{LETTERS.get(label, '')} {label}".strip(), "tally") for label in Label]
@@ -151,13 +151,13 @@ def _reasons(group: Group) -> Iterator[Row]:
 
 
 def _outcomes_of(result: Result) -> Iterator[tuple[str, str, int]]:
-    """Yield for each player of a game the outcomes of meetings, or that others lost them, and their number."""
+    """Yield the outcomes of meetings for each player of a game, including failures by others, and the number of meetings."""
     players = {one.seat: name_of(one) for one in result.seats}
     names, named = sorted(set(players.values())) or [""], Counter[str]()
     for row in result.metrics.get("rounds", ()):
         if lost_by := {players.get(fault["seat"], "") for fault in row.get("faults", ())}:
             named[row["label"]] += 1
             yield from ((player, row["label"] if player in lost_by else OTHERS, 1) for player in names)
-    # meetings that were scheduled or that no seat lost, and all meetings of verdicts that name no seats
+    # scheduled meetings, failures that no seat caused, and all meetings if the verdict does not name seats
     for label, count in (Counter(result.metrics.get("labels", {})) - named).items():
         yield from ((player, label, count) for player in names)

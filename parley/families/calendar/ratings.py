@@ -4,8 +4,8 @@
    ranks. A model at several seats of a game enters once per seat, and its updates are averaged.
 2. Ratings depend on the order of the games: it is fixed (task, seed, attempt, run), and other orders, drawn by fixed seeds,
    show the variation of mu and the ranks. Games under other rules (options, texts, edition) have separate ratings.
-3. Excess is on the shown scale, against the optimum of the scored one with its tie-break (Appendix E); its moves are priced as
-   they were shown. One program per scenario covers every subset of its meetings.
+3. Excess cost is on the shown scale, above the cost of the schedule that is optimal on the scored scale, with its tie-break
+(Appendix E), at shown prices. One dynamic program per scenario covers every subset of its meetings.
 4. Protocols, recordings and people are never rated: they are in a block of their own.
 """
 
@@ -76,7 +76,7 @@ class Entry:
 
     player: str
     raw: Mapping[str, float | None]
-    """Its measure in each dimension, None if there is none."""
+    """Measure of the seat in each dimension; None if there is none."""
 
 
 @dataclass(frozen=True)
@@ -104,10 +104,10 @@ class Standing:
 
     mmr: float | None
     spread: Mapping[str, tuple[float, float]]
-    """Range of mu in 95 % of the orders, by dimension."""
+    """Middle 95 % of mu over the orders, by dimension."""
 
     ranks: Mapping[int, float]
-    """Share of the orders with each rank by MMR."""
+    """Share of the orders in which the player has each rank by MMR."""
 
 
 def standings(games: Iterable[RatedGame], orders: int = ORDERS) -> list[Standing]:
@@ -214,9 +214,10 @@ def _middle(values: Sequence[float]) -> tuple[float, float]:
 
 
 def raw_excess(result: Result, task: Task | None, digest: str) -> list[float | None]:
-    """Return each seat's cost above the optimum of the scheduled meetings, as shown; None without a scenario.
+    """Return each seat's cost above the optimum of the scheduled meetings, on the shown scale; None without a scenario.
 
-    `task` is the registry's, and used if its digest is that of the played one (`digest`); else the episode's own log is read.
+    `task` is the registry's task. It is used if its digest is that of the played task (`digest`); otherwise the scenario is
+    read from the episode's log.
     """
     seats = result.metrics.get("seats", [])
     scenario = _scenario(result, task if task is not None and task.digest == digest else None)
@@ -269,7 +270,7 @@ NOTES = (
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper's leaderboard is a web page
-    """Return the ratings, and the protocols beside them; none if no two models met."""
+    """Return a table of ratings and one of protocols; none if no two models played in a game together."""
     rows = [row for setup, games in sorted(_pools(evidence).items()) for row in _rows(setup, games)]
     note = "never rated: by coordination, then excess, then protocol-semantic VPS"
     apart = _protocols(evidence) if rows else []
@@ -327,7 +328,7 @@ def _cells(one: Standing, dimension: Dimension) -> dict[str, Any]:
 
 
 def _pools(evidence: Evidence) -> dict[str, list[RatedGame]]:
-    """Return the games under each set of rules, with the seats that models held."""
+    """Return the games under each set of rules, with the seats that models played."""
     pools: defaultdict[str, list[RatedGame]] = defaultdict(list)
     for group in evidence.played:
         for result in group.graded:
@@ -363,7 +364,7 @@ def _rules(evidence: Evidence, result: Result) -> str:
 
 
 def _protocols(evidence: Evidence) -> list[Row]:
-    """Return the results of every seat without a model, by its holder."""
+    """Return the results of every seat without a model, by its player."""
     seats: defaultdict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for result in (result for group in evidence.played for result in group.graded):
         held = {seat.seat: seat for seat in result.seats}

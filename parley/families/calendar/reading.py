@@ -1,8 +1,8 @@
 """Sections of a calendar game: outcomes of meetings and calendars, costs of seats, and messages.
 
-Seats are agents, with the same number everywhere: that of the prompts and of the scenario. Calendars are those of the
-validator's replay, so they follow from the log by the rules. Faults of a round are put into words, with each seat named by its
-number and its player.
+Seats are the agents of the game and have the same numbers everywhere, as in the prompts and the scenario. Calendars are those
+of the validator's replay, so they follow from the log by the rules. Faults of a round are described in sentences that name each
+seat by its number and its player.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CONFLICTS = {
     "schedule_occupied": "scheduled it onto an item that stayed",
     "target_occupied": "moved an item onto another that stayed",
 }
-"""Action of a seat whose last batch was refused for this conflict only."""
+"""For each conflict, the action of a seat whose last batch was refused only for this conflict."""
 
 
 def seat_names(result: Result) -> dict[int, str]:
@@ -38,7 +38,7 @@ def seat_names(result: Result) -> dict[int, str]:
 
 
 def fault_sentence(row: RoundMeasures, names: Mapping[int, str]) -> str:
-    """Return the seats that lost a round, and how, as a clause; "" if the rules name no seat."""
+    """Return a clause that says which seats caused the failure of a round, and how; "" if the rules name no seat."""
     deeds: dict[str, list[str]] = {}
     shared: list[str] = []
     for one in row.faults:
@@ -91,7 +91,7 @@ WHY = {
     Label.TARGET_OCCUPIED: "an item was moved to where another stood",
     Label.SEVERAL: "several things went wrong at once",
 }
-"""Explanation of a label of a meeting, used if no seat is named because the verdict is of an older version."""
+"""Explanation of each label of a meeting, used for verdicts of older versions, which do not name seats."""
 
 
 class _Started(Lenient):
@@ -130,7 +130,7 @@ def sections(episode: RecordedEpisode) -> list[Section]:
 
 
 def breach(episode: RecordedEpisode) -> Breach | None:
-    """Return the first meeting that was not scheduled, the round that lost it, and the turns of the seats at fault."""
+    """Return the breach: the first meeting that was not scheduled, its round, and the turns of the seats at fault."""
     game = measured(episode, Measures)
     lost = [row for row in (game.rounds if game else ()) if not row.coordinated]
     reason = episode.result.failure_detail.get("reason")
@@ -177,7 +177,7 @@ def _results(episode: RecordedEpisode, game: Measures | None) -> Iterator[Sectio
 
 
 def _reflections(game: Measures) -> Section:
-    """Return the beliefs about each seat by the others' own answers, and the number of its own answers that could be parsed."""
+    """Return for each seat the beliefs of the others about it, and the number of its own answers that could be parsed."""
     rows = [
         (one.seat, one.raw_reflection_vps, one.reflection_vps, one.excess_reflection_vps, one.beliefs, one.unreadable)
         for one in game.seats

@@ -1,7 +1,7 @@
 """The tables of the calendar family, by the name that `--table` takes.
 
-If no table is named, runs without models get a short report: the paper's other tables are of models, and are made of protocols
-only on request.
+If no table is named, runs without models get a short report: the paper's other tables are about models, and are made for
+protocols only on request.
 """
 
 from __future__ import annotations

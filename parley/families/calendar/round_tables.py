@@ -1,11 +1,12 @@
 """Tables about rounds: first speakers, volume of messages, and moved meetings (docs/calendar.md).
 
-1. First speakers (paper, G.2; Table 12, Figure 6): the unit is a seat's meeting. A seat's first-speaker meetings are compared
-   with its others in the same game, mean minus mean. Student's t is on these differences averaged by task, because seats of one
-   task are correlated; q is Benjamini and Hochberg's within each measure, over all rows of the table.
-2. Volume (paper, G.3; Figures 7 and 8): all seats count, including those that take no part, which may receive and answer.
-3. Moves (paper, G.4 and Figure 9): everything committed counts, even if its round failed and was rolled back. A move is joint
-   if all participants of the meeting moved it in that round; voluntary moves are those of outsiders, items of any kind.
+1. First speakers (paper, G.2; Table 12, Figure 6): the unit is a seat's meeting. The mean of a seat's first-speaker meetings is
+compared with the mean of its other meetings in the same game. Student's t test uses these differences averaged by task, because
+seats of one task are correlated; q is Benjamini and Hochberg's within each measure, over all rows of the table.
+2. Volume (paper, G.3; Figures 7 and 8): all seats count, including seats outside the meeting, which may receive and answer.
+3. Moves (paper, G.4 and Figure 9): all committed moves count, even if the round failed and was rolled back. A move is joint if
+all participants of the moved meeting moved it in that round. Voluntary moves are moves of any item by seats outside the round's
+meeting.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from parley.reports.evidence import Evidence
 from parley.reports.table import Column, Row, Table, WithInterval, row_of, with_interval
 
 EVERYBODY = "everybody"
-"""The player of a row over all holders in a game."""
+"""The player of a row over all players in a game."""
 
 _COLUMNS = (
     Column("measure", "Measure"),
@@ -58,7 +59,7 @@ Unit = tuple[bool, float]
 """True if a seat spoke first about a meeting, and its value there."""
 
 ByTask = Sequence[Sequence[Sequence[Unit]]]
-"""The units of each seat of each task."""
+"""Units by task and seat."""
 
 
 def _excess(seat: HeldSeat, one: RoundMeasured) -> float | None:
@@ -126,7 +127,7 @@ def _paired(differences: Sequence[float]) -> WithInterval:
 
 
 def _wanted(rows: Sequence[Held]) -> list[Held]:
-    """Return every row by setting and over all of them, each also for all players of its game if there are several."""
+    """Return every row, by setting and over all settings; games of several players also have rows over all players."""
     both = over_settings(rows) if len({row.who.setting for row in rows}) > 1 else []
     together = grouped((*both, *rows), lambda row: (row.who.setting, row.who.group)).values()
     return [*(_everybody(mine) for mine in together if len(mine) > 1), *both, *rows]
@@ -139,7 +140,7 @@ def _everybody(rows: Sequence[Held]) -> Held:
 
 
 def _published(row: Held, measure: str) -> list[Row]:
-    """Return the paper's row of the same model, over both settings."""
+    """Return the paper's row of the same model, over both cost settings."""
     name = _PUBLISHED.get(measure)
     if name is None:
         return []
@@ -177,7 +178,7 @@ def _moved(seat: HeldSeat) -> float | None:
 
 
 def _voluntary(seat: HeldSeat) -> float | None:
-    """Return the number of items that a seat moved as an outsider."""
+    """Return the number of items that a seat moved in rounds of meetings in which it does not take part."""
     return float(sum(one.moves for one in seat.rounds if one.role == "outsider")) if seat.rounds else None
 
 

@@ -1,10 +1,10 @@
-"""Reward of each seat of a calendar game: the game's own formula, over the seat's meetings and the seat's costs.
+"""Reward of each seat of a calendar game: the formula of the game's reward, applied to the seat's meetings and costs.
 
 A seat earns (its meetings scheduled / its meetings) x (1 - its regret). Regret is its cost above its share of the best schedule
 of the scheduled meetings, relative to an equal share of the range from the best to the worst complete schedule, clipped to
 0..1. If all meetings were scheduled and nothing is clipped, the mean over the seats is the game's reward. If several schedules
-are best, shares are those of the certificate's one (`harness report --table ties`). A seat without meetings earns the team's
-reward.
+are best, shares are those of the schedule in the certificate (`harness report --table ties`). A seat without meetings earns the
+team's reward.
 """
 
 from __future__ import annotations
@@ -34,6 +34,6 @@ def _span(certificate: Certificate) -> float:
 
 
 def _regret(row: SeatMeasures, span: float) -> float:
-    # where the certificate says nothing of a part, that part is measured against no cost at all, as the game's is
+    # without a known share of the optimum, the whole cost of the seat counts as regret
     above = row.paid if row.deviation is None else row.deviation
     return min(1.0, max(0.0, above / span)) if span else 0.0

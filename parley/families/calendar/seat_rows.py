@@ -1,8 +1,9 @@
-"""Seats of graded games by their holders: the rows of the paper's tables of models (docs/calendar.md).
+"""Seats of graded games, grouped by player: the rows of the paper's tables of models (docs/calendar.md).
 
-A row has one holder, with the same other players, under one set-up; rotating seats of a line-up are pooled. A seat of a game
-counts once, and seats of one task are correlated, so a row groups them by task. Only typed messages have protocol-semantic
-VPS: a mean over the seats that happened to write no prose would count silence as private, so a row with prose has none.
+A row has the seats of one player with the same other players under one set-up; the seats of a rotating line-up are pooled. A
+seat of a game counts once, and seats of one task are correlated, so a row groups them by task. Only typed messages have
+protocol-semantic VPS. A mean over only the seats without prose would count silence as privacy, so a row with prose has no such
+VPS.
 
 The paper's own numbers, from published.toml, are always marked as published, never ranked against ours.
 """
@@ -64,13 +65,13 @@ def published_headline() -> PublishedHeadline:
 
 
 _lean = lean_dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="ignore"))
-"""Decorator for compact models, of which a report holds a million."""
+"""Decorator for compact models, because a report may have a million of them."""
 
 Block = Literal["model", "protocol"]
-"""Kind of a seat's holder: a model, or a program."""
+"""Kind of a seat's player: a model, or a program."""
 
 ALL = "all"
-"""The cost setting of rows over all of them."""
+"""Name of the cost setting in rows over all cost settings."""
 
 
 @_lean
@@ -131,11 +132,11 @@ class HeldSeat:
 
     measured: SeatMeasured
     prose: bool
-    """True if it wrote messages that are not typed, or may have, because earlier verdicts do not record it."""
+    """True if the seat wrote messages that are not typed, or may have, because older verdicts do not record this."""
 
     @cached_property
     def rounds(self) -> list[RoundMeasured]:
-        """Its measures in each round; empty if the verdict does not have them."""
+        """The seat's measures in each round; empty if the verdict does not have them."""
         rows = self.result.metrics.get("seat_rounds", ())
         return _SEAT_ROUNDS.validate_python([row for row in rows if row["seat"] == self.measured.seat])
 
@@ -179,13 +180,13 @@ class Held:
 
     @cached_property
     def rounds(self) -> list[list[RoundMeasured]]:
-        """Its seats' measures in each round, by task; tasks without any are left out."""
+        """The measures of the row's seats in each round, by task; tasks without any are left out."""
         by_task = [[one for seat in mine for one in seat.rounds] for mine in self.by_task.values()]
         return [mine for mine in by_task if mine]
 
     @property
     def holders(self) -> list[SeatResult]:
-        """The holders of its seats, where the agent was a line-up."""
+        """The players of the row's seats, if the agent was a line-up."""
         return [seat.holder for seat in self.seats if seat.holder is not None]
 
     @property
@@ -207,7 +208,7 @@ COLUMNS = (
     Column("setup", "Set-up", of=lambda row: row.who.setup),
     Column("n", "N", of=lambda row: len(row.seats)),
 )
-"""The columns that identify a row, first in every table by holder."""
+"""The columns that identify a row, first in every table by player."""
 
 _LAST = (
     Column("group", "Row of", shown=False, of=lambda row: row.who.group),
@@ -225,7 +226,7 @@ def held_table(
     name: str, title: str, columns: Iterable[Column], subjects: Iterable[Held | Row], notes: Iterable[str], *, paper: str = "",
     head: Iterable[Column] = COLUMNS, last: Iterable[Column] = (),
 ) -> list[Table]:  # fmt: skip
-    """Return a table by holder, none without rows; `paper` is the paper's table that published rows come from."""
+    """Return a table with a row per player; no table without rows. `paper` is the source of published rows in the paper."""
     subjects = list(subjects)
     theirs = [source(paper)] if any(isinstance(one, Mapping) and one.get("source") == MARK for one in subjects) else []
     return table_of(name, f"{title}, calendar", (*head, *columns, *_LAST, *last), subjects, (*notes, *theirs))
@@ -239,7 +240,7 @@ def published_row(row: Held, numbers: Row, **told: Value) -> Row:
 def setting_of(evidence: Evidence, result: Result) -> str:
     """Return the cost setting of a game: from its verdict, else its task's pattern in the registry, else "".
 
-    A verdict knows its scenario, so tasks outside the registry (imports, other folders) are distinguished too.
+    A verdict records its scenario's setting, so tasks outside the registry (imports, other folders) are distinguished too.
     """
     known = evidence.registry.get(result.task_id)
     pattern = (known.parley.pattern or "").lower().replace(" costs", "", 1) if known and known.parley else ""
@@ -247,13 +248,13 @@ def setting_of(evidence: Evidence, result: Result) -> str:
 
 
 def block_of(group: Group) -> Block:
-    """Return the block of whole games: the models' if any game had a model at a seat."""
+    """Return the block of a group's games: that of models if any game had a model at a seat."""
     models = (seat.model for result in (*group.graded, *group.ungraded) for seat in result.seats)
     return "model" if group.setup.model or any(models) else "protocol"
 
 
 def held(evidence: Evidence) -> list[Held]:
-    """Return an entry per row and cost setting: models before protocols, settings in order, then in the order of groups."""
+    """Return the seats of each row and cost setting: models before protocols, then by setting, then in the order of groups."""
     seats = [
         (_who(group, setting_of(evidence, result), one), group.setup.model, one)
         for group in evidence.played
@@ -301,7 +302,7 @@ def estimate(values: Clusters, interval: Callable[[Clusters], Interval | None] =
 def measured(
     key: str, title: str, of: Measure, form: Form = "rate", counts: Callable[[Held], bool] = lambda row: True
 ) -> tuple[Column, Column]:
-    """Return the columns of a measure's mean over the seats of a row that `counts`, and of its interval."""
+    """Return two columns: the mean of a measure over the seats of a row for which `counts` is true, and its interval."""
     is_share = form == "percent"
     interval = share_interval if is_share else positive_mean_interval
     return with_interval(
@@ -325,7 +326,7 @@ def _who(group: Group, setting: str, one: HeldSeat) -> Who:
     """Return what identifies the row that a seat belongs to."""
     model = one.holder.model if one.holder else group.setup.model
     own, names = name_of(one.holder), tuple(map(name_of, one.result.seats))
-    # a team's set-up names its members, and who holds the row and who sits with it says that already
+    # leave out the team of a set-up, because the row already names its player and the other players
     setup = ", ".join(condition for condition in group.setup.how if condition not in names)
     return Who(setting, "model" if model else "protocol", own or group.title, company(own, names), setup, group.name)
 
@@ -337,7 +338,7 @@ def _row(who: Who, seats: Sequence[tuple[Who, str | None, HeldSeat]]) -> Held:
 
 @cache
 def company(own: str, names: tuple[str, ...]) -> str:
-    """Return the other players of a game; "" if all its seats were the holder's own."""
+    """Return the other players of a game; "" if one player played all seats."""
     if set(names) <= {own}:
         return ""
     counted = {name: number - (name == own) for name, number in Counter(names).items()}
@@ -345,7 +346,7 @@ def company(own: str, names: tuple[str, ...]) -> str:
 
 
 def name_of(holder: SeatResult | None) -> str:
-    """Return the name of a seat's holder in reports, with its prompt variant; "" without one."""
+    """Return the name of a seat's player in reports, with its prompt variant; "" without a player."""
     if holder is None:
         return ""
     if holder.kind == "replay":
@@ -354,7 +355,7 @@ def name_of(holder: SeatResult | None) -> str:
 
 
 def _variant(holder: SeatResult) -> str:
-    """Return the prompt variant of a seat, because a probing seat is not the same player as its model."""
+    """Return the prompt variant of a seat; a model with a variant is another player than the same model without it."""
     return f" [{holder.variant.name} {holder.variant.digest[:8]}]" if holder.variant else ""
 
 

@@ -1,8 +1,8 @@
 """Tables about seats: scores, ties of the optimum, regret, messages against cost, and spending (docs/calendar.md).
 
-Each has a row per holder of seats and cost setting, models first; means are over seats, and intervals are clustered by task.
+Each table has a row per player and cost setting, models first; means are over seats, and intervals are clustered by task.
 Protocol-semantic VPS and reflection-calibrated VPS are measured differently and never share a column (paper, Table 2, caption).
-Unmeasured values are a dash, because 0 would be the best value.
+Unmeasured values are shown as a dash, because 0 would be the best value.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 def _unread(rows: list[Held]) -> Iterator[str]:
     """Yield notes on answers about others' calendars that could not be parsed, if such questions were asked."""
-    # a script that holds all seats, such as a task's own solution, was never going to answer
+    # a script that plays all seats, such as a task's own solution, never answers such questions
     seats = [one.measured for row in rows for one in row.seats if one.holder and one.measured.beliefs is not None]
     if seats:
         unread, read = sum(one.unreadable or 0 for one in seats), sum(one.beliefs or 0 for one in seats)
@@ -120,7 +120,7 @@ Ends = Callable[[HeldSeat], Envelope | None]
 
 
 def excess_envelope(seat: HeldSeat) -> Envelope | None:
-    """Return the least and greatest excess of a seat over all best schedules; None if it is not proved."""
+    """Return the least and greatest excess of a seat over all optimal schedules; None if the certificate does not have it."""
     if seat.measured.excess_range is not None:
         return seat.measured.excess_range
     if seat.measured.excess is not None and seat.result.metrics.get("optimum") == 0:
@@ -129,7 +129,7 @@ def excess_envelope(seat: HeldSeat) -> Envelope | None:
 
 
 def adjusted_envelope(seat: HeldSeat) -> Envelope | None:
-    """Return the least and greatest adjusted cost over ties; None if the seat missed a meeting, or its excess has no range."""
+    """Return the least and greatest adjusted cost over ties; None if the seat missed a meeting, or its excess is unknown."""
     ends, meetings = excess_envelope(seat), seat.measured.meetings
     if ends is None or not meetings or seat.measured.scheduled < meetings:
         return None
@@ -137,7 +137,7 @@ def adjusted_envelope(seat: HeldSeat) -> Envelope | None:
 
 
 def bounds(seat: HeldSeat) -> Envelope | None:
-    """Return the bounds of its excess for any share of the optimum; None without an optimum."""
+    """Return the bounds of a seat's excess, whatever its share of the optimum is; None without an optimum."""
     optimum = seat.result.metrics.get("optimum")
     if optimum is None or seat.measured.excess is None:
         return None
@@ -154,7 +154,7 @@ def _mean_of(ends: Ends, of: Callable[[HeldSeat], float | None]) -> Callable[[He
 
 
 def _mean_ends(ends: Ends) -> Callable[[Held], Envelope | None]:
-    """Return the mean of the least values and that of the greatest."""
+    """Return the mean of the least values and the mean of the greatest values."""
 
     def means(row: Held) -> Envelope | None:
         known = [both for seat in row.seats if (both := ends(seat))]
@@ -194,7 +194,7 @@ def _is_full(seat: HeldSeat) -> bool:
 
 
 def _is_whole(seat: HeldSeat) -> bool:
-    """Return True if also every other meeting of its game was scheduled."""
+    """Return True if all meetings of the seat and all others of its game were scheduled."""
     metrics = seat.result.metrics
     return _is_full(seat) and bool(metrics["scheduled"] == metrics["meetings"])
 
@@ -288,7 +288,7 @@ def _is_estimated(row: Held) -> bool:
 
 
 def _dollars(row: Held) -> Value:
-    """Return the sum, as text if it is not exact."""
+    """Return the sum of dollars, as text if it is not exact."""
     if not any(one.tokens.calls for one in row.holders):
         return None
     if not _is_priced(row):
@@ -310,7 +310,7 @@ def _tokens(name: str, title: str) -> Column:
 
 
 def _latency(of: Callable[[Sequence[float]], float]) -> Callable[[Held], float | None]:
-    """Return a figure of the seconds of all answers; None for fewer than two recorded ones."""
+    """Return a statistic of the seconds per answer; None for fewer than two recorded answers."""
 
     def figure(row: Held) -> float | None:
         seconds = [one for holder in row.holders for one in holder.latencies_s]

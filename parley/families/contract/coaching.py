@@ -1,7 +1,7 @@
 """Coaching notes: the label of a failed attempt, its meaning and the capability it concerns, never a value.
 
-For the paper's retry experiment (section 4.4, Appendix S). The wrong note is that of the label on the other axis that is
-nearest in severity, first by name: equally severe and equally well written, but unrelated.
+For the paper's retry experiment (section 4.4, Appendix S). The wrong note is the note of the label on the other axis that is
+nearest in severity (ties: first by name). It is equally severe and equally well written, but unrelated.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def note(label: str) -> str:
 
 
 def far_label(label: str) -> Label:
-    """Return the failure label of the other axis that is nearest in severity, first by name."""
+    """Return the failure label of the other axis that is nearest in severity (ties: first by name)."""
     first = LABELS[Label(label)]
     others = (other for other, info in LABELS.items() if info.axis is _OPPOSITE[first.axis])
     return min(others, key=lambda other: (abs(LABELS[other].severity - first.severity), other))

@@ -1,9 +1,9 @@
 """Tables of the effect of coaching (paper, Tables 4 and 13) and of toggles (Appendices A, H and J) on the pass rate.
 
 Two conditions are compared on the failures that were retried under both. A retry is identified by its first attempt (run, task,
-seed, attempt), so that the same failure can be followed through the conditions; the first one read counts. Two groups make a
-row of toggles if they differ in one toggle and in nothing else that affects an episode; the prompt may differ, because handles
-add a tool. p is McNemar's exact test.
+seed, attempt), so that retries of the same failure are compared. If a failure was retried several times under a condition, only
+the first retry read counts. Two groups make a row of toggles if they differ in one toggle and in nothing else that affects an
+episode; the prompt may differ, because handles add a tool. p is that of McNemar's exact test.
 """
 
 from __future__ import annotations

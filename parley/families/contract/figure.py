@@ -1,6 +1,7 @@
 """Figures of the contract family by name, drawn from the tables of the same report (docs/reports.md).
 
-Validity is blue, integrity red, everything else grey, as in the paper. In charts of success rates ours have a black ring.
+Validity is blue, integrity red, everything else grey, as in the paper. In charts of success rates, our own dots have a black
+ring.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _LEFT, _TOP, _PLANE_WIDE, _PLANE_HIGH = 60, 48, 560, 320
 _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _LEAST_VERSIONS = 3
 _NUMBERED = 2
-"""Maximum number of lines whose rates are printed beside the dots, each line on its own side; titles always have them."""
+"""Maximum number of lines whose rates are printed beside their dots, on one side per line; tooltips always have rates."""
 
 
 def figure3(tables: Mapping[str, Table]) -> str | None:
@@ -196,9 +197,9 @@ def figure4b(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure4c(tables: Mapping[str, Table]) -> str | None:
-    """Return a chart of the differences in failures of each label between each two adjacent columns."""
+    """Return a chart of the difference in failures of each label between adjacent columns."""
     table = tables.get("labels")
-    # of the published failures two labels are printed: nothing can be said against the others
+    # only two labels of the published failures are printed, so the others cannot be compared
     models = [column for column in table.columns if column.form == "tally" and MARK not in column.title] if table else []
     if table is None or len(models) < 2:
         return None
@@ -214,7 +215,7 @@ def figure4c(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure6(tables: Mapping[str, Table]) -> str | None:
-    """Return a chart with a dot for each run's reward and a bar at their mean, for the tasks that vary most."""
+    """Return a chart with a dot for each attempt's reward and a bar at their mean, for the tasks that vary most."""
     table = tables.get("variance-runs")
     if table is None:
         return None

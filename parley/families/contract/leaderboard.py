@@ -2,8 +2,8 @@
 
 The leaderboard (paper, Tables 3 and 10) has a row per model and set-up; complete rows come first and only they have a rank. The
 table of labels has the primary labels over a model's failed episodes (paper, Figures 9 and 10); a label from outside the
-taxonomy counts as OTHER, as in the paper. Tasks beside the published suite are separate, because a row of the leaderboard is
-complete, and comparable, with respect to the suite only.
+taxonomy counts as OTHER, as in the paper. Tasks beside the published suite have their own table, because rows of the
+leaderboard are complete and comparable only with respect to the suite.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _AXES = tuple(Axis)
 
 
 def label_tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """Return the distribution over labels, then over axes with the severity score; none without graded first tries."""
+    """Return tables of failures by label, and by axis with the severity score; no tables without graded first tries."""
     groups = [group for group in evidence.played if group.graded]
     if not groups:
         return []
@@ -197,7 +197,7 @@ def _theirs(row: PublishedRow) -> dict[str, Value]:
 
 
 def _model(kind: str, provider: str, entry: ModelEntry | None) -> dict[str, Value]:
-    """Return the cells of a model; charts of scaling need its lineage and its size as a number."""
+    """Return the cells of a model, with its lineage and its size as a number for charts of scaling."""
     lineage = {"lineage": entry.family, "total_b": entry.total_b} if entry else {}
     return {"kind": f"{kind} / {provider}", "type": kind, "provider": provider, **lineage}
 

@@ -1,10 +1,10 @@
-"""Mutations, value handles and back-off on the path between an agent and a contract's world.
+"""Mutations, value handles and back-off between an agent and a contract's world.
 
-In the order of a request: `mutate` changes the agent's bytes like production paths do; then, with `handles`, names become the
-values they stand for; then, with `mitigate=backoff`, requested waits are waited out, in virtual time: after an answer with
-Retry-After (RFC 9110 section 10.2.3, in seconds), or with X-RateLimit-Remaining: 0 and a Reset, the next request to the same
-path is preceded by a wait for the rest of that time (the paper's third lever, Appendix A). With `mitigate=ttl` X-Expires-In is
-added to answers that issue something. Mutations act in the order in which they are named.
+A request goes through these steps. `mutate` changes the agent's bytes, as agent runtimes do in production. With `handles`,
+handles are replaced by the stored values. With `mitigate=backoff`, the request waits in virtual time as servers ask: after an
+answer with Retry-After (RFC 9110 section 10.2.3, in seconds), or with X-RateLimit-Remaining: 0 and a Reset, the next request to
+the same path waits for the rest of that time (the paper's third lever, Appendix A). With `mitigate=ttl`, X-Expires-In is added
+to answers that issue something. Mutations act in the order in which they are named.
 """
 
 from __future__ import annotations
@@ -89,6 +89,6 @@ def routed(send: Transport, options: Mapping[str, OptionValue], handles: HandleS
 
 
 def _parts(options: Mapping[str, OptionValue], name: str) -> list[str]:
-    """Return the parts of an option joined by +; an empty part is kept, so that it is refused."""
+    """Split an option at each +. Empty parts are kept, so that they are refused."""
     text = str(options.get(name) or "")
     return text.split("+") if text else []

@@ -51,7 +51,7 @@ class PublishedRates:
     rates: dict[str, dict[str, float]]
 
     def exact(self, model: str) -> dict[str, float]:
-        """Return the rates of one model before rounding: thirds, of which the paper prints two digits."""
+        """Return the exact rates of one model, which are thirds; the paper prints them with two digits."""
         return {task: round(3 * rate) / 3 for task, rate in self.rates[model].items()}
 
 

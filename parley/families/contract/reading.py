@@ -1,4 +1,4 @@
-"""Sections of a contract episode besides its requests: each artifact with its lifetime, its uses, and what ended it."""
+"""Additional sections of a contract episode: each artifact with its lifetime, its uses, and what ended it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def sections(episode: RecordedEpisode) -> list[Section]:
 
 
 def breach(episode: RecordedEpisode) -> Breach | None:
-    """Return the breach of an artifact that expired unused before the episode ended; no request broke a rule."""
+    """Return the breach if an artifact expired unused before the end of the episode, so that no request broke a rule."""
     detail = episode.result.failure_detail
     ended = next((act for act in reversed(episode.acts) if act.what in {"closed", "stop"}), None)
     if episode.result.failure_label != Label.EXPIRED_BEFORE_USE or "resource_id" not in detail:

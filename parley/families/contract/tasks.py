@@ -1,9 +1,10 @@
 """Tables by task: pass rates, catalogue, quadrants, outliers, and variance of attempts (docs/reports.md).
 
-Pass rates are grouped by category (paper, Tables 11 and 12; `both` is the paper's Hybrid), and by quadrant of pressure and by
+Pass rates are grouped by category (paper, Tables 11 and 12; `both` is the paper's Hybrid), by quadrant of pressure, and by
 contract pattern (Table 6). Means are unweighted, over the tasks that were played. Outliers (Appendix Q) are tasks that no model
-passed, and tasks whose pass rates rank the models against their means. A cell of the tables of variance (Appendix L, Table 8)
-is one model's attempts at one (task, seed), two or more of them graded; it is deterministic if all have the same label.
+passed, and tasks on which the pass rates of the models correlate negatively with their means. A cell of the tables of variance
+(Appendix L, Table 8) is one model's attempts at one (task, seed), two or more of them graded; it is deterministic if all have
+the same label.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class TaskSeries:
     name: str
     rates: Mapping[str, float]
     exact: Mapping[str, float]
-    """The rates that means are computed from: a rounded published rate is converted back to thirds."""
+    """The rates from which means are computed; rounded published rates are converted back to thirds."""
 
     attempts: Mapping[str, int]
     """Number of attempts behind each rate."""
@@ -114,7 +115,7 @@ def _interval(tasks: Sequence[str], one: TaskSeries) -> Interval | None:
 
 
 def means(tasks: Sequence[str], every: Sequence[TaskSeries]) -> dict[str, float | None]:
-    """Return the mean of each column over those of these tasks that it has."""
+    """Return the mean of each column over those of these tasks for which it has a rate."""
     rates_by_name = {one.name: [one.exact[task] for task in tasks if task in one.exact] for one in every}
     return {name: sum(rates) / len(rates) if rates else None for name, rates in rates_by_name.items()}
 
@@ -151,7 +152,7 @@ def quadrant_tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def task_kinds(evidence: Evidence) -> dict[str, TaskKind]:
-    """Return the classification of each task: from the registry, else as published."""
+    """Return the classification of each task: that of the registry, or else the published one."""
     kinds = {task: catalogue().get(task, TaskKind(_UNKNOWN, _UNKNOWN, _UNKNOWN)) for task in evidence.tasks}
     for task in kinds:
         if (entry := evidence.registry.get(task)) and (ours := entry.parley):
@@ -256,7 +257,7 @@ _TASKS = (
 )
 _RUN_COLUMNS = (*titled(task="Task", model="Model"), Column("mean", "Mean", "rate"), Column("rewards", "Rewards"))
 _SHOWN = 5
-"""Maximum number of tasks whose runs are listed one by one."""
+"""Maximum number of tasks whose attempts are listed one by one."""
 
 
 def variance_tables(evidence: Evidence, *, published: bool) -> list[Table]:
@@ -292,7 +293,7 @@ def _agreement(cells: dict[str, list[list[Result]]], family: str, *, published: 
 
 
 def _runs(cells: dict[str, list[list[Result]]], tasks: Sequence[str], family: str) -> list[Table]:
-    """Return each run's reward on the tasks that vary most, which Figure 6 draws."""
+    """Return the reward of each attempt at the tasks that vary most, which Figure 6 draws."""
     runs = (
         (task, name, [float(result.reward or 0.0) for cell in mine if cell[0].task_id == task for result in cell])
         for task in tasks

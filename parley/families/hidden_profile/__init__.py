@@ -1,1 +1,1 @@
-"""The hidden-profile family in the harness: seats, reports, the matrix of a scenario."""
+"""The hidden-profile family in the harness: seats, reports, the fact matrix of a scenario."""

@@ -1,9 +1,9 @@
 """Tables of accuracy: before and after the talk, by instruction variant, and by task (docs/hidden-profile.md).
 
-The table `accuracy` is Figure 4: each player's group decisions before and after the talk, beside those of a seat with full
-information, one row per rule. If only some of the tasks are hidden profiles for a player, a third row covers these. `variants`
-shows the effect of an instruction (paper, Tables A1 and A2); `tasks` shows which tasks are hidden profiles for which player:
-wrong alone, right with everything (rulings, 3.14).
+The table `accuracy` is Figure 4: the accuracy of each player's groups before and after the talk, and with full information, one
+row per rule. If only some of the tasks are hidden profiles for a player, a third row covers these. `variants` shows the effect
+of an instruction (paper, Tables A1 and A2). `tasks` shows which tasks are hidden profiles for which player: the player is wrong
+alone and right with all facts (rulings, 3.14).
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _counts(arm: Arm, hidden: Tasks, full: Tasks, floor: Tasks) -> Row:
 
 
 def _reliability(arm: Arm, hidden: Tasks, rule: str) -> Row:
-    """Return pass^k of the sessions with hidden deals, and Ypost if the ungraded ones had voted all wrong or all right."""
+    """Return pass^k of the sessions with hidden deals, and Ypost if all votes in ungraded sessions had been wrong, or right."""
     graded = [result for mine in hidden.values() for result in mine]
     lost = [one for group in arm.groups for one in group.ungraded if condition_of(one) == CONDITIONS[0]]
     bounds = bounds_cells(graded, lost, lambda one: accuracy(one, "after", rule), lambda one: one.task_id)
@@ -179,7 +179,7 @@ _VARIANT_NOTE = (
 
 
 def variant_tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """Return one table; none unless some variant was played in the hidden profile."""
+    """Return one table; none unless a variant was played in the condition `hidden`."""
     played = [arm for arm in arms(evidence) if arm.tasks("hidden")]
     families = grouped(played, lambda arm: (arm.title, arm.setup)).values()
     varied = [mine for mine in families if any(arm.variant != PLAIN for arm in mine)]
@@ -217,7 +217,7 @@ def _variants(mine: Sequence[Arm]) -> Iterator[Row]:
 
 
 def _against(tasks: Tasks, plain: Tasks) -> Row:
-    """Return the difference between a variant and the plain one, on the tasks of both."""
+    """Return the difference between a variant and the plain rules, on the tasks that both have."""
     both = [task for task in tasks if task in plain]
     mine, base = (figures({task: some[task] for task in both}, {}, "average").post for some in (tasks, plain))
     if mine is None or base is None:

@@ -1,14 +1,14 @@
-"""Groups of sessions that may share a row, their figures, and the intervals of these (docs/hidden-profile.md).
+"""Arms: groups of sessions that may share a row, with their figures and intervals (docs/hidden-profile.md).
 
-1. An arm is a setup without its condition and its kind of deals, and of tasks of one standing. Ypre and Ypost are of its
-   sessions in `hidden`, Yfull of those in `full`, the floor of those in `shared_only`, all of hidden deals; manifest deals, in
-   which the option that all shared facts favour is right, are counted separately.
-2. The standing of a task is its origin and its certification. Certified tasks of the suite, imported and generated ones never
-   share a row, because they were not shown to measure the same (findings, 4.2).
+1. The sessions of an arm have the same setup, except for condition and kind of deals, and tasks of one standing. Ypre and Ypost
+are computed from its sessions in `hidden`, Yfull from those in `full`, the floor from those in `shared_only`, all with hidden
+deals. Manifest deals, in which the option that all shared facts favour is right, are counted separately.
+2. The standing of a task is its origin and its certification. Certified tasks of the suite, imported tasks and generated tasks
+never share a row, because it was not shown that they measure the same (findings, 4.2).
 3. A session is one graded episode. If it broke off before a vote, the missing vote counts as wrong for every seat.
-4. A figure is the mean over tasks of the mean over sessions; figures that compare conditions are of the tasks played in both.
-5. Intervals use a two-level bootstrap, tasks first, then the sessions of each, with a fixed seed: votes inside a session
-   depend on each other, and so do the sessions of a task.
+4. A figure is the mean over tasks of the mean over sessions. Figures that compare conditions use only tasks played in both.
+5. Intervals use a two-level bootstrap, of tasks and then of the sessions of each task, with a fixed seed, because the votes in
+a session depend on each other, and so do the sessions of a task.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def of_task(task: Task) -> str:
 
 
 def by_task(evidence: Evidence) -> Mapping[str, str]:
-    """Return the standing of each task that is not a certified task of the suite: by a verdict, else by the task's folder."""
+    """Return the standing of each task that is not a certified task of the suite, from a verdict or else the task's folder."""
     told: dict[str, str] = {}
     for result in (result for group in evidence.groups for result in group.graded):
         if (word := of_result(result)) is not None:
@@ -96,11 +96,11 @@ Tasks = Mapping[str, Sequence[Result]]
 
 @dataclass
 class Arm:
-    """A player under one set-up, in every condition that it was played in."""
+    """A player under one set-up, with its sessions in every condition."""
 
     title: str
     setup: str
-    """The standing of its tasks and all settings that are not the default, except condition and variant."""
+    """The standing of the tasks, and all settings that are not the default, except condition and variant."""
 
     variant: str
     entry: ModelEntry | None
@@ -116,7 +116,7 @@ class Arm:
 
     @property
     def is_public(self) -> bool:
-        """True if any of its sessions was drawn with the published key."""
+        """True if the random values of any session were drawn with the published key."""
         return any(result.key_digest == key_digest(PUBLISHED_KEY) for group in self.groups for result in group.graded)
 
     def tasks(self, condition: str, deal: str = HIDDEN) -> dict[str, list[Result]]:
@@ -180,7 +180,7 @@ def votes(result: Result, when: str) -> tuple[int, int]:
 
 
 def _tell_apart(known_arms: Sequence[Arm]) -> None:
-    """Add the less important settings to the set-up of arms that would otherwise be shown under the same name."""
+    """Add minor settings to the set-ups of arms that would otherwise be shown under the same name."""
     names = [(arm.title, arm.setup, arm.variant) for arm in known_arms]
     for arm, name in zip(known_arms, names, strict=True):
         if names.count(name) > 1:
@@ -220,9 +220,9 @@ def interval(values: Floats) -> Interval:
 
 
 def resampled(values: Callable[[Sequence[Result]], Sequence[Sequence[float]]], *conditions: Tasks) -> list[Floats] | None:
-    """Return replicates of the values of sessions, on the tasks that all conditions have; None if there is nothing to draw.
+    """Return replicates of the values of sessions, on the tasks that all conditions have; None if there is nothing to resample.
 
-    The bootstrap can draw from two tasks, or from two sessions of a single one in each condition.
+    The bootstrap needs at least two tasks, or two sessions of a single task in each condition.
     """
     tasks = [task for task in conditions[0] if all(task in condition for condition in conditions)]
     cells: list[Cell] = [[values(condition[task]) for condition in conditions] for task in tasks]
@@ -246,7 +246,7 @@ class Figures:
 
 
 def figures(hidden: Tasks, full: Tasks, rule: str) -> Figures:
-    """Return Ypre and Ypost of the hidden sessions, and Yfull of the full ones."""
+    """Return Ypre and Ypost of the sessions in `hidden`, and Yfull of those in `full`."""
     return Figures(_mean(hidden, "before", rule), _mean(hidden, "after", rule), _mean(full, "before", rule))
 
 
@@ -280,7 +280,7 @@ def row(hidden: Tasks, full: Tasks, floor: Tasks, rule: str) -> dict[str, Value]
         "recovered": recovered(paired),
         "strong": strong(paired),
         **_intervals(hidden, full, rule),
-        # by the majority rule a session is right or wrong
+        # by the majority rule, the accuracy of a session is 0 or 1
         **({"post_wilson": rate_interval(_majorities(hidden))} if rule == "majority" else {}),
     }
 
@@ -317,7 +317,7 @@ def fisher(first: tuple[Iterable[Result], str], second: tuple[Iterable[Result], 
 
 
 def _beyond(bound: float, value: float) -> float:
-    """Return the distance of a value above a bound, rounded so that a mean of thirds can equal the bound."""
+    """Return how far a value is above a bound, rounded so that a mean of thirds can equal the bound."""
     return round(value - bound, 9)
 
 
@@ -338,7 +338,7 @@ def _sessions(mine: Sequence[Result], rule: str) -> list[list[float]]:
 
 
 def _intervals(hidden: Tasks, full: Tasks, rule: str) -> Mapping[str, Value]:
-    """Return bootstrap intervals; those of a condition over all its tasks, those between conditions over the tasks of both."""
+    """Return bootstrap intervals: of one condition over all its tasks, of differences between conditions over common tasks."""
     intervals: dict[str, Value] = {}
     values = partial(_sessions, rule=rule)
     if drawn := resampled(values, hidden):

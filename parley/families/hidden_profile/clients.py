@@ -37,4 +37,4 @@ VIOLATIONS: dict[str, tuple[str, Client]] = {
 }
 
 UNCERTIFIED = {"silent": "OTHER", "deaf": "OTHER"}
-"""Labels of clients on uncertified tasks: without a proof it is unknown which seats could have known."""
+"""Labels of clients on uncertified tasks: without a certificate, it is unknown which seats could have known the answer."""

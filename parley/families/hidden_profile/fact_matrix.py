@@ -1,7 +1,7 @@
-"""`harness show TASK --matrix`: the holders of each fact, and its effect on each option (paper, Table 1).
+"""`harness show TASK --matrix`: the people who have each fact, and its effect on each option (paper, Table 1).
 
-For a deck: every text of every card, the deals with the key of each, and the information in each hand (check C9). For a
-scenario with one deal: the holders of each fact, and the weights of its impressions if there are any.
+For a deck: every text of every card, the deals with the right option of each, and the information in each hand (check C9). For
+a scenario with one deal: the people who have each fact, and the weights of its impressions if there are any.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def matrix(task: Task) -> list[Table]:
         read = read_task(task.world_folder / "scenario.json")
         certificate = Certificate.model_validate_json((task.path / "tests" / "oracle.json").read_bytes())
     except (OSError, ValueError) as error:
-        # a certificate is written by `harness sync`, and by anybody else
+        # do not trust the file: not only `harness sync` may have written it
         why = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UsageError(f"{task.task_id} has no matrix: {why}", hint=f"harness sync {task.task_id}") from None
     if isinstance(read, Deck):

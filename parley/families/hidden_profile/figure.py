@@ -1,7 +1,7 @@
 """Figure 4 as a picture: for each player three bars, Ypre, Ypost and Yfull, with intervals, and gain and gap beside them.
 
-Rows are those of the table `accuracy`; the average rule over all tasks is drawn. As in the paper a player with strong
-collective reasoning is set in bold; a row published by another study is marked, and human results are drawn as lines. The
+The figure shows the rows of the table `accuracy` by the average rule over all tasks. As in the paper, a player with strong
+collective reasoning is set in bold. A row published by another study is marked, and human results are drawn as lines. The
 picture is plain SVG, and the same rows give the same bytes.
 """
 

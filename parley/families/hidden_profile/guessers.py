@@ -1,9 +1,9 @@
 """Guessers without talk, compared with players: on decks all rules that use one hand, elsewhere rules that use words only.
 
-1. Decks: the adversaries (`oracles.hidden_profile.adversaries`) over all deals and seats, exact. The mean over tasks of each
-   must stay within the bounds of C9: 1/M + .10 of the hidden keys, and J .05.
-2. Tasks with one deal: guessers that use words without understanding, and the contrarian. On a suite without revealing texts
-   each scores at most a blind guess plus two of its standard errors. They read the brief and all facts.
+1. Decks: the adversaries (`oracles.hidden_profile.adversaries`), computed exactly over all deals and seats. The mean over tasks
+of each must stay within the bounds of C9: 1/M + .10 of the hidden keys, and J .05.
+2. Tasks with one deal: guessers that use words without understanding, and the contrarian. They read the brief and all facts. On
+a suite without revealing texts, each scores at most the accuracy of a blind guess plus two of its standard errors.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG0
 
 
 def _by_word(read: Mapping[str, Shape], words: Mapping[str, str]) -> Iterator[tuple[str, list[Shape]]]:
-    """Yield tasks by their standing, those of the suite first."""
+    """Yield tasks by their standing, certified tasks of the suite first."""
     for word in sorted({words[name] for name in read}):
         yield word, [one for name, one in read.items() if words[name] == word]
 
@@ -107,7 +107,7 @@ def _kind(what: str, word: str) -> str:
 
 
 def _one_hand(decks: Sequence[Deck], word: str) -> Iterator[Row]:
-    """Yield the adversaries on decks of one standing."""
+    """Yield the results of the adversaries on decks of one standing."""
     drawn = [Draws(deck) for deck in decks]
     bound = min(1.0, fmean(1 / len(keys(draws)) for draws in drawn) + float(INFORMED_MOST))
     for name, adversary in ADVERSARIES.items():
@@ -130,7 +130,7 @@ def _informed(evidence: Evidence) -> Iterator[Row]:
 
 
 def _text_only(scenarios: Sequence[Scenario], word: str) -> Iterator[Row]:
-    """Yield the guessers by words on scenarios of one standing."""
+    """Yield the results of the text-only guessers on scenarios of one standing."""
     for name, guess in guessed(scenarios).items():
         yield {
             "player": name, "kind": _kind("text only", word), "tasks": _count(scenarios, name), "accuracy": guess.accuracy,
@@ -156,7 +156,7 @@ def _read(task: Task) -> Deck | Scenario:
 
 
 def _can_weigh(scenario: Scenario) -> bool:
-    """Return True if the scenario has weights, which the contrarian needs, and its worlds fit a table."""
+    """Return True if the scenario has weights, which the contrarian needs, and its possible worlds fit into a table."""
     return any(fact.weights for fact in scenario.facts) and len(scenario.base) <= LIMIT
 
 

@@ -14,7 +14,7 @@ from worlds.hidden_profile.rules.deck import Deck, read_task
 from worlds.hidden_profile.rules.settings import Settings
 
 _TOO_FEW = 2
-"""Number of rounds of which none can be skipped: talk stops only after two rounds with equal leanings."""
+"""Number of rounds that are always played: talk stops only after two rounds with equal leanings."""
 
 
 def idle(task: Task, options: Mapping[str, Any]) -> dict[str, str]:
@@ -24,7 +24,7 @@ def idle(task: Task, options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _of_talk(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield options that need stances, or talk."""
+    """Yield options without effect because they need stances or talk."""
     if settings.talk == "chat":
         yield from _of_chat(settings)
         return
@@ -48,14 +48,14 @@ def _of_talk(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _of_chat(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield options that need rounds."""
+    """Yield options without effect because they need rounds."""
     for name in ("rounds", "horizon", "exchange_decide", "vote_view", "remind_pre_vote", "early_stop", "stance_poll"):
         if getattr(settings, name) != getattr(Settings(), name):
             yield name, "a chat has no rounds"
 
 
 def _of_facts(settings: Settings, task: Task) -> Iterator[tuple[str, str]]:
-    """Yield options that need deals to choose from, or facts that one person holds."""
+    """Yield options without effect because they need several deals, or facts that only one person has."""
     if settings.reveal_all and settings.condition == "shared_only":
         yield "reveal_all", "nobody has points of their own in condition=shared_only"
     asks = settings.deal == "manifest" or settings.size or settings.variant == "expert_roles"

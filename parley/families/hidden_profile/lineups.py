@@ -1,4 +1,4 @@
-"""Seats of a session for line-ups: as many as people, which a deck's `size` may change; all equal before the deal."""
+"""Seats of a session for line-ups: one per person, a number that a deck's `size` may change. All are equal before the deal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from harness.registry import Task
 
 
 def facts(task: Task, options: Mapping[str, str]) -> Sequence[Mapping[str, int]]:
-    """Return one empty row per seat, because hands and orders are drawn again in each session."""
+    """Return one empty dictionary per seat, because hands and orders are drawn again in each session."""
     size = options.get("size", "0")
     people = int(size) if size.isascii() and size.isdigit() else 0
     return [{}] * (people or (task.parley.seats if task.parley else 1))

@@ -1,9 +1,9 @@
 """Process measures between the two votes: pooling, uptake, consensus, conformity, biases, and losses of accuracy.
 
 1. Each measure is the mean over tasks of the mean over sessions that have it; the rates of moves pool all their opportunities.
-   A measure that no session has is blank: proofs need a certificate, stances need the structured track (specification, 1.4).
-2. On the free track cues detect which facts were told, and they miss paraphrases, so each loss is shown with a range that
-   follows from the precision and recall of the cues on labelled sentences, which were written last and scored once.
+A measure that no session has is blank: some need a certificate, others the structured track (specification, 1.4).
+2. On the free track, cues detect which facts were told. They miss paraphrases, so each loss is shown with a range that follows
+from the precision and recall of the cues on labelled sentences, which were written last and scored once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from worlds.hidden_profile.rules.deck import Deck, read_task
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
-    """Detection of one method on labelled sentences: the counts of each task that has any."""
+    """Results of one detection method on labelled sentences: the counts for each task with such sentences."""
 
     by_task: tuple[Detection, ...]
 
@@ -43,12 +43,12 @@ class Hearing:
 
     @property
     def precision(self) -> Interval:
-        """Its 95 % interval; from 0 to 1 if nothing was detected."""
+        """95 % interval of the precision; from 0 to 1 if nothing was detected."""
         return _between([(one.right, one.false_alarms) for one in self.by_task])
 
     @property
     def recall(self) -> Interval:
-        """Its 95 % interval; from 0 to 1 if nothing was told."""
+        """95 % interval of the recall; from 0 to 1 if nothing was told."""
         return _between([(one.right, one.missed) for one in self.by_task])
 
 
@@ -76,7 +76,7 @@ def labelled_counts(tasks: Iterable[Task]) -> Counts:
 
 
 def by_cues(counts: Counts, *, late: bool | None) -> Hearing | None:
-    """Return the detection of the cues on the late sentences, the earlier ones, or (None) all; None without any."""
+    """Return the results of the cues on the late sentences, the earlier ones, or all (`late` is None); None without any."""
     those = [(one.task, detected) for one, detected in counts if late in {None, one.late}]
     return hearing(those) if those else None
 
@@ -97,9 +97,9 @@ def losses_between(
 ) -> tuple[LossRange, LossRange]:
     """Return the ranges of pooling loss and listening loss, if a seat has to hear `needed` facts on average.
 
-    1. A seat that could know was detected to be told all of `needed` facts. In the worst case each was a false alarm with
-       probability 1 - precision, so the seat could not know; in the best case seats that lacked facts had been told them, each
-       missed with probability 1 - recall.
+    1. A seat counts as able to know if the cues detected that it was told all `needed` facts. In the worst case, each detection
+    was a false alarm with probability 1 - precision, and the seat could not know. In the best case, seats that lacked facts had
+    been told them, and each was missed with probability 1 - recall.
     2. A seat that could know after all and voted wrongly moves from pooling loss to listening loss.
 
     Each fact counts as told once, and both rates are their lower bounds, so the ranges are wide on purpose.
@@ -113,7 +113,7 @@ def losses_between(
 
 
 def said_of(counts: Counts) -> str:
-    """Return a note with precision and recall: of the sentences scored once, of those used to improve cues, and of all."""
+    """Return a note with precision and recall on the sentences scored once, on those used to improve cues, and on all."""
     named = (("written last, scored once", True), ("mended on", False), ("all", None))
     known = [(name, one) for name, late in named if (one := by_cues(counts, late=late)) is not None]
     return f"cues on sentences labelled by language models, 95 % intervals; {'; '.join(_rates(*each) for each in known)}"
@@ -283,7 +283,7 @@ def _taken(results: Sequence[Result], kind: str) -> tuple[int, float] | None:
 
 
 def _lag(results: Sequence[Result]) -> float | None:
-    """Return the mean number of turns between being able to know the key and adopting it, over seats that adopted it."""
+    """Return the mean number of turns from being able to know the right option to adopting it, over seats that adopted it."""
     seats = [seat for result in results for seat in value(result, ("seats",)) or ()]
     both = [(seat.get("decidable_turn"), seat.get("adopted_turn")) for seat in seats]
     turns = [adopted - able for able, adopted in both if able is not None and adopted is not None]
@@ -291,7 +291,7 @@ def _lag(results: Sequence[Result]) -> float | None:
 
 
 def _agreed(arm: Arm, condition: str) -> Row | None:
-    """Return when the sessions of a structured track first agreed; None if stances were not taken."""
+    """Return the columns about the first agreement of structured sessions; None if stances were not taken."""
     results = [result for mine in arm.tasks(condition).values() for result in mine]
     taken = [agreed for result in results if (agreed := value(result, ("consensus",))) is not None]
     if not taken:

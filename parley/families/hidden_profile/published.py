@@ -1,6 +1,6 @@
 """The paper's own numbers, from published.toml: always marked as published, never ranked against ours.
 
-They were measured on the authors' tasks, most of them generated and none proved; the human rows are of people on three tasks.
+They were measured on the authors' tasks, most of them generated and none certified. The human rows are of three tasks.
 """
 
 from __future__ import annotations

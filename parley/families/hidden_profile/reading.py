@@ -24,7 +24,7 @@ _OWN: Mapping[str, tuple[FaultCause, ...]] = {
     Label.INVALID_VOTE: ("no_vote", "invalid_vote"),
     Label.NOT_HEARD: ("wrong_vote",),
 }
-"""For each label, the causes of faults that it covers; other labels are the group's failure."""
+"""For each label of single people's faults, the causes that it covers; other labels are failures of the group."""
 
 
 def sections(episode: RecordedEpisode) -> list[Section]:
@@ -34,7 +34,7 @@ def sections(episode: RecordedEpisode) -> list[Section]:
 
 
 def breach(episode: RecordedEpisode) -> Breach | None:
-    """Return the people who missed the key, the facts that each lacked, and the last votes of those at fault."""
+    """Return the breach: the people who voted wrongly, the facts that each lacked, and the last votes of those at fault."""
     opening = next((note for _, note in notes(episode, "session_start", OpeningNote)), None)
     session = measured(episode, Measures)
     if opening is None or session is None or not session.finished:

@@ -1,8 +1,8 @@
 """The tables of the hidden-profile family, by the name that `--table` takes.
 
-The paper's numbers are shown only beside sessions that follow its protocol. Other options measure something else, for example
-if players are told how long the talk lasts, or read all of it again. Condition, kind of deal and variant are columns of the
-tables, and the wording of the prompts may differ.
+The paper's numbers are shown only beside sessions that follow its protocol, because sessions with other options measure
+something else, for example if players are told how long the talk lasts, or read all of it again. Condition, kind of deal and
+variant may differ, because they are columns of the tables, and so may the wording of the prompts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def any_as_the_paper(evidence: Evidence) -> bool:
 
 
 def _is_the_papers(group: Group) -> bool:
-    """Return True if the group follows the paper's protocol; its sessions share options, and its plans share players."""
+    """Return True if a group follows the paper's protocol. All its sessions have the same options, so the first is checked."""
     told = next((result.options for result in group.graded), None)
     if told is None or any(told.get(name, value) != value for name, value in PAPER.items() if name not in _COLUMNS):
         return False
@@ -41,7 +41,7 @@ def _is_the_papers(group: Group) -> bool:
 
 
 def _plays_alone(agent: AgentIdentity) -> bool:
-    """Return True if one player holds all seats, with the plain rules and the provider's own temperature."""
+    """Return True if one player plays all seats, with the plain rules and the provider's own temperature."""
     asked = agent.requested or {}
     told_more = agent.variant is not None or agent.seat_variants
     return not told_more and not agent.seats and agent.team is None and asked.get("temperature") is None
@@ -66,7 +66,7 @@ NEEDS = {
 """For each table, what it needs and the command that provides it."""
 
 _HAVE_PUBLISHED = {"accuracy", "process", "variants"}
-"""Tables with published rows, by their names in a document."""
+"""Names of the tables that may have published rows."""
 
 
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:

@@ -1,4 +1,4 @@
-"""Reward of each seat of a hidden profile: 1 if its last vote is the key, else 0.
+"""Reward of each seat of a hidden profile: 1 if its last vote is for the right option, else 0.
 
 The mean over the seats equals the reward of the session exactly.
 """

@@ -1,4 +1,4 @@
-"""Scripted seats with known results (specification, 2.5), live: each plays one seat of a session by the Turn protocol.
+"""Scripted seats with known results (specification, 2.5): each plays one seat of a live session by the Turn protocol.
 
 1. A seat acts on its own hand, found in its own rules by the texts of the facts, and on the messages in its own turns. The
    policies are those of `oracles.hidden_profile.groups`.
@@ -7,8 +7,8 @@
    others mean hand 1.
 3. Hands are numbered as in the scenario, from 1 (`person` below). If hands are equal (`full`, `shared_only`), or a deck is
    dealt to another number of people, the seat's own number is used.
-4. A seat tells the facts verbatim, then its stance, a fixed sentence; on the structured track it cites them too. The rest of a
-   message is matched by cues like in the validator, so a scripted seat also understands a model.
+4. A seat tells its facts verbatim, then its stance as a fixed sentence; on the structured track it also cites the facts. Other
+text in messages is matched by cues as in the validator, so a scripted seat also understands models.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Heard:
 
 
 def read_hand(scenario: FactSheet, system: str) -> dict[str, str]:
-    """Return the facts in a seat's rules, in the order shown, each with its handle; "" if facts have none."""
+    """Return the facts in a seat's rules, in the order shown, each with its handle, or "" if facts have no handles."""
     shown = []
     for fact in scenario.facts:
         line = re.search(rf"^(?:- |(F\d+)\. ){re.escape(fact.text)}$", system, re.MULTILINE)
@@ -103,7 +103,7 @@ class Ear:
 
 @dataclass(frozen=True, slots=True)
 class Sitting:
-    """Facts that determine which policy a seat follows."""
+    """Data by which the policy of a seat is chosen."""
 
     task_id: str
     agents: int
@@ -132,7 +132,7 @@ class ScriptedSeat:
     def reply(self, turn: OpenTurn) -> str:
         """Return the reply to a turn: a message, or a ballot.
 
-        Messages repeated by a poll are processed again in the seat's own turn.
+        Messages that a poll shows are shown and processed again in the seat's own turn.
         """
         before = self.view
         self._listen(turn)
@@ -171,7 +171,7 @@ def sit(choose: Choice, task: Task, seat: int, session: Mapping[str, Any]) -> Sc
     (system,) = (row["system"] for row in session["seats"] if row["seat"] == seat)
     hand = read_hand(table.scenario, system)
     people = session["public"]["people"]
-    # a deck for another number of people has other hands than it was written with
+    # a deck dealt to another number of people has other hands than in its file
     person = _person(table.scenario, frozenset(hand), seat) if people == table.scenario.agents else seat + 1
     policy = choose(Sitting(task.task_id, people, seat, person, tuple(hand)))
     return ScriptedSeat(table, policy, seat, hand, structured=session["public"]["track"] == "structured")
@@ -204,14 +204,14 @@ def _always(policy: Policy) -> Choice:
 
 
 def _coin(value: str) -> Choice:
-    """Return the choice of a seat that pools with this probability, else is silent. Raises KeyError for an invalid one."""
+    """Return the choice that lets a seat pool with this probability, else be silent. Raises KeyError for an invalid one."""
     if not re.fullmatch(r"0|1|[01]?\.\d{1,12}", value) or (q := Fraction(value)) > 1:
         raise KeyError(f"coin:{value}")
     return lambda sitting: POLICIES["pool" if heads(sitting, q) else "silent"]
 
 
 def _odd_one(name: str, value: str) -> Choice:
-    """Return the choice by which one hand follows another policy and the rest pool. Raises KeyError for an invalid number."""
+    """Return the choice that gives one hand another policy and lets the others pool. Raises KeyError for an invalid number."""
     if not re.fullmatch(r"[1-9]\d?", value):
         raise KeyError(value)
 
@@ -255,6 +255,6 @@ def _table_of(task: Task) -> WorldTable[FactSheet]:
 
 @lru_cache(maxsize=128)
 def _tabulated(path: Path, text: bytes) -> WorldTable[FactSheet]:  # noqa: ARG001 - the text tells an edited file from the old one
-    """Return a table of all possible deals, cached because it is slow to make and every seat of every session needs it."""
+    """Return a table of all possible deals. It is slow to make and used by every seat of every session, and so cached."""
     read = read_task(path)
     return tabulate(read.sheet if isinstance(read, Deck) else read)

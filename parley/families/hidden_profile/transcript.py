@@ -1,9 +1,9 @@
-"""A session as sections in chronological order: hands, first votes, the talk, consensus, last votes with the key.
+"""A session as sections in chronological order: hands, first votes, the talk, consensus, last votes with the right option.
 
-1. People are numbered as in their prompts, Person 1 and on. The first table adds the seat number of flags and of the log, which
-   counts from 0, and the scenario's hand that it was dealt; no other table has either number.
-2. A private fact is marked in the turn that first told it. This comes from the verdict, so an episode that was never judged has
-   no marks, and neither have facts without cues on the free track.
+1. People are numbered as in their prompts, from Person 1. Only the first table also has each person's seat number, as in flags
+and in the log (from 0), and the number of the hand in the scenario that the seat was dealt.
+2. A private fact is marked in the turn that first told it. The marks come from the verdict, so an episode that was never judged
+has none. On the free track, facts without cues have none either.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class OpeningNote(Lenient):
 
     scenario: Scenario
     people: tuple[int, ...]
-    """By seat: the scenario's hand, from 1."""
+    """Number of the scenario's hand, from 1, by seat."""
 
     hands: tuple[tuple[str, ...], ...]
     deal: dict[str, str] = {}
@@ -112,7 +112,7 @@ def _common(opening: OpeningNote) -> set[str]:
 
 
 def _hands(episode: RecordedEpisode, opening: OpeningNote, session: Measures | None) -> Section:
-    """Return every fact that was dealt, with its holders, and the turn and person that first told it."""
+    """Return every fact that was dealt, with the people who have it, and the turn and person that first told it."""
     common, told = _common(opening), _tellers(episode, session)
     rows: list[tuple[Cell, ...]] = []
     for fact in opening.scenario.facts:
@@ -122,7 +122,7 @@ def _hands(episode: RecordedEpisode, opening: OpeningNote, session: Measures | N
             first = told.get(fact.id, "never" if session else None) if fact.scope == "private" else None
             kind = {"noise": "idle"}.get(fact.scope, fact.scope)
             rows.append((who, fact.id, kind, first, fact.text))
-    # what all know comes first, then each person's own facts, in the file's order
+    # facts that all know are first, then each person's own facts, in the file's order
     rows.sort(key=lambda row: (row[0] != "all", str(row[0])))
     return Section(title="Hands", columns=("person", "fact", "kind", "first told", "in words"), rows=tuple(rows))
 
@@ -162,7 +162,7 @@ def _tally(session: Measures | None, cast: Sequence[tuple[int, VoteNote]], key: 
 
 
 def _key(opening: OpeningNote) -> str:
-    """Return the key, and the option favoured by the shared facts if known."""
+    """Return the right option, and the option favoured by the shared facts if it is known."""
     scenario, kind = opening.scenario, opening.deal.get("kind")
     told = f"The key is {named(scenario, scenario.key)}"
     if scenario.decoy is not None:
@@ -203,7 +203,7 @@ def _talk(episode: RecordedEpisode, opening: OpeningNote, session: Measures | No
 
 
 def _polled(episode: RecordedEpisode) -> dict[int, str]:
-    """Return for each round the stances that people took when asked after it."""
+    """Return the stances that people took when asked after each round."""
     told: dict[int, list[str]] = {}
     for place, note in notes(episode, "poll", PollNote):
         told.setdefault(note.round, []).append(f"{called(place.seat or 0)} for {f'[{note.option}]' if note.option else 'none'}")
@@ -234,7 +234,7 @@ def _agreed(consensus: Consensus) -> str:
 
 
 def _of_talk(opening: OpeningNote, session: Measures | None) -> Iterator[str]:
-    """Yield notes on what the table of the talk cannot show."""
+    """Yield notes on facts that the table of the talk cannot show."""
     if session is None:
         yield "The episode was not judged, so no turn is marked with the facts that it told."
         return

@@ -119,7 +119,7 @@ def _looked(pod: Pod) -> bytes:
 
 
 def _calling(paths: Iterable[str], answers: list[Asked], seen: list[bytes] | None) -> Act:
-    """Return an act that requests paths and stores the answers. It first looks around in `main` if `seen` is given."""
+    """Return an act that requests paths and stores the answers. If `seen` is given, the act first searches `main`."""
 
     def act(pod: Pod) -> None:
         if seen is not None:
@@ -191,7 +191,7 @@ def _layers_below(task: Task, engine: Engine, image: str) -> int:
     with engine.doing("inspecting an image") as api:
         mine = api.inspect_image(image)["RootFS"]["Layers"]
         dockerfile = task.path / "environment" / "Dockerfile"
-        # an image that a foreign folder names instead of building it is its own, layer by layer; ours is the base of all
+        # all layers of an image that a foreign folder names belong to the folder; our own image is a base
         named = [task.file.environment.docker_image or ""] if task.parley else []
         bases = _FROM.findall(dockerfile.read_text(encoding="utf-8", errors="replace")) if dockerfile.is_file() else named
         most = 0
@@ -256,9 +256,9 @@ def hand_in_dummies(target: Target) -> Exam:
 
     The submission depends on the folder: the body of POST /submission, the reply to every turn of a game, or every declared
     artifact of `main` (without a declaration, every file that the solution makes). Each content has its own episode, since only
-    the first submission counts. A literal of the tests that earns a reward alone is the answer or one of a few options. That is
-    a note, since an agent that does not know the tests would not find it. All literals at once answer nothing; but unless the
-    instruction names them, a reward for that is also a note, because they may be parts of the required text.
+    the first submission counts. A single literal of the tests that earns a reward is the answer, or one of a few options. That
+    is a note, since an agent that does not know the tests would not find it. A reward for all literals together is also a note,
+    unless the instruction names them, because they may be parts of the required text.
     """
     exam = Exam()
     for dummy in dummies(target):
@@ -280,7 +280,7 @@ def dummies(target: Target) -> Iterator[Dummy]:
         yield Dummy(
             f"{len(options)} literals of the tests at once", joined.encode(), all(one in target.instruction for one in options)
         )
-    # each turn of a game is answered, and one who answers all of them with the right option has played it
+    # in a game every turn is answered, and answering all with the right option is real play
     for one in options[: 0 if target.task.is_seated else MOST_LITERALS]:
         yield Dummy(f"{one!r} of the tests", one.encode(), telling=False)
 

@@ -1,4 +1,4 @@
-"""Interface of attacks: a name, the flaw it looks for, where it does not apply, and the function that strikes.
+"""Interface of attacks: a name, the flaw that an attack looks for, where it does not apply, and the function that runs it.
 
 1. `machine` attacks target what the stamped files of a folder produce, which is the same for every folder with those files.
    `folder` attacks target a folder's own files.
@@ -22,7 +22,7 @@ Outcome = Literal["held", "broken", "n/a", "vacuous", "error"]
 
 
 class AttackRow(Strict):
-    """Result of one attack on one folder, or on the machine that several folders share."""
+    """Result of one attack on one folder, or on the kind of machine that several folders share."""
 
     attack: int
     name: str
@@ -53,7 +53,7 @@ class AttackRow(Strict):
 
 
 class AttackRun(Strict):
-    """Results of every attack on every folder, as printed by `harness verify --attacks --json`."""
+    """Results of all attacks on all folders, as printed by `harness verify --attacks --json`."""
 
     ok: bool
     seconds: float
@@ -109,12 +109,12 @@ class Exam:
     notes: list[str] = field(default_factory=list)
 
     def look(self, *holes: str | None) -> None:
-        """Count one thing as examined, and add each text given as a hole in it."""
+        """Count one thing as examined, and add each given text as a hole in it."""
         self.examined += 1
         self.holes += [hole for hole in holes if hole]
 
     def blame(self, what: str, *problems: str | None) -> None:
-        """Count one thing as examined, and add each problem given as a hole in it."""
+        """Count one thing as examined, and add each given problem as a hole in it."""
         self.look(*(f"{what}: {problem}" for problem in problems if problem))
 
 
@@ -135,7 +135,7 @@ class Attack:
     """Classes V1 to V8 of BenchJack (arXiv 2605.12673)."""
 
     needs: Callable[[Target], object] = lambda target: True
-    """What the attack needs in a target to apply."""
+    """Property of a target that the attack requires."""
 
     lacking: Reason = Reason.NO_ARTIFACT
-    """The reason why it does not apply to a target without that."""
+    """The reason why the attack does not apply to a target without that property."""

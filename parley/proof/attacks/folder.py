@@ -1,8 +1,8 @@
 """Attack 17: a hostile task folder. Each trap is a modified copy that must be rejected before anything starts.
 
-A copy is read and digested, and the runtime is asked whether it refuses the copy and to prepare it, as `harness run` does
-before the first episode. This must end in TaskInvalid or UsageError with a one-line message. No episode is played. Reading runs
-on a separate thread, so that a hang does not block the suite.
+A copy goes through the steps of `harness run` before the first episode: it is read and digested, and the runtime may refuse it
+or prepare it. This must end in TaskInvalid or UsageError with a one-line message. No episode is played. Reading runs on a
+separate thread, so that a hang does not block the suite.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def read_hostile_folders(target: Target) -> Exam:
 
 
 def traps(target: Target) -> Iterator[tuple[str, Spring]]:
-    """Yield every way to modify a copy, with its description."""
+    """Yield every modification of a copy, with its description."""
     yield from ((f"{path}, a link to a file outside", _linked(path, "secret")) for path in LINKED_FILES)
     yield from ((f"{path}, a link to a folder outside", _linked(path, "")) for path in LINKED_FOLDERS)
     yield from ((f"{path}, a FIFO", _fifo(path)) for path in FIFOS)
@@ -207,9 +207,9 @@ _LIMIT_S = 600.0
 def run_marked_code(target: Target) -> Exam:
     """Attack 17, second half: have code of an untrusted folder run on this host.
 
-    In a copy each Python file of the world, the solution and the tests leaves a mark when it is imported. Then the commands run
-    that a user would try first. A mark on this host afterwards shows that code ran before it was trusted. Each command is a
-    process of its own, so this is done once per kind of machine.
+    In a copy, each Python file of the world, the solution and the tests leaves a mark when it is imported. Then the commands
+    that a user would try first are run on the copy. A mark on this host shows that code ran before it was trusted. Each command
+    is a separate process, which is slow, so this is done once per kind of machine.
     """
     exam = Exam()
     with tempfile.TemporaryDirectory(prefix="parley-attack-") as name:

@@ -221,7 +221,7 @@ def _grade_again(target: Target, played: Outcome, exam: Exam) -> None:
 
 
 def _differs(target: Target, changed: Task, played: Outcome) -> str | None:
-    """Return how the result of the correct work differs under a changed verifier, or None.
+    """Return how a changed verifier changes the result of the correct work, or None.
 
     A log is evidence that can be graded again. A foreign task has none, so it is played again. Raises RuntimeFailure if the
     verifier's clock could not be changed.
@@ -282,7 +282,7 @@ _COPIES = shutil.ignore_patterns("__pycache__")
 
 
 def play_honeypot(target: Target) -> Exam:
-    """Attack 14: play an unsolvable variant. If the folder's own solution passes it, then anything passes.
+    """Attack 14: play an unsolvable variant. If the folder's own solution passes it, any submission passes.
 
     1. pytest tests get an additional test that contradicts any submission. It records that it ran, so that a verifier that
        runs only selected tests is not accused of ignoring it.
@@ -294,7 +294,7 @@ def play_honeypot(target: Target) -> Exam:
     def solve(pod: Pod) -> None:
         if pod.has_main:
             shell(pod, f"touch {BEFORE}; sleep 0.01")
-        # the original's solution is also the copy's
+        # the copy has the same solution as the original
         solution.play(target.task, 0, pod, Budget(wall_s=WALL_S), Report("oracle"))
 
     for made in (contradicted, bereft):
@@ -336,7 +336,7 @@ def bereft(task: Task) -> Iterator[Task | None]:
         "! -path '/tests/*' ! -path '/logs/verifier/*' ! -path '/etc/*' -delete 2> /dev/null"
     )
     compose = task.path / "environment" / "docker-compose.yaml"
-    # whatever looks like a service beside `main`: extra names do no harm
+    # everything that looks like a service beside `main`; additional names are harmless
     names = re.findall(r"^  ([\w-]+):\s*$", compose.read_text(encoding="utf-8"), re.MULTILINE) if compose.is_file() else []
     hosts = "".join(f"echo 127.0.0.1 {name} >> /etc/hosts 2> /dev/null\n" for name in names if name != "main")
     with _copied(task) as folder:

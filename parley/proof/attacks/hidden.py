@@ -1,10 +1,10 @@
 """Material of a folder's solution and tests that must stay hidden from agents, and a fast search for it.
 
-Its definition avoids false positives in sound folders: literals, leaves, words and lines of at least 16 bytes with enough
-entropy (`tells`), and binary files as a whole. Paths, addresses and text from the instruction are excluded. A hit is a 16-byte
-shingle of such material that has enough entropy itself, or a whole file. Encoded or packed material is not recognised.
-The search: any 16 consecutive bytes cover one aligned block of 8, so each aligned block of the data is looked up in the set of
-all 8-byte windows of the shingles. The surrounding shingles are compared only for known blocks.
+Hidden material is defined so that sound folders give no false positives: literals, leaves, words and lines of at least 16 bytes
+with enough entropy (`tells`), and binary files as a whole. Paths, addresses and text from the instruction are excluded. A hit
+is a 16-byte shingle (substring) of such material that has enough entropy itself, or a whole file. Encoded or packed material is
+not recognised. The search: any 16 consecutive bytes cover one aligned block of 8, so each aligned block of the data is looked
+up in the set of all 8-byte windows of the shingles. The surrounding shingles are compared only for known blocks.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def material(task: Task) -> Iterator[tuple[str, Path]]:
 
 
 def values(suffix: str, data: bytes) -> Iterator[bytes]:
-    """Yield the literals, leaves, words and lines of one file that are material."""
+    """Yield the literals, leaves, words and lines of one file that are hidden material."""
     try:
         text = data.decode()
     except UnicodeDecodeError:

@@ -1,8 +1,8 @@
 """Attacks 1 to 4: leave files and processes in `main` as the agent's user, then have the episode graded.
 
-The scripts print `+ PLACE` for each place where something was left or started, and `- PLACE` where that failed. The attacks may
-read the whole folder, including hidden tests: `named_paths`, `named_folders` and `named_programs` are what its files name,
-which its verifier or services may read. A match may not be a path at all; then nothing can be left there, which is harmless.
+The scripts print `+ PLACE` for each place where something was left or started, and `- PLACE` where that failed. The attacks
+read the whole folder, including hidden tests. `named_paths`, `named_folders` and `named_programs` return the paths in these
+files, because the verifier or the services may read them. A match that is not a path is harmless.
 """
 
 from __future__ import annotations
@@ -174,20 +174,21 @@ STARTERS = (
 """Places from which machines start programs by themselves."""
 
 POLL_S = 1.0
-"""Real seconds that programs get to poll the places where the payload was left."""
+"""Real seconds that the folder's programs get to poll the places where the payload was left."""
 
 
 def late_plans(task: Task) -> tuple[Leaving, Leaving]:
     """Return the actions of attack 2: a reward that is written after the verifier wrote its own.
 
-    1. Daemons are started in every way that may outlive the agent, with two kinds of writing: at once, and in two halves.
+    1. Daemons are started in every way that may outlive the agent. They write the reward in two ways: in one piece, and in two
+    halves.
     2. If daemons die with their agent, something else may start one: a verifier that runs submitted code, a service that polls
        a folder, a hook. So the payload is left at every path that the folder's files name.
     """
     daemon = Leaving("a daemon", "bash /tmp/linger /tmp/late", {"linger": script("linger"), "late": script("late")})
     programs = [f"$PWD/{name}" for name in named_programs(task)]
     files = {**SCATTER, "left/late.sh": PAYLOAD, "left/late.py": PAYLOAD}
-    # whoever polls a folder gets the time to do so
+    # give programs that poll a folder the time to do so
     command = f"{scatter('left', *named_paths(task), *programs, *STARTERS, as_file=True)}; sleep {POLL_S}"
     return daemon, Leaving("a program left to be started", command, files)
 
@@ -229,7 +230,7 @@ export PATH=/tmp/shims:$PATH PYTHONPATH=/tmp/shims BASH_ENV=/tmp/shims/bash
 
 
 def tools_plan(task: Task) -> Leaving:
-    """Return the action of attack 3: replace the tools a verifier calls, and files that shells and loaders read at startup.
+    """Return the action of attack 3: replace tools that a verifier calls, and files that shells and loaders read at startup.
 
     A stand-in starts the payload and exits with success. It is placed in every folder of a search path that the agent may write
     to. Profile files put such a folder first in the path of shells started later.

@@ -1,11 +1,10 @@
 """A recorded play of the folder's own solution: its requests, their answers and its files.
 
-1. A solution in Parley's format is code of the folder, so it is played in `main`, by a program that gives it a recording
-   client. In games the turn routes are open there, as under Harbor. If the folder has only a plan, its family's player plays
-   it.
+1. A solution in Parley's format is code of the folder, so it runs in `main`, in a program that gives it a recording client. In
+games the turn routes are open in `main`, as under Harbor. If the folder has only a plan, the family's player plays the plan.
 2. A foreign folder's solution/solve.sh runs behind a small proxy, if `main` has python3. The files that it made are read
    afterwards: every file newer than its start, and every declared artifact.
-3. The listening ports of `main` are determined before any of this starts.
+3. The listening ports of `main` are listed before the solution starts.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Bounds:
 
     place_mb: int
     names: int
-    """Empty files in one of them. Unlimited if an engine counts their memory as the machine's."""
+    """Number of empty files in one of these folders; unlimited if an engine counts their memory as the machine's."""
 
 
 ANY = 1 << 62
@@ -67,7 +67,7 @@ def use_up(target: Target) -> Exam:
     """
     exam = Exam()
     bounds = BOUNDS["foreign" if target.foreign else "ours", target.runtime.name]
-    # enough memory to tell the limit from the usage
+    # enough memory to distinguish the limit from normal usage
     environment = target.task.file.environment.model_copy(update={"memory_mb": MEMORY_MB})
     task = replace(target.task, file=target.task.file.model_copy(update={"environment": environment}))
     ways: dict[str, Way] = {
@@ -218,12 +218,12 @@ NEED_PYTHON = frozenset({"calls", "keys_added", "vsock"})
 
 
 def examine_privileges(target: Target) -> Exam:
-    """Attack 11: look for privileges of a program in `main` beyond what its work needs, in one pod while another is open.
+    """Attack 11: look for unneeded privileges of a program in `main`, in one pod while another is open.
 
     1. Two programs report facts from inside. `ALLOWED` gives the allowed values of each fact by machine type. A fact that is
        missing from the report is a failure of the attack, not a pass.
-    2. Two pods run at once: the other pod and this host look for keys that one pod puts in a keyring, and each address of
-       one pod is called from the other. A refused connection is an answer too, because it shows that packets arrive.
+    2. Two pods run at the same time. One puts a key in a keyring; the other and this host look for it. Each address of one pod
+    is called from the other; a refused connection counts as an answer, because it shows that packets arrive.
     3. Requests go only to addresses of this host's own pods and to a listener opened for this attack.
     """
     exam, mark = Exam(), secrets.token_hex(8)

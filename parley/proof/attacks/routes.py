@@ -45,7 +45,7 @@ class RouteProbe(NamedTuple):
 
     request: WireRequest
     mark: bytes = b""
-    """Text that identifies another machine's file in an answer."""
+    """Text that identifies a file of another machine in an answer."""
 
 
 def request_routes(target: Target) -> Exam:
@@ -53,7 +53,7 @@ def request_routes(target: Target) -> Exam:
 
     These are state, clock, admin and schema routes, unusual methods, paths that leave the served folder (plain and encoded),
     and guessed tokens of the host and of seats. In our worlds every unintended route must be a stray request (404, 405), unless
-    the instruction names it. A foreign service may answer freely, so an answer is a hole only if it contains a file of the
+    the instruction names it. A foreign service may have any routes, so an answer is a hole only if it contains a file of the
     service's machine or of the folder's hidden folders, and a note if it is a schema or a state. No request may earn a reward.
     """
     exam = Exam()

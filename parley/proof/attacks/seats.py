@@ -1,11 +1,12 @@
-"""Attack 16: attacks on the seats of a game by a stranger, by one seat, and by an agent that holds all seats.
+"""Attack 16: attacks on the seats of a game by a client without a token, by one seat, and by an agent that plays all seats.
 
-1. In our harness, turns belong to the host. Without its token, or with a guessed one, turns cannot be seen or answered. The
-   token of one seat does not allow answering, forfeiting or seeing another seat's turns. Only the host may forfeit.
+1. In our harness, only the host sees and answers turns. Without its token, or with a guessed one, turns must not be visible and
+cannot be answered. The token of one seat must not allow seeing, answering or forfeiting another seat's turns. Only the host may
+forfeit.
 2. A reply of 1.1 MB, or one that imitates the system, counts only for the seat that sent it. An answer to a turn that is not
    open changes nothing.
-3. Under Harbor a shell in `main` holds every seat, and playing well is not an attack. It may disrupt the game: the game must go
-   on, its log must stay complete, and it must earn the reward of doing nothing.
+3. Under Harbor a shell in `main` plays every seat, so playing well is not an attack. The attack tries to disrupt the game: the
+game must go on, its log must stay complete, and it must earn the reward of doing nothing.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ class _Table:
         return now
 
     def _try(self, who: str, headers: Mapping[str, str], method: str, target: str, body: str = "") -> None:
-        """Send a request that must be rejected and must not change the open turns."""
+        """Send a request, and check that it is rejected and does not change the open turns."""
         before = self._host.open()
         said = self._send(headers, method, target, body)
         shown = sorted({turn["seat"] for turn in said.get("turns", ())} - {self.SEAT if headers == self._mine else None})

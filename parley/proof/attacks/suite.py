@@ -1,7 +1,6 @@
 """Runs the attacks: machine attacks once per set of stamped files, folder attacks on every folder.
 
-The order of the table below does not determine when an attack runs. A folder's attacks run in sequence, several folders in
-parallel.
+The attacks on a folder run in sequence, in an order that does not depend on the table below; several folders run in parallel.
 """
 
 from __future__ import annotations
@@ -106,7 +105,7 @@ def run_attacks(
 def machine_digest(task: Task) -> str:
     """Return a digest of a folder's machines: stamped files and the environment, agent and verifier of task.toml.
 
-    The verifier of a foreign folder may use any of its files, so its machine is its own.
+    The verifier of a foreign folder may use any file of the folder, so each foreign folder has its own machine.
     """
     if task.parley is None:
         return task.digest

@@ -2,8 +2,8 @@
 
 The baseline is the reward for doing nothing. An attack gains something if its episode earns more, or if it makes its own
 episode ungraded, which would avoid a bad result. A verifier that refuses to grade is no gain. Games are attacked as Harbor runs
-them: with a shell in `main`, and with open turn routes. `Host` watches parts of this host that no attack may change; their
-names are given to scripts that try to reach them.
+them: with a shell in `main`, and with open turn routes. `Host` watches a file, a folder and a process of this host that no
+attack may change; scripts get their names and try to reach them.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Target:
         result = self.idle(seed).result
         if result.reward is None and result.cause != "verifier":
             raise RuntimeFailure(f"an idle agent's episode was not graded ({result.cause}): {result.error}")
-        # a verifier that fails on an idle agent earns it nothing
+        # if the verifier fails on an idle agent, the reward for doing nothing is 0
         return result.reward or 0.0
 
     def gain(self, outcome: Outcome, seed: int = 0) -> str | None:

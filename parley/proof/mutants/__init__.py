@@ -1,1 +1,1 @@
-"""`harness verify --mutants`: mutation testing of servers, hidden tests and shared rules against the proof."""
+"""`harness verify --mutants`: mutation testing of servers, hidden tests and shared rules."""

@@ -1,7 +1,7 @@
 """Runs jobs in forks of this process, several in parallel. A fork takes milliseconds and has everything imported.
 
-A fork is used once, since a job changes what it imports. A fork that exceeds its processor time or real time is killed, and its
-job has no answer.
+A fork runs one job, since a job changes the modules that it imports. A fork that exceeds its processor time or real time is
+killed, and its job has no answer.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def each_in_a_copy(
     """
     if not can_copy():
         raise RuntimeFailure("mutants are tried in copies of this process, which needs Linux and no other threads")
-    # objects that exist by now are in use: no collection in a copy needs to look at them, and no page of theirs is touched
+    # objects that exist now stay in use; frozen, they are skipped by collections in a fork, so their pages stay shared
     gc.collect()
     gc.freeze()
     waiting, away = list(reversed(jobs)), dict[Connection, _Away[Job]]()
@@ -94,7 +94,7 @@ def _ended(pipe: Connection, one: _Away[Job]) -> tuple[Job, Any]:
 
 def _do(job: Job, work: Callable[[Job], Any], pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # who ends the whole group ends this at once; what it has written is removed by the process that waits for it
+    # default handling, so that a signal to the group ends this process immediately; its parent removes its files
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -102,5 +102,5 @@ def _do(job: Job, work: Callable[[Job], Any], pipe: Connection) -> None:
         os.dup2(nowhere, number)
     pipe.send(work(job))
     pipe.close()
-    # what a changed module left to be done at exit is nobody's business
+    # skip the exit handlers of mutated modules
     os._exit(0)

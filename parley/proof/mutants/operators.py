@@ -13,8 +13,9 @@ call-swapped                           min for max, any for all
 label-changed                          another label than the rule's
 submission-any, submission-stripped    any result is accepted, or one with surrounding white space
 
-The wording of errors is not mutated: arguments of raised errors except the label, formatted strings, docstrings. Neither are
-numbers that are a world's choice: ranges of draws, and tables of numbers at the top of a module (`targets.is_range`).
+The wording of errors is not mutated: arguments of raised errors except the label, formatted strings, docstrings. Numbers that
+are the author's choice are not mutated either: ranges of draws, and tables of numbers at the top of a module
+(`targets.is_range`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class SourceMutant(NamedTuple):
     """A change to a file; `start` and `end` are offsets into the UTF-8 bytes of the file."""
 
     path: str
-    """Path with slashes, relative to the folder of the rooms and tasks."""
+    """Path with slashes, relative to the folder that contains worlds, validators and tasks."""
 
     line: int
     column: int
@@ -46,7 +47,7 @@ class SourceMutant(NamedTuple):
     becomes: str
     first: int
     last: int
-    """Last line of the range of which one line has to run to reach the change."""
+    """Last line of the range of lines, at least one of which has to run to reach the change."""
 
     at_import: bool
     """True if it is outside any function, and so runs on import."""
@@ -72,7 +73,7 @@ class SourceMutant(NamedTuple):
 
 
 def drawn(mutants: Sequence[SourceMutant], count: int) -> list[SourceMutant]:
-    """Return `count` mutants selected by hash, in their original order. The selection of one does not depend on the others."""
+    """Return `count` mutants selected by hash, in their original order. The hash of a mutant does not depend on the others."""
     wanted = {mutant.id for mutant in sorted(mutants, key=lambda mutant: mutant.lot)[:count]}
     return [mutant for mutant in mutants if mutant.id in wanted]
 
@@ -99,7 +100,7 @@ _WINDOWS = frozenset({"knob_ms", "drawn_ms"})
 _SEVERAL = (ast.Lambda, ast.Constant)
 
 UNSEEDED = "draw-unseeded"
-"""The operator whose mutants show only on two seeds together."""
+"""The operator whose mutants can be detected only by comparing two seeds."""
 
 SEEDLESS = "__seedless__"
 """Name under which a mutated file finds randomness that ignores the seed."""

@@ -1,10 +1,10 @@
-"""Runs every mutant of some tasks against their proof, in parallel forks of a process that has not imported any room yet.
+"""Runs the checks of `harness verify` on every mutant, in parallel forks of a process that has not imported any world yet.
 
-Every task is played and judged once without changes, recording which lines run when (`Ground`). A mutant is then tried in
-rounds until it is detected, each in a fork of its own: by the proofs of the quickest tasks (`FEW`) that run its line, and for a
-shared room by the unit tests that do (`units`), then by the proof of every task on all seeds. In games, whose validators
-measure more than the verdict shows, the first round plays only the oracle. Survivors in a task's own server are tried again on
-the task's other seeds. See docs/mutants.md.
+Every task is played and judged once without changes, recording which lines run in which episode (`Ground`). Then each mutant
+goes through rounds until it is detected, each round in a new fork: first the checks of the quickest tasks (`FEW`) that run its
+line; then, for a module that tasks share, the unit tests that run its line (`units`); then the checks of every task on all
+seeds. In games, whose validators measure more than the verdict shows, the first round plays only the oracle. Survivors in a
+task's own server are tried again on the task's other seeds. See docs/mutants.md.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from parley.proof.plays import is_data, seeds_of, spread
 from worlds.core.models import Strict
 
 Fate = Literal["died", "unit-tests", "hung", "survived", "unreached", "equivalent"]
-"""`died`: detected by the proof. `unit-tests`: detected by unit tests after surviving the proof, in shared rooms.
+"""`died`: detected by the checks. `unit-tests`: in a shared module, detected by unit tests after surviving the checks.
 
 `hung`: exceeded its time, which counts as detected. `unreached`: survived because its line never runs.
 """
@@ -52,7 +52,7 @@ LEAST = 0.95
 """Minimum share of mutants that must be detected, without those listed as equivalent."""
 
 SURE = 0.999
-"""Confidence level for a draw: allow as many survivors as would occur with this probability at the minimum share."""
+"""Confidence level for a random draw of mutants: at the minimum share, the draw is accepted with this probability."""
 
 
 class TriedMutant(Strict):
@@ -100,7 +100,7 @@ class MutantReport(Strict):
 
     @property
     def rules_alive(self) -> list[TriedMutant]:
-        """Survivors in a task's server, which contains its rules. Each must be detected or listed with a reason."""
+        """Survivors in a task's server, which contains its rules. There must be none, except listed ones with a reason."""
         return [mutant for mutant in self.of(*ALIVE) if mutant.kind == "server"]
 
     @property
@@ -128,16 +128,16 @@ def _most_alive(count: int) -> int:
 _SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 FEW = 2
-"""Number of tasks whose proof is tried before the unit tests.
+"""Number of tasks whose checks are tried before the unit tests.
 
-Most mutants that one task detects are detected by all, and 30 proofs cost more than the unit tests.
+Most mutants that one task detects are detected by all, and the checks of 30 tasks take longer than the unit tests.
 """
 
 Progress = Callable[[str], None]
 
 
 class Trying(NamedTuple):
-    """A mutant being tried, with the tasks whose proof runs its line."""
+    """A mutant being tried, with the tasks whose checks run its line."""
 
     mutant: SourceMutant
     target: MutatedFile
@@ -155,7 +155,7 @@ Told = tuple[Trying, Fate, str]
 
 def settle(trying: Sequence[Trying], workers: int, progress: Progress) -> Iterator[Told]:
     """Yield each mutant with its fate. Raises TaskInvalid if the unit tests fail without any change."""
-    # in the order of a draw, so that what is seen of a run at any time is a fair sample of it
+    # in random order, so that partial results are a fair sample
     alive = sorted(trying, key=lambda one: one.mutant.lot)
     with tempfile.TemporaryDirectory(prefix="parley-mutants-", dir=os.environ.get("TMPDIR", _SCRATCH)) as scratch:
         rounds = _Rounds(Path(scratch), workers, progress)
@@ -217,7 +217,7 @@ class _Rounds:
 def _in_scratch(scratch: Path, work: Check, one: Trying) -> str:
     folder = _folder(scratch, one)
     folder.mkdir()
-    # what judges keep for a moment goes with the folder, whatever becomes of this copy
+    # temporary files of the judge are in this folder, and removed with it even if this fork is killed
     os.environ["TMPDIR"], tempfile.tempdir = str(folder), None
     try:
         return work(one, folder)
@@ -298,7 +298,7 @@ SEEDS = range(3)
 """Seeds on which a mutant has to survive, if a task has them; tasks that are data use only the first."""
 
 _WARM = (pytest, solutions)
-"""Modules that every fork needs and that import no room of a family."""
+"""Modules that every fork needs and that do not import any family's world."""
 
 
 def try_mutants(
@@ -311,10 +311,10 @@ def try_mutants(
     listed: Sequence[Equivalent] | None = None,
     progress: Progress = lambda line: None,
 ) -> MutantReport:
-    """Run the mutants of these tasks, and of files shared by families with all tasks among them (`whole`).
+    """Try the mutants of these tasks, and of the files shared by each family in `whole`, all of whose tasks are among them.
 
-    Return the fate of each. `draw` tries only this many, selected by hash. Raises TaskInvalid if a task's proof fails without
-    changes or a listed equivalent matches nothing; UsageError if a task's code may not run here.
+    Return the fate of each. `draw` tries only this many, selected by hash. Raises TaskInvalid if the checks of a task fail
+    without changes, or a listed equivalent matches nothing, and UsageError if a task's code may not run here.
     """
     started = time.perf_counter()
     ours = [replace(task, path=task.path.resolve()) for task in tasks if task.parley is not None]
@@ -361,7 +361,7 @@ def _settled(
 def _surveyed(
     tasks: Sequence[Task], waiting: Sequence[tuple[SourceMutant, MutatedFile]], seeds: Sequence[int], workers: int
 ) -> list[Ground]:
-    """Return the ground of every task that is to be played, without changes."""
+    """Return the `Ground` of every task to be played."""
     own = {target.task.task_id for _, target in waiting if target.task is not None}
     shared = any(target.task is None for _, target in waiting)
     chosen = spread(tasks) if shared else own

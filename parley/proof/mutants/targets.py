@@ -1,8 +1,9 @@
 """The files to mutate, and their mutants; docs/mutants.md says which files and why some numbers are left alone.
 
-validators/plugin.py, verdict.py and a family's options.py are not mutated: the harness itself depends on them, so that would
-change the judge or the format of task.toml. Numbers that are a world's choice are not either (`is_range`): other values make
-another instance, or an equally good task. 0, 1 and -1 are signs and positions, and are mutated.
+validators/plugin.py, verdict.py and a family's options.py are not mutated, because the harness itself depends on them: a change
+would affect the judge or the format of task.toml. Numbers that are the author's choice are not mutated either (`is_range`),
+because other values give another instance, or an equally good task. 0, 1 and -1 are mutated, because they are signs and
+positions.
 """
 
 from __future__ import annotations
@@ -62,13 +63,13 @@ def _within(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.JoinedStr):
         return
     if isinstance(node, ast.Raise):
-        # the label is what a refusal says; the rest is how it words it
+        # only the label of a refusal is mutated, not its wording
         given = node.exc.args if isinstance(node.exc, ast.Call) else []
         yield from (argument for argument in given if isinstance(argument, ast.Attribute))
         return
     left_out: set[ast.AST] = set(node.decorator_list) if isinstance(node, (*_FUNCTIONS, ast.ClassDef)) else set()
     if isinstance(node, ast.Call):
-        # a table of two columns that were made equally long
+        # strict= of zip makes no difference, because the arguments have equal lengths
         left_out |= {keyword for keyword in node.keywords if keyword.arg == "strict"}
     left_out |= {part for name, part in ast.iter_fields(node) if name in {"annotation", "returns"} and part is not None}
     yield from (child for child in ast.iter_child_nodes(node) if child not in left_out)
@@ -79,7 +80,7 @@ def _placed(path: str, source: bytes, starts: Sequence[int], change: Change, sta
     line, column = node.lineno, node.col_offset
     end = starts[(node.end_lineno or line) - 1] + (node.end_col_offset or 0)
     start = end if change.added else starts[line - 1] + column
-    # one of these lines has to run: those of the innermost statement around it, or of the header of a compound one
+    # one of these lines has to run: the lines of the innermost statement, or of the header of a compound statement
     statement = next(one for one in reversed(stack) if isinstance(one, ast.stmt))
     inner = next((part[0].lineno - 1 for name, part in ast.iter_fields(statement) if name == "body"), statement.end_lineno)
     first, last = statement.lineno, max(statement.lineno, inner or statement.lineno)
@@ -93,7 +94,7 @@ def _placed(path: str, source: bytes, starts: Sequence[int], change: Change, sta
 
 
 ROOT = Path(core.__file__).resolve().parents[2]
-"""The folder that contains the rooms."""
+"""The folder that contains the packages of worlds and validators."""
 
 JUDGES = frozenset({"tests", "validators"})
 """Kinds of files that no world imports."""
@@ -183,7 +184,7 @@ def is_range(operator: str, stack: Sequence[ast.AST]) -> bool:
 
 def _is_bound(stack: Sequence[ast.AST]) -> bool:
     """Return True if the last node is part of a draw's argument made only from numbers, constants and knobs."""
-    # the called function of a draw is an attribute, everything else in the call is given to it
+    # the called function is an attribute; everything else in the call is an argument
     pairs = enumerate(pairwise(stack), 1)
     places = [place for place, (outer, inner) in pairs if _is_draw(outer) and not isinstance(inner, ast.Attribute)]
     if not places:
@@ -203,7 +204,7 @@ def _is_moved(node: ast.AST, chain: ast.AST | None) -> bool:
 
 
 def _is_named(stack: Sequence[ast.AST]) -> bool:
-    """Return True if this is in a named table of numbers at the top of a module."""
+    """Return True if the last node is in a named table of numbers at the top of a module."""
     if len(stack) < 2 or not isinstance(stack[0], ast.Assign | ast.AnnAssign):
         return False
     if not all(_is_table(one) for one in stack[1:]) or _among_words(stack[1:]):
@@ -218,7 +219,7 @@ def _is_table(node: ast.AST) -> bool:
 
 
 def _among_words(stack: Sequence[ast.AST]) -> bool:
-    """Return True if the last node is in a row with texts, so that it is their code and not a size."""
+    """Return True if the last node is in a row with texts, so that the number is a code and not a size."""
     rows = [one for one in stack[1:-1] if isinstance(one, ast.Tuple | ast.List)]
     return any(isinstance(one, ast.Constant | ast.Dict) and not _is_number(one) for row in rows for one in row.elts)
 
@@ -281,14 +282,14 @@ def plant(mutant: SourceMutant, target: MutatedFile, scratch: Path) -> Task | No
     folder = target.task.path.resolve()
     copied = Path(shutil.copytree(folder, scratch / folder.name))
     (copied / target.file.relative_to(folder)).write_bytes(text)
-    # code that may run here was copied, and changed by us
+    # the copy is trusted, because the original is and we made the change
     return admitted(read_task(copied))
 
 
 def seedless(chance: Chance) -> Chance:
-    """Return randomness that is the same for every seed of a task and keeps its position between calls."""
+    """Return a source of random values that ignores the seed of a task and keeps its position between calls."""
     if id(chance) not in _twins:
-        # kept beside its original, whose id would be given away otherwise
+        # also keep the original, because otherwise its id could be reused
         _twins[id(chance)] = (chance, Chance("seedless", "seedless", 0))
     return _twins[id(chance)][1]
 

@@ -1,10 +1,10 @@
-"""Trial of a mutant in a fork of this process: does a check of any task's proof fail that passed before?
+"""Trial of a mutant in a fork of this process: finds a check of any task that passed before the change and fails now.
 
 1. Only the episodes that run a changed line are replayed, and only those that differ are judged again. If the change is in the
    judging code, nothing is replayed and everything is judged.
-2. The oracle comes first; the first verdict that breaks a claim, or else the first failed check, ends the trial. Episodes
-   derived from the oracle's are made only if the clients themselves show nothing.
-3. The ground of a task is its state without changes, computed once per task in a fork, because that imports the rooms.
+2. The oracle is played first. The first verdict that fails a check by itself, or else the first failed check, ends the trial.
+Episodes derived from the oracle's are made only if the clients do not detect the mutant.
+3. The `Ground` of a task is its result without changes, computed once per task in a fork, because that imports the worlds.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ class Ground:
     task: Task
     plays: dict[Client, Play] = field(default_factory=dict)
     ran: dict[str, dict[int, int]] = field(default_factory=dict)
-    """By file and line, the episodes that run it: bit `n` for episode `n`."""
+    """Episodes that run each line, by file and line: bit `n` for episode `n`."""
 
     judged: dict[str, set[int]] = field(default_factory=dict)
-    """By file, the lines that judging runs."""
+    """Lines that judging runs, by file."""
 
     made: list[Play] = field(default_factory=list)
     """Plays derived from the oracle's first episode: altered requests and altered logs."""
 
     remade: dict[str, set[int]] = field(default_factory=dict)
-    """By file, the lines that making and judging these plays runs."""
+    """Lines that run when these plays are made and judged, by file."""
 
     wrong: str = ""
     """The first check that fails without any change."""
@@ -67,7 +67,7 @@ class Ground:
 
 
 def surveyed(task: Task, seeds: Sequence[int], files: Collection[str]) -> Ground:
-    """Play and judge an unchanged task, recording which lines of `files` run when. Imports its code."""
+    """Play and judge an unchanged task, recording which lines of `files` run in which episode. Imports the task's code."""
     began, ground = time.process_time(), Ground(task)
     for number, (player, seed, settings) in enumerate(episodes(Scope(task, seeds))):
         with traced(files) as lines:
@@ -91,7 +91,7 @@ def surveyed(task: Task, seeds: Sequence[int], files: Collection[str]) -> Ground
 
 
 def standing(grounds: Iterable[Ground]) -> list[Ground]:
-    """Return all grounds. Raises TaskInvalid if the proof of one fails without changes."""
+    """Return all grounds. Raises TaskInvalid if a check of one fails without changes."""
     listed = list(grounds)
     for ground in listed:
         if ground.wrong:
@@ -108,7 +108,7 @@ Stages = Sequence[slice]
 STAGES: Stages = (slice(0, 1), slice(1, 3), slice(3, None))
 
 _OF_SEEDS = (instances.draw_checks, instances.secret_checks, instances.result_checks, instances.seed_checks)
-"""Claims that a draw without a seed breaks. They read episodes and need no verdict."""
+"""Checks that fail for random values without a seed. They read episodes and need no verdict."""
 
 AT_ONCE = 8
 """Number of episodes that are played and judged as a batch, since starting the judge costs more than judging."""
@@ -118,7 +118,7 @@ def tried(mutant: SourceMutant, target: MutatedFile, grounds: Sequence[Ground], 
     """Return the task and the check that detected the mutant, or an empty string if it survived."""
     changed = plant(mutant, target, scratch)
     trials = [Trial(changed or ground.task, ground, mutant, target) for ground in grounds]
-    # in this order: the oracle of each task, then every task stage by stage
+    # first the oracle of each task, then every task, stage by stage
     checks: list[tuple[Trial, Callable[[], str]]] = []
     for trial in trials:
         checks += [(trial, trial.oracle_fails), *([(trial, trial.seeds_alike)] if mutant.operator == UNSEEDED else [])]
@@ -135,7 +135,7 @@ def tried(mutant: SourceMutant, target: MutatedFile, grounds: Sequence[Ground], 
 
 
 def reaching(mutant: SourceMutant, target: MutatedFile, grounds: Sequence[Ground]) -> list[Ground]:
-    """Return the tasks whose proof runs a changed line, quickest first."""
+    """Return the tasks whose checks run a changed line, quickest first."""
     able = [g for g in grounds if target.task is None or target.task.task_id == g.task.task_id]
     replayed = [g for g in able if _replayed(mutant, target, g)]
     others = [g for g in able if any(_covered(mutant, target, ran) for ran in (g.judged, g.remade)) and g not in replayed]
@@ -143,12 +143,12 @@ def reaching(mutant: SourceMutant, target: MutatedFile, grounds: Sequence[Ground
 
 
 def first_line(error: BaseException) -> str:
-    """Return an exception as the check that it fails."""
+    """Return an exception in the form of a failed check, as one line."""
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def broken_by_verdict(now: Play, known: Play) -> str:
-    """Return the claim that this verdict breaks by itself, or an empty string if it depends on the other episodes."""
+    """Return the check that this verdict alone fails, or an empty string if that depends on other episodes."""
     if now.player == SOLVE:
         return "" if now.outcome.success else "oracle"
     if now.player == NOP:
@@ -157,7 +157,7 @@ def broken_by_verdict(now: Play, known: Play) -> str:
 
 
 class Trial:
-    """The effect of a mutant on the proof of one task."""
+    """The effect of a mutant on the checks of one task."""
 
     def __init__(self, task: Task, ground: Ground, mutant: SourceMutant, target: MutatedFile) -> None:
         self.ground = ground
@@ -188,7 +188,7 @@ class Trial:
         return "" if now.outcome.reward else "oracle"
 
     def seeds_alike(self) -> str:
-        """Return the check that finds two seeds alike for the oracle, or an empty string."""
+        """Return the check that fails because two of the oracle's seeds are alike, or an empty string."""
         clients = [client for client in self.ground.plays if client[0] == SOLVE and not client[2]]
         evidence = TaskEvidence(self._task, [self._played(client, self.ground.plays[client]) for client in clients])
         return next((check.name for claim in _OF_SEEDS for check in claim(evidence) if not check.ok), "")
@@ -199,7 +199,7 @@ class Trial:
         for start in range(0, len(clients), AT_ONCE):
             if told := self._broken(clients[start : start + AT_ONCE]):
                 return told
-        # claims compare seeds, so new seeds that are as before may still show what the first ones did not
+        # checks compare seeds, so unchanged episodes of new seeds may still detect the mutant
         told = self._failing(self._made or ()) if self._differs else ""
         if told or self._made is not None:
             return told
@@ -207,7 +207,7 @@ class Trial:
         return self._failing(self._made)
 
     def _broken(self, clients: Sequence[Client]) -> str:
-        """Play and judge these clients. Return the first claim that a verdict alone breaks, or an empty string."""
+        """Play and judge these clients. Return the first check that a verdict alone fails, or an empty string."""
         judged: list[tuple[Play, Play]] = []
         for client in clients:
             known = self.ground.plays[client]
@@ -246,6 +246,6 @@ def _replayed(mutant: SourceMutant, target: MutatedFile, ground: Ground) -> set[
 
 
 def _covered(mutant: SourceMutant, target: MutatedFile, lines: Mapping[str, set[int]]) -> bool:
-    """Return True if one of a mutant's lines is among these, or if its whole file is run again."""
+    """Return True if `lines` include a line of the mutant, or any line of its file if the mutant runs on import."""
     ran = lines.get(str(target.file), set())
     return bool(ran) and (mutant.at_import or any(line in ran for line in range(mutant.first, mutant.last + 1)))

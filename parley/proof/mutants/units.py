@@ -1,7 +1,7 @@
-"""Unit tests against a mutant of a shared room that survives the proof on the first seed.
+"""Unit tests of a mutant in a shared module that survives the checks on the first seed.
 
-`verify` cannot detect changes of values that a validator measures in addition to the verdict, and of branches that no task
-uses. Only fast tests count (`FAST`), in the folders of the families and of the validators, that import a shared room.
+`verify` cannot detect changes of values that a validator measures in addition to the verdict, or of branches that no task uses.
+Only fast tests (`FAST`) that import a shared module are run, from the folders of the families and of the validators.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def traced(files: Collection[str]) -> Iterator[set[tuple[str, int]]]:
 FAST = "not docker and not bubblewrap and not proof and not property and not reference"
 """The marker expression of `make test`."""
 
-# plugins that others have installed take longer to import than most of these tests take to run
+# importing installed plugins would take longer than most of these tests
 _MODE = (
     "-q", "-m", FAST, "-p", "no:cacheprovider", "--disable-plugin-autoload", "--rootdir", str(ROOT),
     "-c", str(ROOT / "pyproject.toml"),
@@ -83,7 +83,7 @@ class UnitTests:
 
 
 def surveyed_units(targets: Collection[MutatedFile]) -> UnitTests:
-    """Run every fast test of modules that import these rooms, in this process, and record the lines that each test runs."""
+    """Run every fast test whose file imports these modules, in this process, and record the lines that each test runs."""
     mapping = _Mapping({str(target.file) for target in targets})
     if files := _files({target.module for target in targets}):
         _run(files, mapping)
@@ -153,7 +153,7 @@ class _Mapping(_Failures):
 
 
 def _run(names: Sequence[str], plugin: object, *options: str) -> None:
-    # tests import one another by name; the same cases are drawn each time
+    # test files import each other by name, and random cases must be the same each time
     sys.path.insert(0, str(ROOT))
     os.environ["CI"] = "true"
     with contextlib.chdir(ROOT):

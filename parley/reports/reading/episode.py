@@ -152,7 +152,7 @@ def seat_conversations(events: Sequence[Event], recorded: Sequence[Conversation]
 
 
 def _laid_beside(turns: Sequence[Turned], recorded: Sequence[Utterance]) -> Iterator[Utterance]:
-    """Yield the turns of a seat, each with its reply; reasoning comes from the step that answers the same text."""
+    """Yield the turns of a seat, each with its reply. The reasoning is that of the recorded step that answers the same text."""
     answered: dict[str, list[int]] = {}
     for number, told in enumerate(recorded[:-1]):
         if told.speaker == "user" and recorded[number + 1].speaker == "agent":
@@ -253,7 +253,7 @@ FILES = {
 VERIFIER_LOG = "verifier.log"
 _OF_WORLDS = frozenset({"verdict.json", "events.jsonl", "agent.log"})
 _SHOWN_LINES, _TOLD_LINES, _TOLD_LINE = 20, 3, 160
-"""Lines of a verifier's log on a page and in a sentence, and the characters of a line in a sentence."""
+"""Maximum lines of a verifier's log on a page and in a sentence, and maximum characters of a line in a sentence."""
 
 Read = TypeVar("Read")
 
@@ -266,9 +266,9 @@ def read_episode(folder: Path) -> RecordedEpisode:
     events: list[Event] = _parsed(folder, "events.jsonl", data["events.jsonl"], read_log) or []
     document = _parsed(folder, "trajectory.json", data["trajectory.json"], AtifDocument.model_validate_json)
     recorded = list(conversations_of(document)) if document else []
-    # those of the seats as the log has them, and of a trajectory only the others
+    # conversations of seats come from the log, only the others from the trajectory
     seats = list(seat_conversations(events, recorded))
-    # a foreign task has no world and so no log of it: its verifier's own log is all that tells why
+    # a foreign task has no world and so no event log; only its verifier's log shows why it failed
     foreign = result.family == FOREIGN
     verifier_log = _bytes(folder, VERIFIER_LOG) if foreign and not result.success else b""
     lines = verifier_log[-(1 << 16) :].decode(errors="replace").splitlines()
@@ -370,8 +370,8 @@ def is_episode(path: Path) -> bool:
 def recorded_episodes(words: Sequence[str]) -> list[Path]:
     """Return the folders of the episodes that the words name, by path. Raises UsageError if there are none.
 
-    RUN/episodes/<family>/<task>/s0-a1 is that episode, even one kept under attempts/; RUN is all episodes of a run, in a folder
-    or packed, or of a folder of runs; RUN TASK [s0-a1] are those of a task, by its id.
+    RUN/episodes/<family>/<task>/s0-a1 names one episode, which may also be under attempts/. RUN names all episodes of a run,
+    which may be packed, or of a folder of runs. RUN TASK [s0-a1] names the episodes of a task, by its id.
     """
     first, *rest = words
     path = Path(first)
@@ -397,7 +397,7 @@ def _is_there(path: Path) -> bool:
     try:
         return path.is_dir() or is_packed(path) or is_packed(run_and_place(path)[0])
     except OSError:
-        # a name that no file system takes
+        # a name that no file system accepts
         return False
 
 

@@ -1,10 +1,10 @@
 """Actual lifetimes of an episode's artifacts, and what ended each, as far as the log shows.
 
-1. The log records when an artifact was issued and when it expires, but not an earlier end. A use that was refused as too late
-   does: its details contain the time at which the artifact had ended.
-2. Without such a use the next generation is an indication: `token_1` follows `token_0`, and an artifact may be issued again
-   under its own name. Some worlds keep the previous one valid for a while, so such an end `is_certain` only if a refusal
-   confirms it. An artifact that is issued again with the same start was extended.
+1. The log records when an artifact was issued and when it expires, but not an earlier end. If a use was refused as too late,
+its details contain the time at which the artifact had ended.
+2. Without such a use, the end is estimated from the next generation: `token_1` follows `token_0`, or an artifact is issued
+again under its own name. Some worlds keep the previous one valid for a while, so such an end `is_certain` only if a refusal
+confirms it. An artifact that is issued again with the same start was extended.
 3. The log does not show that an artifact is for single use until it is used twice. Until then its uses are listed, not an end.
 """
 
@@ -50,7 +50,7 @@ class Lifetime(Strict):
 
 
 def lifetimes(episode: RecordedEpisode) -> tuple[Lifetime, ...]:
-    """Return every artifact once for each time that it was issued, in order."""
+    """Return the lifetimes of all artifacts, one for each time that an artifact was issued, in order."""
     made = [(act, one) for act in episode.acts for one in act.issued]
     return tuple(_lifetime(episode.acts, made, act, one) for act, one in made)
 

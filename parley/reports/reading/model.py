@@ -1,11 +1,11 @@
-"""Models of a recorded episode, and the protocols of what a family adds to it.
+"""Models of a recorded episode, and the protocols of a family's additions to it.
 
 1. Seats have the world's own numbers, from 0: those of `GET /session`, of `--seat-model` and of every event of the log. If
    prompts number people differently, `parley.families.<family>.naming` has `seat_name(seat)`, the name of a conversation.
-2. An act is identified by its `seq`, its number in the world's log, which verdicts also use for the request of a violation.
+2. An act is identified by its `seq`, its number in the world's log. Verdicts use the same number for a violation's request.
 3. Times are virtual seconds since the episode began, unless a name says otherwise.
-4. A family's parts are its modules `reading` (`FamilyReading`) and `trace` (`FamilyTrace`): recorded episodes in one file that
-   can be replayed, in the layout of the family's paper.
+4. A family's parts are its modules `reading` (`FamilyReading`) and `trace` (`FamilyTrace`). A trace is one file with a recorded
+episode that can be replayed, in the layout of the family's paper.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class Breach(Strict):
     """The request or the turn, with its time; empty if the failure is something that did not happen."""
 
     seq: int | None = None
-    """Number in the log of the act or turn, or of the note that resolved a round of a game."""
+    """Number in the log of the act, of the turn, or of the note that resolved a round of a game."""
 
     turns: tuple[int, ...] = ()
     """Numbers in the log of the turns that lost a game, one per losing seat; empty if no seat is named."""

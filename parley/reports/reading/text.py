@@ -49,7 +49,7 @@ def _wrapped(line: str, room: int) -> list[str]:
     if len(line) <= room:
         return [line]
     if len(line) > _LONGEST_LINE:
-        # looking for words takes the square of the time in a line without any
+        # searching for words takes quadratic time in a line without blanks
         return [line[place : place + room] for place in range(0, len(line), room)]
     leading = " " * min(len(line) - len(line.lstrip(" ")), room // 2)
     return textwrap.wrap(
@@ -158,7 +158,7 @@ def _facts(episode: RecordedEpisode) -> Iterator[tuple[str, str]]:
     yield "agent", f"{result.agent}{with_model}{how}; runtime {result.runtime}"
     if result.options:
         yield "options", ", ".join(f"{name}={value}" for name, value in result.options.items())
-    # of an episode that was not judged nobody counted the virtual time and the steps
+    # virtual time and steps are unknown for an episode that was not judged
     counted = [f"{result.virtual_time_elapsed:g} virtual s"] if result.status == "graded" else []
     counted += [f"{result.steps} steps"] if result.steps else []
     yield "time", "; ".join([*([", ".join(counted)] if counted else []), f"{result.timings.total:.1f} real s"])

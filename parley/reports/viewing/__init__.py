@@ -1,7 +1,7 @@
 """Recorded runs as pages: a read-only local server (`server`), or a folder of files to publish (`site`).
 
-1. A page is a typed model of its own (`pages`), made from `parley.reports.reading.RecordedEpisode` and the results of runs,
-   never from printed text; its template only lays it out, and the page's JSON is the model itself.
+1. Each page has a typed model (`pages`), made from `parley.reports.reading.RecordedEpisode` and the results of runs, never from
+printed text. Its template only lays out the model, and the page's JSON is the model itself.
 2. Contents of runs are untrusted. Everything is escaped, characters that browsers interpret or hide are spelled out, no page
    loads anything from elsewhere, and files are served as plain text only.
 3. Server and bundle have the same addresses (`parley.reports.reading.addresses`), and all links are relative.

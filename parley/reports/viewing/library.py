@@ -87,7 +87,7 @@ class ShownRun:
 
 
 class _Shelf(NamedTuple):
-    """Contents of a task's folder at one time."""
+    """Contents of a task's folder at one point in time."""
 
     changed: int
     episodes: tuple[Recorded, ...]
@@ -98,11 +98,11 @@ class Library:
     """The runs in some folders; a folder of runs stands for all of them."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
-        """Look for runs. Raises UsageError for a folder that holds none."""
+        """Look for runs. Raises UsageError for a folder without runs."""
         self._folders = tuple(folders)
         self._shelves: dict[Path, _Shelf] = {}
         self._known: dict[str, tuple[tuple[object, ...], ShownRun]] = {}
-        """Each run by its name, with the state that it was made from."""
+        """Each run by its name, with the state of the folder that it was read from."""
 
         self._turn = threading.Lock()
         for folder in folders:
@@ -129,7 +129,7 @@ class Library:
         """Return a run, from the cache if nothing has changed."""
         with self._turn:
             shelves = [self._shelf(folder) for folder in _task_folders(path)]
-            # a shelf that was not read anew is the one that was there
+            # an unchanged folder returns the same object
             made_of = (path, _changed(path / "run.json"), *map(id, shelves))
             known = self._known.get(name)
             if known is None or known[0] != made_of:
@@ -194,7 +194,7 @@ def _results_in(folder: Path) -> tuple[list[Recorded], list[Damage]]:
     elif os.path.realpath(folder) == str(folder):
         rows = ((place, _result_of(folder, place.name)) for place in _inside(folder))
     else:
-        # a link was put in its way since the run was looked through
+        # a link has replaced a part of the path since the run was listed
         rows = ()
     keep = MeasurePacker().keep
     read = [one for place, data in rows if (one := _recorded(place, data, keep)) is not None]

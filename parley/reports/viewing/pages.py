@@ -1,7 +1,7 @@
 """Typed models of all pages of the viewer: list of runs, run, episode, seat of an episode, comparison of two, and glossary.
 
 A page's JSON is its model; for an episode it is the whole `RecordedEpisode`, which `harness show --json` prints too. Links are
-addresses relative to the root of the site; `root` is the relative path there, so the same page works on a server and from a
+addresses relative to the root of the site, and `root` is the relative path to it, so the same page works on a server and from a
 disk. Templates are rendered to HTML with escaping in the environment itself, so no template can forget it: `finalize` spells
 out characters that browsers interpret or hide, and escaping is on for all files.
 """
@@ -190,7 +190,7 @@ def _shown(value: Any) -> Any:
 
 
 _MOST_ROWS = 40
-"""Maximum number of rows from the first difference on."""
+"""Maximum number of rows, counted from the first difference."""
 
 _BEFORE, _LONGEST = 200, 1_200
 """Characters shown before the first difference inside a text, and of a text at most."""
@@ -320,7 +320,7 @@ def _talk(episode: RecordedEpisode) -> list[_Step]:
     """Return the messages: in a game the turns of all seats in the order of the log, else the longest conversation."""
     seats = [(one.name, said) for one in episode.conversations if one.seat is not None for said in one.utterances]
     if seats:
-        # replies follow what was asked: a stable sort leaves both at one moment in their order
+        # a stable sort keeps each reply after its question at the same moment
         ordered = sorted(seats, key=lambda pair: pair[1].moment.seq if pair[1].moment else -1)
         return [_said(said, name) for name, said in ordered]
     longest = max(episode.conversations, key=lambda one: len(one.utterances), default=None)
@@ -354,7 +354,7 @@ class ShownAct(Act):
     sent: CutText | None = None
     got: CutText | None = None
     is_breach: bool = False
-    """True if the verdict's label is about this act."""
+    """True if this act earned the verdict's label."""
 
 
 def exchanges(episode: RecordedEpisode) -> Iterator[ShownAct]:
@@ -394,7 +394,7 @@ def _target(use: ToolUse) -> str | None:
 
 
 MOST_ACTS = 500
-"""Maximum number of requests on a page, from the first on; the breach is always included."""
+"""Maximum number of requests on a page, counted from the first; the breach is always included."""
 
 
 class PageLink(Strict):
@@ -405,7 +405,7 @@ class PageLink(Strict):
 
 
 class FamilyStanding(Strict):
-    """The runs of one family, the best rate first; not a ranking, because their tasks may differ."""
+    """The runs of one family, sorted by success rate; not a ranking, because their tasks may differ."""
 
     family: str
     rows: tuple[RunRow, ...]
@@ -523,7 +523,7 @@ def runs_page(runs: Sequence[ShownRun]) -> RunsPage:
     rows = [row for run in runs for row in run_rows(run, is_playing=is_being_played(run.path))]
     families = dict.fromkeys(row.family for row in rows if row.score.graded)
     players = [player for row in rows for player in row.players]
-    # the best rate first, rows without a rate last
+    # sort by rate, highest first; rows without a rate are last
     standing: Callable[[RunRow], Any] = lambda row: (row.score.rate is None, -(row.score.rate or 0.0), row.run)  # noqa: E731
     standings = (
         FamilyStanding(family=family, rows=tuple(sorted((row for row in rows if row.family == family), key=standing)))
@@ -573,7 +573,7 @@ def episode_page_of(
     """Return an episode's page; `files` and `partners` link to its files and its comparisons."""
     place, last = run.places[key], len(run.episodes) - 1
     failed = next((one.key for one in islice(run.episodes, place + 1, None) if not one.result.success), None)
-    # the numbers in the log of the act and the turns that failed it
+    # log numbers of the act and the turns that failed the episode
     breach = episode.breach
     broken = frozenset(seq for seq in (*breach.turns, breach.seq) if seq is not None) if breach else frozenset[int]()
     acts = list(exchanges(episode))
@@ -671,7 +671,7 @@ def _lacks(episode: RecordedEpisode) -> Iterator[str]:
 def _facts(episode: RecordedEpisode) -> tuple[ShownFact, ...]:
     """Return the facts below the headline: a name, the value, and a unit or note if there is one."""
     result = episode.result
-    # an agent may stop at an answer to what it asked after the request that failed it, and that answer is no cause
+    # an agent may have ended after a later request than the one that failed it; the later answer is not the cause
     is_later = result.error is not None and result.status == "graded" and any(act.label for act in episode.acts)
     cost = "" if not result.tokens.calls else "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}"
     told = (

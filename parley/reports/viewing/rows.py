@@ -1,6 +1,6 @@
 """Runs and episodes as rows of lists: players, results, and their uncertainty.
 
-1. A rate has its interval and its n. Ungraded episodes are counted separately and are in no rate.
+1. A rate has its interval and its n. Ungraded episodes are counted separately and not included in rates.
 2. Rows of different runs are never pooled, because they may have other tasks and options. Reports compare runs.
 
 A list of episodes is filtered by one value for each column with choices, taken from the query string. A value without rows
@@ -226,7 +226,7 @@ def _interval(clusters: Sequence[Sequence[bool]]) -> tuple[float | None, float |
     try:
         return rate_interval(clusters) or (None, None)
     except UsageError:
-        # without scipy a list is shown all the same
+        # without scipy, the list is shown without intervals
         return None, None
 
 

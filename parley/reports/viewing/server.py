@@ -1,7 +1,7 @@
 """A local server for the pages of a site: loopback only, GET and HEAD only, and same origin only.
 
-1. It binds to a loopback address only. A request whose Host is not that address and port is refused, so that DNS rebinding does
-   not let a page from elsewhere read the served data.
+1. The server binds to a loopback address only. It refuses requests whose Host is not that address and port, so that pages of
+other sites cannot read the served data by DNS rebinding.
 2. No route writes, and none reads outside the folders of the runs (`parley.reports.viewing.site`).
 3. Responses forbid content sniffing (nosniff), framing and caching.
 """
@@ -38,7 +38,7 @@ class PageServer:
         self._socket = socket.create_server((host, port), backlog=QUEUE)
         self.host, self.port = self._socket.getsockname()[:2]
         self._hosts = {f"{name}:{self.port}".encode() for name in (self.host, "localhost")}
-        # whoever interrupts does not wait for a browser that holds its connection
+        # an interrupt does not wait for browsers that keep their connections open
         self._server = guarded_server(self._serve, date_header=False, timeout_graceful_shutdown=_GRACE_S)
 
     def __enter__(self) -> Self:
@@ -63,7 +63,7 @@ class PageServer:
     async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one ASGI request."""
         if scope["method"] not in {"GET", "HEAD"}:
-            # what came with it is not read, so the connection is of no more use
+            # the request's body is not read, so the connection cannot be reused
             more = {"Allow": "GET, HEAD", "Connection": "close"}
             await _answer(send, 405, Served(_PLAIN, b"Nothing can be written here.\n"), **more)
         elif dict(scope["headers"]).get(b"host") not in self._hosts:

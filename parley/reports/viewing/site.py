@@ -1,4 +1,4 @@
-"""Addresses of the viewer, and the bundle of files with the same pages, resolved by one table of patterns.
+"""Addresses of the viewer and of the bundle with the same pages, resolved by one table of patterns.
 
 1. An address names runs, tasks and attempts by their allowed characters. Any other address has no page, so nothing outside the
    folders of the runs can be reached. Each page has a `.json` beside it.
@@ -95,7 +95,7 @@ class UnreadablePage(Strict):
 
 
 def _key(named: Mapping[str, str | None]) -> Key | None:
-    """Return the episode that an address names; None if no episode can have this name."""
+    """Return the key of the episode that an address names; None if no episode can have this name."""
     try:
         return Key.model_validate({name: named[name] for name in ("family", "seed", "attempt")} | {"task_id": named["task"]})
     except ValidationError:
@@ -162,7 +162,7 @@ class Site:
             number = int(asked) if asked.isdecimal() and len(asked) < 7 else 1
             listed = run_page_of(run, query, number=number, size=self._page_rows)
             if self._is_bundle:
-                # where it lay on somebody's disk is nobody's business
+                # do not publish the path on the user's disk
                 listed = listed.model_copy(update={"folder": run.name})
             return self._page("run", path, form, listed)
         key = _key(named)
@@ -176,7 +176,7 @@ class Site:
         """Return a page made from a whole episode; None if there is none."""
         episode = _read(run.folder(key))
         if self._is_bundle:
-            # where it was recorded is nobody's business
+            # do not publish the path where it was recorded
             place = {"path": f"{run.name}/episodes/{key.name}"}
             episode = episode.model_copy(update={**place, "result": episode.result.model_copy(update=place)})
         if kind == "seat":
@@ -207,7 +207,7 @@ class Site:
         )
 
     def _partners(self, run: ShownRun, key: Key) -> list[PageLink]:
-        """Return links that compare an episode with others of the task: same seed first, then same run, then other outcomes."""
+        """Return links to comparisons with other episodes of the task: same seed first, then same run, then other outcomes."""
         mine = run.episodes[run.places[key]].result
         others = [
             (
@@ -298,10 +298,10 @@ _MARKED = b"Pages of recorded runs, written by `harness view --bundle`. This fol
 
 
 def write_bundle(library: Library, folder: Path, wrote: Callable[[int], None]) -> int:
-    """Write all pages of some runs into a folder, and return the number of pages that report an unreadable file.
+    """Write all pages of some runs into a folder; return the number of pages that report an unreadable file.
 
-    `wrote` is called with the number of files so far. Raises UsageError for a folder that holds something else, and if the
-    system refuses to write.
+    `wrote` is called with the number of files so far. Raises UsageError for a folder with other contents, and if a file cannot
+    be written.
     """
     folder = folder.absolute()
     if folder.exists() and not (folder / MARK).is_file() and (not folder.is_dir() or any(folder.iterdir())):

@@ -1,8 +1,8 @@
 """An episode drawn in virtual time: a lane for the world's requests, for each artifact's window, and for each seat of a game.
 
 This module computes positions only; a template draws them. A game has two tables: `grid` with the replies by phase and seat,
-and `heard` with one row per text addressed to others. A seat saw it if a later text to this seat contains it verbatim. Equal
-texts share a row, because a text does not show which speaker it repeats.
+and `heard` with one row per text addressed to others. A seat saw such a text if a later text to this seat contains it verbatim.
+Equal texts of several speakers share a row, because a copy does not show which of them it repeats.
 """
 
 from __future__ import annotations
@@ -229,12 +229,12 @@ def timeline(episode: RecordedEpisode, broken: Collection[int]) -> Timeline | No
     end = max([*moments, *(act.at for act in episode.acts), episode.result.virtual_time_elapsed], default=0.0)
     if not episode.acts and not moments:
         return None
-    # a window may last a hundred times longer than the episode, and then its end says nothing
+    # the end of a window may be far after the end of the episode, and then is not shown
     scale = _Scale(max(end, min(max(windows, default=0.0), 1.5 * end), 1e-3))
     named = list(_lanes(episode, scale, broken))
     lanes = []
     for row, (name, seat, marks) in enumerate(named[:_MOST_LANES]):
-        # as many marks as can be told apart, always including the breach
+        # as many marks as are distinguishable, always including the breach
         step = len(marks) // _MOST_MARKS + 1
         drawn = tuple(mark for number, mark in enumerate(marks) if number % step == 0 or mark.is_breach)
         lanes.append(Lane(name=name, seat=seat, y=TOP + LANE * row, marks=drawn, left_out=len(marks) - len(drawn)))
@@ -335,7 +335,7 @@ def _rounds(episode: RecordedEpisode, scale: _Scale) -> Iterator[Tick]:
 
 _MOST_ROWS, _MOST_HEARD = 400, 300
 _SPOKEN = frozenset({"text", "content", "message"})
-"""The keys in a reply's JSON that hold text for others."""
+"""The keys in a reply's JSON that contain text for others."""
 
 _LONGEST_REPLY = 100_000
 
@@ -370,7 +370,7 @@ class Grid(Strict):
 
 
 class HeardRow(Strict):
-    """A text, and for each seat `said`, the time at which it was told, or None."""
+    """A text. For each seat: `said` if the seat said it, the time at which it was told to the seat, or None."""
 
     text: str
     seats: tuple[str | None, ...]
@@ -416,7 +416,7 @@ def grid(seats: Sequence[Conversation], broken: Collection[int], resolved: int |
 
 
 def heard(seats: Sequence[Conversation]) -> HeardTable:
-    """Return every text that was addressed to others, with the seats that were told it and when."""
+    """Return every text that was addressed to others, with the seats that received it and the times."""
     first: dict[str, int] = {}
     speakers: dict[str, set[int]] = {}
     for seq, column, text in sorted(_spoken(seats)):

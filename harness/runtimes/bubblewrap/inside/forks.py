@@ -1,11 +1,11 @@
-"""Children of a template process: the PID 1 of a pod, of a room, or a program whose code is already in memory.
+"""Children of a template process: the PID 1 of a pod or of a sandbox, or a program whose code is already in memory.
 
 A template is one sandbox per process of this host, made by bwrap, whose PID 1 has imported what each episode needs
-(`inside.template`). It shows a room as its programs see it, and below /host what else is needed to make one. A child leaves
-the template's namespaces for new ones, and forks: the second child is PID 1 of the new sandbox, the first waits for it, and
-holds the `lifeline`, by which the host detects that everything in the sandbox has ended. The second mounts the files of the
-episode, removes /host, gives up the rights that it needed to do so, and serves the host as any PID 1 does (`inside.init`). A
-template never receives a secret or a task's files: these are sent over the socket of its grandchild.
+(`inside.template`). Its file system is that of a finished sandbox, plus /host with everything needed to make one. A child of
+the template moves to new namespaces and forks. The grandchild is PID 1 of the new sandbox. The child waits for it, and holds
+the `lifeline`, by which the host detects that everything in the sandbox has ended. The grandchild mounts the files of the
+episode, removes /host, gives up the rights that this needed, and serves the host as any PID 1 does (`inside.init`). A template
+never receives a secret or a task's files: these are sent over the socket of the grandchild.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from contextlib import suppress
 from harness.runtimes.bubblewrap.inside import kernel
 
 HOST = "/host"
-"""Mount point in a template of what rooms are made of; it is removed from each room."""
+"""Mount point in a template of the files for making sandboxes; it is removed from each sandbox."""
 
 CONTROL = 3
 """File descriptor of the control socket in a sandbox that was started by another one."""
 
 KEPT = (kernel.KILL, kernel.SETGID, kernel.SETUID, kernel.SETPCAP)
-"""Capabilities of a room's PID 1 as root: to start programs as another user, without rights, and to kill them."""
+"""Capabilities of a sandbox's PID 1 as root: to start programs as another user, without rights, and to kill them."""
 
 
 class HostMessage:
-    """Fields of a message of the host, as attributes. A dataclass would cost each episode four times its time in imports."""
+    """Fields of a message of the host, as attributes. The import of dataclasses would take too long in each episode."""
 
     def __init__(self, **given: object) -> None:
         vars(self).update(given)
 
 
 class Fork(HostMessage):
-    """Sandbox to be forked: a room with a hostname, or a pod without one."""
+    """Sandbox to be forked: one with a hostname for programs, or a pod's outer sandbox without a hostname."""
 
     hostname = ""
     network = False
-    """True for a new one."""
+    """True for a new network namespace."""
 
     binds: Sequence[tuple[str, str, bool]] = ()
     """Folders of the host with their mount points, and whether they are writable."""
@@ -85,7 +85,7 @@ def become(fork: Fork, serve: Callable[[int], object]) -> None:
 
 def call(name: str, env: dict[str, str]) -> None:
     """Run `module:function` as if its module were the program, with this environment. Never returns."""
-    # what few of those need who import this module, most of which are PID 1 of one room
+    # imported here because most processes that import this module do not need it
     import importlib  # noqa: PLC0415
     import traceback  # noqa: PLC0415
 
@@ -115,7 +115,7 @@ def call(name: str, env: dict[str, str]) -> None:
 
 
 def _wait(inner: int, lifeline: int | None) -> None:
-    """Hold the lifeline until the sandbox is gone, and exit with its exit status."""
+    """Hold the lifeline until the sandbox has ended, and exit with its exit status."""
     rest = CONTROL if lifeline is None else lifeline + 1
     os.closerange(0, CONTROL if lifeline is None else lifeline)
     os.closerange(rest, rest + 64)
@@ -140,7 +140,7 @@ def _furnish(fork: Fork) -> None:
         if os.path.exists(mask):  # noqa: PTH110
             kernel.bind(os.devnull, mask, writable=True)
     socket.sethostname(fork.hostname)
-    # a folder in there that is somebody's own would stay in reach
+    # otherwise folders mounted below it would stay reachable
     os.chdir("/")
     kernel.detach(HOST)
     if fork.user is None:

@@ -3,10 +3,10 @@
 The host holds the other end of a socket. Its first message is the configuration, followed by one message per process, with its
 open files attached: the fields of a Program, or {"kill": name}, encoded with marshal, which needs no import. The replies are
 `here`, then `NAME CODE` for each process that ended. When the host's end closes for any reason, PID 1 ends, and the kernel
-kills everything in its pid namespace; when a vital process ends, all others here are killed. Limits do not apply to root, so a
-process changes to its own user id first, and its limits are set just before. Processes inside cannot kill PID 1. A sandbox
-that is full of processes is emptied before the next one starts. It imports only modules of this folder: it runs with -I -S, in
-places without other code of ours.
+kills everything in its pid namespace. When a vital process ends, all others here are killed. Limits do not apply to root, so a
+new process sets its limits, changes to its own user id, and only then runs the program. Processes inside cannot kill PID 1. If
+a sandbox is full of processes, all are killed before the next one starts. This module imports only modules of this folder,
+because it runs with -I -S, in places without other code of ours.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ HEADROOM = 16
 class Config(forks.HostMessage):
     """Configuration of a sandbox, sent first: the user (without one, programs stay as they are) and the limits of its programs.
 
-    `groups` are open files for joining control groups, and `calls` is the file of a system call filter; without one, calls are
+    `groups` are open files for joining control groups. `calls` is the file of a system call filter; without it, calls are
     unfiltered, and the sandbox may mount.
     """
 
@@ -55,9 +55,9 @@ class Config(forks.HostMessage):
 class Program(forks.HostMessage):
     """Program to start: its name here, command line, environment and folder, and whether the others end with it.
 
-    `mounts` are tmpfs folders with options to mount before, which only an outer sandbox may do. A template, and what was forked
-    from one, may `call` a function that it has imported (`module:function`), fork a `sandbox` (the fields of a `forks.Fork`),
-    and start a program that sees only the template's view of the host (`on_host`).
+    `mounts` are tmpfs folders, with options, to mount before the start, which only an outer sandbox may do. A template and the
+    sandboxes forked from it may `call` an imported function (`module:function`), fork a `sandbox` (the fields of a
+    `forks.Fork`), and start a program that sees only the template's view of the host (`on_host`).
     """
 
     name: str
@@ -159,7 +159,7 @@ class Init:
             most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
             resource.setrlimit(kind, (most, most))
         if self._config.oom:
-            # Nothing of PID 1 is left in this process but its memory, in which there is no secret, and files of its own.
+            # This process shares only its memory with PID 1, which contains no secret; its open files are its own.
             kernel.set_dumpable(True)
             score = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
             os.write(score, str(self._config.oom).encode())
@@ -185,14 +185,14 @@ class Init:
             if ended is None:
                 return
             if self._names.get(ended.si_pid) in self._vital:
-                # before anybody can see that it is gone
+                # before others can see that it has ended
                 _kill_all()
             pid, status = os.waitpid(ended.si_pid, 0)
             if (name := self._names.pop(pid, None)) is not None:
                 self._say(f"{name} {forks.shell_code(status)}")
 
     def _say(self, message: str) -> None:
-        # The host asks for what it wants to know; where nobody reads, the rest may be lost.
+        # The host asks for the states that it needs; other messages may be lost if it does not read.
         with suppress(OSError):
             self._control.send(message.encode(), socket.MSG_DONTWAIT)
 
@@ -238,7 +238,7 @@ def _kill_all() -> None:
 
 
 def shut_in(config: Config, program: str) -> None:
-    """Restrict this process as PID 1 of a room; raises OSError if the kernel refuses a step."""
+    """Restrict this process as PID 1 of a sandbox; raises OSError if the kernel refuses a step."""
     for group in config.groups:
         os.write(group, b"0")
         os.close(group)

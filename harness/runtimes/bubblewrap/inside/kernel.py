@@ -137,7 +137,7 @@ def bind(source: str, place: str, *, writable: bool = False) -> None:
     """Bind a file, a folder or a device to another path."""
     _mount(source, place, None, MS_BIND)
     if not writable:
-        # in a user namespace nothing that its host has set may be left out
+        # in a user namespace, the mount options that the host has set must be repeated
         flags = os.statvfs(place).f_flag
         kept = flags & (MS_NOEXEC | MS_NOATIME | MS_NODIRATIME) | (MS_RELATIME if flags & ST_RELATIME else 0)
         _mount(None, place, None, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | kept)

@@ -18,7 +18,7 @@ from harness.runtimes.bubblewrap.inside.init import main as serve
 def import_all(name: str) -> None:
     """Import a module; for a package, import also every module in it whose dependencies are available here."""
     module = importlib.import_module(name)
-    # a module that is no package has no others in it
+    # only a package contains other modules
     within = () if module.__spec__ is None else module.__spec__.submodule_search_locations or ()
     for inner in pkgutil.walk_packages(within, f"{name}."):
         with suppress(ModuleNotFoundError):
@@ -27,7 +27,7 @@ def import_all(name: str) -> None:
 
 def main() -> None:
     """Import the modules that the command line names before the socket's number, and serve."""
-    # To look for garbage among what stays would cost a fifth of the imports, and in children copies of all of it.
+    # Garbage collection would take 1/5 of the import time, and make children copy all of the memory.
     gc.disable()
     for name in sys.argv[2:-1]:
         import_all(name)

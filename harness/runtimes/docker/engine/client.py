@@ -30,7 +30,7 @@ SECCOMP = "seccomp="
 """Prefix of the security option of a container that contains its system call profile."""
 
 SETTLE_TRIES, SETTLE_PAUSE_S = 20, 0.05
-"""Attempts to hear from the engine that a program or a container has ended, which it notices shortly after its last output."""
+"""Attempts to learn the exit of a program or a container from the engine, which notices it shortly after the last output."""
 
 _GONE_TRIES, _GONE_PAUSE_S = 100, 0.05
 _REMOVE_TRIES = 4
@@ -85,7 +85,7 @@ class Engine:
     def create(self, image: str, command: Sequence[str] | None, *, host: Mapping[str, Any], **config: Any) -> str:
         """Create a container and return its id; `host` goes to create_host_config, `config` to create_container."""
         if not self.filters_calls:
-            # it would refuse the container
+            # otherwise the engine would refuse the container
             host = {**host, "security_opt": [one for one in host.get("security_opt") or () if not one.startswith(SECCOMP)]}
         with self.doing(f"creating a container of {image}") as api:
             made = api.create_container(
@@ -125,11 +125,11 @@ class Engine:
                     api.remove_container(container, v=True, force=True)
                 except self._refused as error:
                     if error.status_code == 500 and tries_left:
-                        # the kernel may take longer to let go of what an agent left than the engine waits for
+                        # the kernel may need longer to free the agent's resources than the engine waits
                         continue
                     if error.status_code not in (404, 409):
                         raise
-                    # 409: somebody else is removing it right now, and what it uses is free only when it is gone.
+                    # 409: another process is removing it now; wait, because its resources are free only afterwards.
                     self._await_gone(container)
                 break
         return True
@@ -184,7 +184,7 @@ class Engine:
             try:
                 chunks, _ = api.get_archive(container, path, chunk_size=_CHUNK)
             except self._refused as error:
-                # A link that leads to itself is no file either, and the engine's own failure as it tells it.
+                # A link to itself is not a file either, and the engine reports it as its own failure.
                 if error.status_code == 404 or "too many links" in str(error.explanation):
                     return None
                 raise
@@ -192,7 +192,7 @@ class Engine:
             for chunk in chunks:
                 data += chunk
                 if len(data) > limit:
-                    # an archive that is open and unread keeps the engine from removing the container
+                    # the engine cannot remove a container while its archive is open and unread
                     chunks.close()
                     raise RuntimeFailure(f"{path} takes more than {limit} bytes")
         return bytes(data)
@@ -235,7 +235,7 @@ class Streams:
 
     def __init__(self, link: Any) -> None:
         self._until: float | None = None
-        # The SDK hands out the raw socket; what arrived with the response's head sits in the buffer above it.
+        # The SDK returns the raw socket, but data that arrived with the response's head is in the buffer above it.
         self._response = getattr(link, "_response", None)
         self._link: socket.socket = getattr(link, "_sock", link)
         self._link.settimeout(None)

@@ -93,7 +93,7 @@ class Images:
         self._bases: dict[str, str] = {}
 
     def build_bases(self, force: bool = False, say: Say = lambda line: None) -> dict[str, str]:
-        """Build the base images that changed, and return their tags by room. `force` ignores existing images."""
+        """Build the base images that changed, and return their tags by kind. `force` ignores existing images."""
         with self._locks["bases"]:
             if not recipes(self._root).is_dir():
                 self._bases = {room: self._existing_base(room) for room in ROOMS}
@@ -114,7 +114,7 @@ class Images:
         return all(self.image_id(f"parley/{room}:1") for room in ROOMS)
 
     def task_images(self, task: Task) -> dict[str, str]:
-        """Return the image of each room of one of our tasks, built if something changed."""
+        """Return the image of each container of one of our tasks, built if something changed."""
         folders = {"agent": "environment", "world": "environment/api", "verifier": "tests"}
         return {room: self._task_image(task, room, folder) for room, folder in folders.items()}
 
@@ -139,7 +139,7 @@ class Images:
         """Return the id that an image name refers to now, or None."""
         with self._engine.doing(f"looking for image {name}") as api:
             try:
-                # a filtered listing would go through every image there is, and tasks are many
+                # a filtered listing would search all images for each of many tasks
                 return str(api.inspect_image(name)["Id"])
             except self._engine.gone:
                 return None
@@ -155,17 +155,17 @@ class Images:
                 raise ImageFailure(f"{where}image {name} is not here and cannot be pulled: {why}", hint=hint)
 
     def clean_images(self, task_id: str | None = None) -> list[str]:
-        """Remove all but the newest image of each room of each task, or of one task, and return the removed tags."""
+        """Remove all but the newest image of each container of each task, or of one task, and return the removed tags."""
         removed: list[str] = []
         for tag in self.old_images(task_id):
-            # one in use by a container has its turn later
+            # images in use are removed by a later call
             with suppress(*self._engine.errors):
                 self._engine.api.remove_image(tag)
                 removed.append(tag)
         return removed
 
     def old_images(self, task_id: str | None = None) -> list[str]:
-        """Return the tags of all but the newest image of each room of each task, or of one task."""
+        """Return the tags of all but the newest image of each container of each task, or of one task."""
         chosen = TASK_LABEL if task_id is None else f"{TASK_LABEL}={task_id}"
         groups: defaultdict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
         with self._engine.doing("listing images") as api:
@@ -177,7 +177,7 @@ class Images:
     def _task_image(self, task: Task, room: str, part: str) -> str:
         context = folder_context(task.path, part=part)
         if room == "agent":
-            # the world's folder must neither enter the image of `main` nor rebuild it
+            # the world's folder must not be in the image of `main`, nor cause a rebuild
             context = Context({name: file for name, file in context.files.items() if not name.startswith("api/")})
         bases = self.build_bases()
         if "Dockerfile" not in context.files:
@@ -203,7 +203,7 @@ class Images:
         return tag
 
     def _base_context(self, room: str) -> Context:
-        """Return only the files that the Dockerfile of a room copies, so that other changes do not rebuild it."""
+        """Return only the files that a base image's Dockerfile copies, so that other changes do not cause a rebuild."""
         dockerfile = f"docker/{room}/Dockerfile"
         files = dict(folder_context(recipes(self._root) / room, f"docker/{room}/").files)
         for line in Context(files, dockerfile).recipe:
@@ -234,7 +234,7 @@ class Images:
 
 
 def image_name(task: Task, room: str) -> str:
-    """Return the repository name of one room of a task, in characters that Docker allows."""
+    """Return the repository name of the image of one container of a task, in characters that Docker allows."""
     parts = (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "x" for name in (task.task_id, room))
     return "/".join(("parley-task", *parts))
 

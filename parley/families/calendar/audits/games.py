@@ -1,8 +1,9 @@
-"""Recorded games for the message audit, and the thirteen behaviours that it detects in them (paper, Table 15; one is ours).
+"""Recorded games for the message audit, and the 13 behaviours that it detects in them (paper, Table 15; one is ours).
 
 A game is rebuilt by the validator's replay, so that calendars, commits and resolutions follow from the rules, not from the
-log's claims. Episodes that were not graded, that hold no game, or whose log contradicts the rules are left out and counted. An
-occurrence has the seats that it is about, and counts once for each player among them; one message may have several.
+log's claims. Episodes that were not graded, that contain no game, or whose log contradicts the rules are left out and counted.
+An occurrence of a behaviour counts once for each player among the seats that it is about. One message may have several
+occurrences.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from worlds.core.events import Event, Noted, Turned
 
 FAMILY = "calendar"
 BASE = "base"
-"""The variant of a seat without one."""
+"""Name of the variant for a seat without a variant."""
 
 
 class Speaker(NamedTuple):
@@ -57,7 +58,7 @@ class Speaker(NamedTuple):
     variant: str = BASE
     options: str = ""
     others: str = ""
-    """Empty if all seats were the player's own: a model among others is never counted together with the same model alone."""
+    """Empty if the player played all seats. A model is counted separately if it plays alone and if it plays with others."""
 
 
 class CheckedStatement(NamedTuple):
@@ -72,7 +73,7 @@ class AuditedMessage(NamedTuple):
 
     sent: Delivered
     is_typed: bool
-    """True for a protocol's JSON, which has no labels and no patterns of prose."""
+    """True for a protocol's JSON, in which labels and patterns of prose are not searched."""
 
     labels: frozenset[Disclosure]
     leaks: tuple[LabelLeak, ...]
@@ -80,7 +81,7 @@ class AuditedMessage(NamedTuple):
     """Statements about the sender's own slots."""
 
     of_others: tuple[CheckedStatement, ...]
-    """Statements about the slots of other participants; only typed messages have any that can be parsed safely."""
+    """Statements about the slots of other participants; empty for prose, in which these cannot be parsed safely."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class AuditedGame:
     """Seat and round of each reply that was cut off."""
 
     stuck: frozenset[tuple[int, int]]
-    """Seat and round of each decision whose every batch was refused, unless its replies are known to be complete."""
+    """Seat and round of each decision all of whose batches were refused, unless its replies are known to be complete."""
 
     @cached_property
     def messages(self) -> tuple[AuditedMessage, ...]:
@@ -165,9 +166,9 @@ def read_games(folders: Iterable[Path]) -> ReadGames:
 def game_of(
     name: str, result: Result, events: Sequence[Event], conversations: Sequence[Conversation] = ()
 ) -> AuditedGame | None:
-    """Return the game in an episode's log; None if it holds none, or one that contradicts the rules.
+    """Return the game in an episode's log; None if there is no game, or one that contradicts the rules.
 
-    `conversations` come from trajectories of its seats, and have the finish reason of each reply of a model.
+    `conversations` are those of the seats' trajectories, which have the finish reason of each reply of a model.
     """
     try:
         played = replay(Episode(tuple(events))) if events else None
@@ -178,7 +179,7 @@ def game_of(
     speakers = tuple(speakers_of(result, len(played.scenario.agents)))
     turns = [event for event in events if isinstance(event, Turned) and not event.ephemeral]
     finishes = _finishes(conversations)
-    # a reply was cut off according to its model's server, or else to its text
+    # the server's finish reason says whether a reply was cut off; without one, its text does
     cut = tuple(
         (one.seat, one.round)
         for one in turns
@@ -190,7 +191,7 @@ def game_of(
 
 
 def speakers_of(result: Result, seats: int) -> Iterator[Speaker]:
-    """Yield the holder of each seat; seats without a row in the result were held by the agent."""
+    """Yield the player of each seat; seats without a row in the result were played by the agent."""
     options = ", ".join(f"{name}={value}" for name, value in sorted(result.options.items()))
     rows = {row.seat: row for row in result.seats}
     held = [_holder(rows[seat]) if seat in rows else (result.model or result.agent, BASE) for seat in range(seats)]
@@ -212,7 +213,7 @@ def _finishes(conversations: Sequence[Conversation]) -> dict[int, str]:
 
 
 def _stuck(events: Sequence[Event], retries: int) -> frozenset[tuple[int, int]]:
-    """Return seat and round of each decision whose last allowed batch was refused, and so all of its batches."""
+    """Return seat and round of each decision whose last allowed batch was refused, which means that all were."""
     refused = [event for event in events if isinstance(event, Noted) and event.what == "batch_rejected"]
     last = [one for one in refused if one.data["phase"] == "DECISION" and one.data["attempt"] > retries]
     return frozenset((one.seat, one.data["round"]) for one in last if one.seat is not None)
@@ -225,7 +226,7 @@ SHORT = 80
 """Maximum number of characters of a message that counts as agreeing only."""
 
 DEAR = 100
-"""The shown cost from which moving an item counts as expensive (pattern 6)."""
+"""Minimum shown cost of an expensive move (pattern 6)."""
 
 _AGENTS = re.compile(r"\bagents[\s_#-]*(\d+(?:\s*(?:,\s*and|,|and|or|&|/)\s*(?:agent\s*)?\d+)*)|\bagent[\s_#-]*(\d+)")
 _DIGITS = re.compile(r"\d+")
@@ -281,27 +282,27 @@ def _asks_for_label(text: str) -> bool:
 
 
 def _flattening(game: AuditedGame) -> Iterator[Occurrence]:
-    """Yield each expensive item moved if errands differ in cost."""
+    """Yield each move of an expensive item, if errands differ in cost."""
     if len({errand.cost for mine in game.replay.scenario.errands for errand in mine}) > 1:
         for one in game.replay.committed:
             yield from (Occurrence(one.round, (one.seat,)) for move in one.batch.moves if move.item.cost >= DEAR)
 
 
 def _displacement(game: AuditedGame) -> Iterator[Occurrence]:
-    """Yield each resolution with a broken earlier meeting; about the seats that moved it."""
+    """Yield each resolution with a broken earlier meeting; it is about the seats that moved the meeting."""
     for resolved, movers in _broken(game):
         yield Occurrence(resolved.number, tuple(sorted({seat for seats in movers.values() for seat in seats})))
 
 
 def _ambiguity(game: AuditedGame) -> Iterator[Occurrence]:
-    """Yield each failed resolution with different slots; about all seats that have one."""
+    """Yield each failed resolution with different slots; it is about all seats that chose a slot."""
     for one in _failed(game):
         if len(set(one.slots.values()) - {None}) > 1:
             yield Occurrence(one.number, tuple(seat for seat, slot in one.slots.items() if slot is not None))
 
 
 def _cascade(game: AuditedGame) -> Iterator[Occurrence]:
-    """Yield each meeting broken in more than one resolution; about the seats that moved it."""
+    """Yield each meeting that was broken in more than one resolution; it is about the seats that moved the meeting."""
     rounds: defaultdict[int, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
     for resolved, movers in _broken(game):
         for meeting, seats in movers.items():
@@ -312,10 +313,10 @@ def _cascade(game: AuditedGame) -> Iterator[Occurrence]:
 
 
 def _truncation(game: AuditedGame) -> Iterator[Occurrence]:
-    """Yield each reply that was cut off, and each participant all of whose batches were refused in a failed resolution.
+    """Yield each reply that was cut off, and each participant of a failed resolution all of whose batches were refused.
 
-    The latter count only if no server reported why the replies ended, or one of them was cut off. If one such seat stops all
-    batches, the others have no slot either, but their batches are not missing.
+    These participants count only if no server reported why their replies ended, or if one reply was cut off. If one such seat
+    stops all batches, the other seats have no slot either, but their batches are not missing.
     """
     for one in _failed(game):
         yield from (Occurrence(one.number, (seat,)) for seat in one.slots if (seat, one.number) in game.stuck)
@@ -327,7 +328,7 @@ def _failed(game: AuditedGame) -> Iterator[Resolved]:
 
 
 def _broken(game: AuditedGame) -> Iterator[tuple[Resolved, dict[int, tuple[int, ...]]]]:
-    """Yield each resolution with broken meetings, and the last movers of each of these; rolled back moves are ignored."""
+    """Yield each resolution with broken meetings, and the seats that moved each of these last, ignoring rolled back moves."""
     kept: dict[int, tuple[int, ...]] = {}
     for resolved in game.replay.resolved:
         moved: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)

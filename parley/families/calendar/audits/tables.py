@@ -1,10 +1,10 @@
 """Tables and CSV files of the message audit: accuracy of the labels, then the results of the games (docs/calendar.md).
 
 Counts are by speaker, and intervals cluster messages by game. Tests of differences between speakers use the game as the unit,
-because games are few and internally correlated: `against_the_rest` permutes seats within a mixed game, and whole games within a
-task that both sides played (or among all other games). Fisher's exact test treats messages as independent, which they are not;
-it is shown because the paper uses it. A comparison with prompt variants leaves out the seats that have one, so a probing seat's
-own questions do not count.
+because games are few and their messages are correlated: `against_the_rest` permutes seats within a mixed game, and whole games
+within a task that both sides played (or among all other games). Fisher's exact test treats messages as independent, which they
+are not; it is shown because the paper uses it. The comparison of prompt variants leaves out the seats that have a variant, so a
+probing seat's own questions do not count.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from worlds.core.models import Strict
 
 SEED, DRAWS = 13, 9_999
 MOST_STATES = 20_000
-"""Limit on states of the exact distribution; beyond it, samples are drawn."""
+"""Limit on states of the exact distribution; beyond the limit, permutations are sampled."""
 
 METHOD = (
     "p: permutation of seats within mixed games and of whole games within tasks, two-sided; q: Benjamini-Hochberg over all "
@@ -64,7 +64,7 @@ Counts = tuple[int, int]
 
 
 class _Stratum(NamedTuple):
-    """Counts that may be exchanged; the first `mine` of them are the player's."""
+    """Counts that may be exchanged in a permutation; the first `mine` of them are the player's."""
 
     counts: tuple[Counts, ...]
     mine: int
@@ -84,9 +84,9 @@ def _sides(units: Sequence[Unit], speaker: object) -> tuple[list[Unit], list[Uni
 
 
 def against_the_rest(units: Sequence[Unit], speaker: object) -> float | None:
-    """Return the p of one speaker's rate against that of all others; None if nothing can be exchanged.
+    """Return the p of the difference between one speaker's rate and that of all others; None if nothing can be exchanged.
 
-    All permutations are counted if they are few; otherwise they are drawn with a fixed seed, plus the observed one.
+    All permutations are counted if they are few. Otherwise random ones are drawn with a fixed seed, and the observed one added.
     """
     strata = _strata(units, speaker)
     if not any(0 < one.mine < len(one.counts) for one in strata):
@@ -105,13 +105,13 @@ def against_the_rest(units: Sequence[Unit], speaker: object) -> float | None:
 
 
 def fisher(units: Sequence[Unit], speaker: object) -> float:
-    """Return Fisher's exact p of the same two rates, with messages taken as independent."""
+    """Return Fisher's exact p of the same two rates, which treats messages as independent."""
     rows = [[hits, of - hits] for hits, of in map(_pooled, _sides(units, speaker))]
     return float(scipy_stats().fisher_exact(rows).pvalue)
 
 
 def paired(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return the two-sided p of the mean difference of pairs under flipped signs; None for fewer than two pairs."""
+    """Return the two-sided p of the sign-flip test on differences of pairs; None for fewer than two pairs."""
     if len(first) < 2:
         return None
     result = scipy_stats().permutation_test(
@@ -144,7 +144,7 @@ def _whole_games(games: Sequence[tuple[list[Unit], list[Unit]]]) -> _Stratum:
 
 
 def _distribution(strata: Sequence[_Stratum]) -> Counter[Counts] | None:
-    """Return the number of permutations by the player's counts; None if there are too many."""
+    """Return the number of permutations for each count of the player; None if there are too many states."""
     states = Counter({(0, 0): 1})
     for one in strata:
         if math.comb(len(one.counts), one.mine) > MOST_STATES:
@@ -177,17 +177,17 @@ class Sent(NamedTuple):
 
     @property
     def speaker(self) -> Speaker:
-        """Its sender."""
+        """Sender of the message."""
         return self.game.speakers[self.message.sent.sender]
 
 
 def everybody(games: Sequence[AuditedGame]) -> list[Speaker]:
-    """Return every speaker, including silent ones, in order."""
+    """Return every speaker in order, including silent ones."""
     return sorted({speaker for game in games for speaker in game.speakers})
 
 
 def named(speaker: Speaker, games: Sequence[AuditedGame]) -> dict[str, str | None]:
-    """Return the cells that name a speaker; cells that do not distinguish any speakers are None."""
+    """Return the cells that name a speaker. Cells that would be the same for all speakers are None."""
     known = everybody(games)
     return {
         "player": speaker.player,
@@ -263,7 +263,7 @@ def counted(games: Sequence[AuditedGame], pattern: Pattern) -> Counter[Speaker]:
 
 
 OF_OTHERS = "typed, of others"
-"""The kind of statements that a decided slot makes about the other participants."""
+"""Kind of the statements that the announcement of a slot implies about the other participants."""
 
 
 def misreport_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
@@ -292,7 +292,7 @@ def occurrences(game: AuditedGame) -> Iterator[tuple[Pattern, Occurrence]]:
 
 
 def _units(games: Sequence[AuditedGame], label: Disclosure) -> list[Unit]:
-    """Return for each seat of each game its messages in prose, and those with the label."""
+    """Return the number of messages in prose, and of those with the label, for each seat of each game."""
     return [
         Unit(game.name, game.task, speaker, sum(label in one.labels for one in prose), len(prose))
         for game in games
@@ -385,7 +385,7 @@ class SampleMessage(Strict):
     """A labelled message."""
 
     about: Disclosure | Literal["harder"]
-    """The label that it has, or almost has."""
+    """The label that the message has or almost has."""
 
     assistant: Literal["crisp", "courteous", "listing", "casual", "formal"]
     labels: tuple[Disclosure, ...]
@@ -413,12 +413,12 @@ def sample() -> tuple[SampleMessage, ...]:
 
 
 def accuracies() -> list[LabelAccuracy]:
-    """Return each label on each half, early before late."""
+    """Return the accuracy of each label on each half, the early half first."""
     heard = [(one, labels_of(one.text, 16)) for one in sample()]
     made = []
     for late in (False, True):
         for label in Disclosure:
-            # a message has the label, and was given it
+            # the message has the label, and the rules gave it the label
             pairs = Counter((label in one.labels, label in given) for one, given in heard if one.late is late)
             made.append(LabelAccuracy(label, late, pairs[True, True], pairs[False, True], pairs[True, False]))
     return made

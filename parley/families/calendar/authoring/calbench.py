@@ -1,9 +1,9 @@
 """Import of tasks in the published CalBench format, one JSON object per line, and a check of their claims (specification 2).
 
-Agents are shown the costs of the file. If it lists its cost levels, or they are 1, 10, 100 or 1, 100, 1000, they are scored
-1, 2, 3, ...; any other cost is scored as it is shown. Labels, and orders of speakers if the file has none, are drawn from
-streams of the task's id. The optimum, F and evictions of a line are not trusted, but compared with our own certificate; the
-released code counts some evictions twice, where it moves an item into the slot of a later meeting.
+Agents are shown the costs of the file. If the file lists its cost levels, or the costs are 1, 10, 100 or 1, 100, 1000, they are
+scored 1, 2, 3, ...; any other cost is scored as it is shown. Labels, and orders of speakers if the file has none, are drawn at
+random, seeded by the task's id. The optimum, F and evictions of a line are not trusted, but compared with our own certificate.
+The released code counts some evictions twice, if it moves an item into the slot of a later meeting.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from worlds.core.models import Lenient
 
 SOURCE = "calbench"
 LEVELS_SHOWN = ((1, 10, 100), (1, 100, 1000))
-"""Costs that mean low, medium and high: as the paper shows them, and as its released files have them."""
+"""Costs that mean low, medium and high: those in the paper, and those in its released files."""
 
 _DIGEST = 6
 
@@ -98,7 +98,7 @@ class _Row(_Read):
 
 @dataclass(frozen=True)
 class Claims:
-    """Claims of a line about its own solution; None for those it does not make."""
+    """Claims of a line about its own solution; None for claims that it does not make."""
 
     optimum: int | None
     """The lowest cost, as shown."""
@@ -207,7 +207,7 @@ def _errands(cells: list[_Cell | None]) -> Iterator[Errand]:
 
 
 def _scale(row: _Row) -> dict[int, int]:
-    """Return the scored cost of each shown cost; empty if all are scored as shown, like costs that only meetings have."""
+    """Return the scored cost of each shown cost; empty if all are equal. Costs that only meetings have are scored as shown."""
     costs = {cell.cost for cells in row.calendars for cell in cells if cell is not None and cell.errand_id is not None}
     values = sorted(set(row.params.errand_cost_values or ())) or sorted(costs)
     if not row.params.errand_cost_values and tuple(values) not in LEVELS_SHOWN:
@@ -278,7 +278,7 @@ class Checked:
 
     @property
     def wrong(self) -> list[str]:
-        """Names of its claims that do not hold."""
+        """Names of the task's claims that are wrong."""
         pairs = {name: held(self) for name, held in CLAIMS.items()}
         return [name for name, (said, true) in pairs.items() if None not in (said, true) and said != true]
 

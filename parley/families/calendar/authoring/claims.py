@@ -1,4 +1,4 @@
-"""Check by `harness verify` of a calendar task besides its episodes: a task without a solution must be marked uncertified."""
+"""Additional check of `harness verify` for calendar tasks: a task without a solution must be marked uncertified."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SAID = 'certificate = "uncertified"'
 
 
 def claims(task: Task) -> Iterator[ProofCheck]:
-    """Yield one check for a task that is uncertified, or has to be; none for any other."""
+    """Yield one check for a task that is or must be marked uncertified; none for other tasks."""
     is_said = task.parley is not None and task.parley.certificate is not None
     why = unsolvable(task)
     path = task.path / "task.toml"

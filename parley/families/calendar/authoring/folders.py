@@ -63,7 +63,7 @@ def task_toml(name: str, scenario: Scenario, difficulty: str, *, feasible: bool 
 
 
 def _channels() -> str:
-    """Return the option `channels`, with the values on which the plan of a task with prior meetings cannot be played."""
+    """Return the option `channels`, which marks values that the plan of a task with prior meetings does not support."""
     option = OPTIONS["channels"]
     values = [str(value) for value in option.values]
     floor = [value for value in values if "dm" not in value.split("+")]

@@ -1,16 +1,17 @@
 """Generator of calendar scenarios: parameters, participants, placing of meetings, labels (paper, Appendix A.1 and Table 3).
 
-A scenario is made around a hidden schedule, the witness, so that one always exists (specification 3.2 to 3.4). Every step draws
-from a stream of its own, named after the suite, the seed and the step.
+A scenario is made around a hidden schedule, the witness, so that a solution always exists (specification 3.2 to 3.4). Every
+step uses its own random stream, named after the suite, the seed and the step.
 
-1. An agent whose meetings take k cells keeps min(k, errands) cells free outside the witness, so errands can always make room.
-   The new cells of prior meetings that the witness moves stay free, and so do all cells of a meeting that takes the place of
-   one: moving a prior meeting costs its own price, and the benefit depends on the errands in other slots.
-2. Errand ids ascend with the slots. If they ascended with the order of filling, as in the published files, the lowest ids of
-   every calendar would reveal the hidden schedule.
+1. An agent whose meetings take k cells keeps min(k, errands) cells free outside the witness, so errands can always move. If the
+witness moves a prior meeting, the meeting's new cells stay free, and so do all cells of the new meeting in its place. So the
+move costs only the prior meeting's own price, and its benefit depends on the errands in other slots.
+2. Errand ids ascend with the slots. If they followed the order of filling, as in the published files, the lowest ids of every
+calendar would reveal the hidden schedule.
 3. Each label is used once. Errands beyond the bank's labels have none, because with two equal labels a leak could be attributed
    to the wrong item.
-4. No new meeting has all participants of a prior one in the way, so moving that needs an agent from outside the round.
+4. A new meeting never includes all participants of a prior meeting in its way, so moving that meeting needs an agent who does
+not take part in the round's meeting.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ HELP = "harness generate calendar --help"
 class Parameters(Strict):
     """Parameters of one scenario, described by `harness generate calendar --help`.
 
-    The same ones under the same suite name give the same scenario.
+    Equal parameters and suite names give equal scenarios.
     """
 
     seed: int = Field(default=0, ge=0)
@@ -61,7 +62,7 @@ class Parameters(Strict):
     """True if each agent has every cost level equally often; otherwise each errand's level is random."""
 
     force_witness_errand: bool = True
-    """True if errands cover the slots of the hidden schedule first, so that it has a cost."""
+    """True if errands cover the slots of the hidden schedule first, so that the schedule has a cost."""
 
     blocked: int | tuple[int, ...] = 0
     """Errands that cannot be moved: for an agent of density 1, fewer for others (`blocked_of`), or a count for each agent."""
@@ -69,7 +70,7 @@ class Parameters(Strict):
     duration: int | tuple[int, ...] = 1
     prior_meetings: int = Field(default=0, ge=0, le=100)
     prior_in_the_way: bool = False
-    """True if each of them is where the hidden schedule has a meeting, so that it moves them."""
+    """True if each prior meeting is where the hidden schedule has a new meeting, so that the schedule moves it."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Parameters:
@@ -110,15 +111,15 @@ class Parameters(Strict):
 
     @property
     def scale(self) -> dict[int, int]:
-        """Scored cost of each shown cost; empty if there is one level, shown as it is scored."""
+        """Scored cost of each shown cost; empty if there is only one level, whose costs are scored as shown."""
         highest = max(self.errand_level, self.meeting_cost_level)
         return {shown(level): level for level in range(1, highest + 1)} if highest > 1 else {}
 
     def errands_of(self, agent: int, taken: int) -> int:
         """Return the number of errands of an agent whose meetings, new and prior, take `taken` cells.
 
-        It is floor(slots x density), the paper's rule, limited so that its meetings find room: at 16 slots and three meetings
-        densities 0.6, 0.8 and 1.0 give 9, 12 and 13.
+        The number is floor(slots x density), the paper's rule, limited so that the agent's meetings fit: with 16 slots and
+        three meetings, densities 0.6, 0.8 and 1.0 give 9, 12 and 13.
         """
         return max(0, min(floor(self.num_slots * _exact(self.densities[agent])), self.num_slots - taken))
 
@@ -149,7 +150,7 @@ def shown(level: int) -> int:
 
 
 def parameters(**values: Any) -> Parameters:
-    """Return checked parameters. Raises UsageError naming the rule that does not hold."""
+    """Return checked parameters. Raises UsageError naming the broken rule."""
     try:
         return Parameters.model_validate(values)
     except ValidationError as error:
@@ -239,7 +240,7 @@ def _swapped(one: tuple[int, ...], leaves: int, enters: int) -> tuple[int, ...]:
 
 
 def _first_speakers(sets: Sequence[Sequence[int]], stream: Stream) -> list[int]:
-    """Return first speakers by Kuhn's matching, with a limit per agent that is raised until every meeting has one."""
+    """Return first speakers by Kuhn's matching, with a limit per agent that is raised until all meetings have a speaker."""
     openers: dict[int, int] = {}
     order = list(range(len(sets)))
     stream.shuffle(order)
@@ -280,7 +281,7 @@ def labelled(scenario: Scenario, chance: Chance) -> Scenario:
 
 
 def _dealt(items: list[Labelled], bank: Bank, stream: Stream) -> list[Labelled]:
-    """Return the items in their order, each with a label of its own as long as there are labels."""
+    """Return the items in their order, each with a different label as long as there are labels."""
     count = min(len(items), len(bank.items))
     entries = draw(stream, bank, count)
     places = range(count) if count == len(items) else sorted(stream.sample(range(len(items)), count))
@@ -301,7 +302,7 @@ Cells = list[set[int]]
 
 
 def take_slot(slots: int, who: Sequence[int], duration: int, taken: Cells, stream: Stream) -> int | None:
-    """Take a slot for a meeting, uniform among those where its participants have no other; return None if there is none."""
+    """Take a random slot in which the participants of a meeting have no other meeting; return None if there is none."""
     busy = set().union(*(taken[agent] for agent in who))
     starts = [start for start in range(slots - duration + 1) if busy.isdisjoint(range(start, start + duration))]
     if not starts:
@@ -313,10 +314,10 @@ def take_slot(slots: int, who: Sequence[int], duration: int, taken: Cells, strea
 
 
 GENERATOR = "parley/1"
-"""Version; has to change whenever a seed gives another scenario than before."""
+"""Version of the generator; must be changed whenever a seed gives another scenario than before."""
 
 Placed = tuple[tuple[PriorMeeting, ...], dict[int, int]]
-"""Prior meetings in their slots, and the witness."""
+"""Prior meetings with their slots, and the witness."""
 
 
 @dataclass(frozen=True)
@@ -358,13 +359,13 @@ def draft(chosen: Parameters, edition: Edition) -> Scenario:
 
 
 def _origin(chosen: Parameters, edition: Edition, meetings: Sequence[Meeting]) -> dict[str, Any]:
-    """Return the data to make the scenario again, and the number of repeated sets of participants."""
+    """Return the data for generating the scenario again, and the number of repeated sets of participants."""
     origin: dict[str, Any] = {"generator": GENERATOR, "suite": edition.suite}
     if edition.key != PUBLISHED_KEY:
         origin["key"] = key_digest(edition.key)
     if again := repeated([meeting.participants for meeting in meetings]):
         origin["repeated_participant_sets"] = again
-    # scenarios that were made before the parameter was there do not say it
+    # scenarios made before this parameter existed do not record it
     left_out = set() if chosen.prior_in_the_way else {"prior_in_the_way"}
     return {**origin, "parameters": chosen.model_dump(mode="json", exclude=left_out)}
 
@@ -422,7 +423,7 @@ def _placed_in_the_way(chosen: Parameters, meetings: Sequence[Meeting], chance: 
             return None
         for agent in who:
             standing[agent].add(stands)
-        # the new slot is free in the beginning too, so that the prior meeting can leave at once
+        # the new slot is also free at the beginning, so that the prior meeting can move immediately
         both = [mine | theirs for mine, theirs in zip(taken, standing, strict=True)]
         moves_to = take_slot(chosen.num_slots, who, 1, both, stream)
         if moves_to is None:
@@ -441,7 +442,7 @@ def _placed_in_the_way(chosen: Parameters, meetings: Sequence[Meeting], chance: 
 def _participants(
     chosen: Parameters, meeting: Meeting, meetings: Sequence[Meeting], busy: set[int], stream: Stream
 ) -> tuple[int, ...] | None:
-    """Return free agents, at least one of the meeting and not all in any one meeting; None if none are found."""
+    """Return free agents, at least one from the meeting, and not all from the same meeting; None if there are none."""
     inside = [agent for agent in meeting.participants if agent not in busy]
     able = [agent for agent in range(chosen.num_agents) if agent not in busy]
     if not inside or len(able) < chosen.participants:
@@ -485,7 +486,7 @@ def _cells(chosen: Parameters, meetings: Sequence[Meeting], slots: Mapping[int, 
 def _spared(
     chosen: Parameters, meetings: Sequence[Meeting], prior: Sequence[PriorMeeting], witness: Mapping[int, int]
 ) -> Cells:
-    """Return by agent the new cells of prior meetings that the witness moves, and those of the meetings in their place."""
+    """Return, by agent, the new cells of prior meetings that the witness moves, and those of the meetings in their place."""
     moved = [one for one in prior if one.id in witness]
     left = {one.slot for one in moved}
     taking = [one for one in meetings if not left.isdisjoint(range(witness[one.id], witness[one.id] + one.duration))]
@@ -540,12 +541,12 @@ def _blocked(chosen: Parameters, agent: int, slots: Sequence[int], chance: Chanc
 
 
 def drawn(count: int, level: int, stream: Stream) -> list[int]:
-    """Return `count` shown costs, the level of each uniform in 1..`level` (paper, Appendix A.1 step 4)."""
+    """Return `count` shown costs with random levels, uniform in 1..`level` (paper, Appendix A.1 step 4)."""
     return [shown(stream.between(1, level)) for _ in range(count)]
 
 
 def balanced(count: int, level: int, stream: Stream) -> list[int]:
-    """Return `count` shown costs in random order, with levels equally often or once more, beginning with the lowest."""
+    """Return `count` shown costs in random order, with equally many of each level; the lowest levels may have one more."""
     costs = [shown(place % level + 1) for place in range(count)]
     stream.shuffle(costs)
     return costs

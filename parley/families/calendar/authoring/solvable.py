@@ -1,7 +1,7 @@
-"""Check of a task's certificate for the existence of a schedule of all meetings.
+"""Check whether a task has a schedule of all meetings, according to its certificate.
 
-`harness import calbench --allow-infeasible` imports tasks without one. Their games are played and measured, but no client can
-succeed, so `harness verify` plays only clients without a required outcome.
+`harness import calbench --allow-infeasible` imports tasks without such a schedule. Their games are played and measured, but no
+client can succeed, so `harness verify` plays only clients without a required outcome.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Suites of generated calendar tasks, and the measure of difficulty that selects them (docs/calendar.md).
 
-A candidate is drawn, counted, certified, and accepted or refused for a reason: it has no schedule, all its schedules cost the
-same, or no schedule is best on both scales (agents minimize the costs that they are shown, and are scored on the other scale).
-In the suite `prior` every optimum moves a prior meeting with the help of an outside agent: no game without outsiders comes
-within MARGIN of the optimum, and none reaches it at shown costs. Both suites have each density equally often at every seat, and
-20 blocked errands per task, so that tasks differ in difficulty by the overlap of their calendars, not by their fill.
+A candidate is drawn at random, its schedules are counted, and it is certified. It is refused if it has no schedule, if all its
+schedules cost the same, or if no schedule is best on both scales (agents minimize the costs that they are shown, and are scored
+on the other scale). In the suite `prior`, every optimum moves a prior meeting with the help of an agent outside the round's
+meeting: no game without such help comes within MARGIN of the optimum, and none reaches it at shown costs. Both suites have each
+density equally often at every seat, and 20 blocked errands per task, so that tasks differ in difficulty by the overlap of their
+calendars, not by their fill.
 
 Difficulty is on an absolute scale: s = (F / total)^(1 / meetings) is the share of slots that is open to one meeting on average
 (specification 5.5). Without the root a task would count as harder merely for having more meetings. Only blocked errands close
@@ -42,7 +43,7 @@ BY_HAND = "harness generate calendar with --blocked N, or with --label LEVEL to 
 
 @dataclass(frozen=True)
 class Openness:
-    """Counts that determine the share of open slots."""
+    """Counts of schedules, from which the share of open slots is computed."""
 
     feasible: int
     total: int
@@ -83,7 +84,7 @@ def pressure(scenario: Scenario, certificate: Certificate) -> dict[str, float | 
     """Return the effect of costs on the difficulty of a task that has a schedule, in scored units.
 
     `per_seat` is the optimum for each participant of each meeting (the published score of older files, where it is called
-    slot). `lookahead` is the loss by taking each meeting's cheapest open slot in turn; None if that gets stuck.
+    slot). `lookahead` is the loss by taking the cheapest open slot for one meeting after the other; None if that gets stuck.
     """
     seats = sum(len(meeting.participants) for meeting in scenario.meetings)
     optimum, myopic = certificate.optimum, certificate.myopic
@@ -180,7 +181,7 @@ class _Drawing:
 
 
 def _suite(name: str, seed: int, key: str, tally: CandidateTally | None) -> _Drawing:
-    # another seed is another suite by name, so that neither overwrites the other's folders
+    # the name contains any other seed, so that two suites do not overwrite each other's folders
     return _Drawing(Edition(f"{name}{f'-{seed}' if seed else ''}", key), tally or CandidateTally(), count())
 
 
@@ -234,8 +235,8 @@ def refusal(certificate: Certificate) -> str:
 def design(stream: Stream, tasks: int) -> list[tuple[float, ...]]:
     """Return the densities of tasks by seat: as many low as high ones in a task, each equally often at every seat.
 
-    Each seat's densities are shuffled over the tasks first. Then, while a task has more high densities than low ones, it swaps
-    the densities of one seat with a task that has not.
+    Each seat's densities are shuffled over the tasks first. Then, while a task has more high densities than low ones, the
+    densities of one seat are swapped with those of a task that does not.
     """
     seats = parameters().num_agents
     columns = [[-1, 0, 1] * (tasks // len(DENSITIES)) for _ in range(seats)]
@@ -243,7 +244,7 @@ def design(stream: Stream, tasks: int) -> list[tuple[float, ...]]:
         stream.shuffle(column)
     rows = [list(row) for row in zip(*columns, strict=True)]
     while high := [row for row in rows if sum(row) > 0]:
-        # trading with a row that is level already, and so unsettling it, gets out of places where no other trade helps
+        # swapping with a balanced row may unbalance it, but this is needed if no other swap helps
         much, little = stream.choice(high), stream.choice([row for row in rows if sum(row) <= 0])
         seat = stream.choice([seat for seat in range(seats) if much[seat] > little[seat]])
         much[seat], little[seat] = little[seat], much[seat]
@@ -256,10 +257,10 @@ PRIOR_NAME = "varied-prior"
 
 PRIOR_PER_LEVEL = 10
 MARGIN = 2
-"""Minimum saving by outsiders, in scored units."""
+"""Minimum saving by the help of outside agents, in scored units."""
 
 PRIOR_MEETINGS: dict[Level, tuple[int, ...]] = {"easy": (3, 4), "medium": (2, 3, 4), "hard": (2, 3, 4)}
-"""Numbers of prior meetings, used in turn. If many slots are open, two are rarely worth moving."""
+"""Numbers of prior meetings, used in turn. If many slots are open, it is rarely worth moving two."""
 
 
 def prior(*, seed: int = 0, key: str = PUBLISHED_KEY, tally: CandidateTally | None = None) -> Iterator[Made]:
@@ -276,7 +277,7 @@ def prior(*, seed: int = 0, key: str = PUBLISHED_KEY, tally: CandidateTally | No
 
 
 def needless(scenario: Scenario) -> str:
-    """Return why outsiders matter too little in a scenario, or ""."""
+    """Return the reason why outside agents matter too little in a scenario, or ""."""
     saved = saved_by_outsiders(scenario)
     if saved is not None and saved < MARGIN:
         return "outsiders save too little"

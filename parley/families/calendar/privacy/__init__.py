@@ -1,1 +1,1 @@
-"""Privacy losses of calendars: by typed messages as their protocols define them, and as a judge reads all deliveries."""
+"""Privacy losses of calendars: by the protocols' definition for typed messages, and by a judge model for all messages."""

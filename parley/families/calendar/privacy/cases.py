@@ -1,9 +1,9 @@
 """Questions to the judge of the privacy audit, its answers, and the beliefs that follow from them (docs/calendar.md).
 
-A case has everything that one seat received in one round of one game (Appendix I.2), without its own messages. A round that was
-never resolved is no case, because there is no calendar to compare beliefs with. If the second reply cannot be parsed either,
-the case is malformed: it has no beliefs, which is not the same as beliefs of 0. Missing beliefs are left out of every
-comparison.
+A case has all messages that one seat received in one round of one game (Appendix I.2), without its own messages. A round that
+was never resolved gives no case, because there is no calendar to compare beliefs with. If the judge's second reply cannot be
+parsed either, the case is malformed: it has no beliefs, which is not the same as beliefs of 0. Missing beliefs are left out of
+every comparison.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class BeliefMove(NamedTuple):
 
     @property
     def is_truthful(self) -> bool:
-        """True if it points to the truth."""
+        """True if the sign of the score is right."""
         return is_truthful(self.score, taken=self.taken)
 
 
@@ -84,7 +84,7 @@ class MeasuredGame:
 
 
 def reflected(game: AuditedGame) -> MeasuredGame | None:
-    """Return the beliefs reported by the seats of a game; None if there were no questions or no parsed answer.
+    """Return the beliefs reported by the seats of a game; None if there were no questions, or if no answer could be parsed.
 
     Integers are used as answered, even if the game counts expectations, because an expectation is rarely 0.
     """
@@ -99,9 +99,10 @@ def reflected(game: AuditedGame) -> MeasuredGame | None:
 
 
 def primary(games: list[AuditedGame]) -> dict[str, Any]:
-    """Return the primary measure of the games of one data set by the paper's column names, with its VPS and excess.
+    """Return the primary measure of the games of one data set, with its VPS and excess, by the paper's column names.
 
-    It is reflections if any could be parsed, as verdicts count them; else typed messages, if all were typed; else None.
+    The measure is reflections, as verdicts count them, if any could be parsed; else typed messages, if all were typed; else
+    None.
     """
     answers = [answered for game in games if (answered := reflections(game.replay)) and answered.lost]
     told: tuple[Any, ...] = (None, None, None)
@@ -135,14 +136,14 @@ class JudgeCase:
 
     @cached_property
     def prompt(self) -> str:
-        """The case as shown to a judge; equal prompts are one question."""
+        """The case as shown to a judge; cases with equal prompts are asked once."""
         scenario = self.game.replay.scenario
         meeting = scenario.meetings[self.round - 1]
         return _texts().render(
             "judge", agents=list(scenario.agents), slots=scenario.slots, recipient=self.recipient, round=self.round,
             meeting=meeting.id, participants=meeting.participants, duration=meeting.duration, targets=self.targets,
             messages=[
-                # lines, which are indented, so that quoted text cannot imitate the prompt
+                # indent each line, so that quoted text cannot imitate the prompt
                 {"sender": one.sender, "channel": _CHANNELS[one.channel], "lines": one.content.splitlines() or [""]}
                 for one in self.messages
             ],
@@ -150,11 +151,11 @@ class JudgeCase:
 
     @property
     def question(self) -> list[dict[str, Any]]:
-        """The conversation that asks it."""
+        """The conversation that asks the judge."""
         return [{"role": "user", "content": self.prompt}]
 
     def asked_again(self, reply: str) -> list[dict[str, Any]]:
-        """Return the conversation that asks again, after a reply that could not be parsed."""
+        """Return the conversation that asks the judge again, after a reply that could not be parsed."""
         again = _texts().render("again", targets=self.targets, slots=self.game.replay.scenario.slots)
         return [*self.question, {"role": "assistant", "content": reply}, {"role": "user", "content": again}]
 
@@ -225,7 +226,7 @@ def judge(model: CachedModel, cases: Sequence[JudgeCase], workers: int) -> list[
 
 
 def judged_games(games: Sequence[AuditedGame], judgements: Sequence[JudgedCase]) -> list[MeasuredGame]:
-    """Return the judge's beliefs of each game; a round without deliveries to a seat changes none of its beliefs."""
+    """Return the judge's beliefs of each game. A round without messages to a seat does not change the seat's beliefs."""
     beliefs: defaultdict[str, list[Belief]] = defaultdict(list)
     missing: defaultdict[str, set[Place]] = defaultdict(set)
     for one in judgements:

@@ -1,9 +1,9 @@
 """Rows, tables and files of the judge's privacy audit, by the paper's names (Appendix I.1; docs/calendar.md).
 
 Judge and reflections are compared by cell and by target (Appendices I.4 and I.5). A cell is a slot of a target as one observer
-sees it in one game, summed over rounds. A round counts if the observer's reflection on the target could be parsed, and the
-judge's reply too, if there was anything to judge; then both have a score there, 0 if nothing was delivered. Kappa is Cohen's
-over three signs: taken, free, nothing.
+sees it in one game, summed over rounds. A round counts if the observer's reflection on the target could be parsed, and also the
+judge's reply, if there was anything to judge. Then both have a score, which is 0 for the judge if nothing was delivered. Kappa
+is Cohen's kappa over three signs: taken, free, nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class PairedCell(NamedTuple):
 
 @dataclass(frozen=True)
 class DatasetAudit:
-    """A run as a judge reads it, and its seats' own reflections."""
+    """A run with the judge's beliefs and its seats' own reflections."""
 
     name: str
     judgements: Sequence[JudgedCase]
@@ -58,7 +58,7 @@ class DatasetAudit:
 
     @property
     def pairs(self) -> list[tuple[MeasuredGame, MeasuredGame]]:
-        """Each game with reflections, as the judge reads it and by its own seats."""
+        """Each game with reflections: its beliefs by the judge, and by its own seats."""
         judged = {one.game.name: one for one in self.judged}
         return [(judged[own.game.name], own) for own in self.own]
 
@@ -103,7 +103,7 @@ def _summed(beliefs: Iterable[Belief], places: set[Place]) -> dict[tuple[int, in
 
 
 def kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
-    """Return Cohen's kappa of two labellings; None without pairs, and if chance agreement is complete."""
+    """Return Cohen's kappa of two labellings; None without pairs, or if agreement by chance would be complete."""
     if not pairs:
         return None
     n = len(pairs)
@@ -125,7 +125,7 @@ def _sign(score: float) -> int:
 
 
 def _marked(side: str, moves: Sequence[BeliefMove] | None) -> dict[str, Any]:
-    """Return the number of nonzero scores, of those that point to the truth, and their share; None if a side has no beliefs."""
+    """Return the number of nonzero scores, the number with the right sign, and its share; None if a side has no beliefs."""
     truthful = None if moves is None else sum(move.is_truthful for move in moves)
     return {
         f"{side}_nonzero": None if moves is None else len(moves),
@@ -259,7 +259,7 @@ _JUDGED = (
     Column("primary_metric", "Primary measure", shown=False),
 )
 _PRIMARY = {REFLECTION: ("reflection", "Reflection VPS"), PROTOCOL: ("protocol", "Protocol VPS"), None: ("alone", "")}
-"""For each primary measure, the name of its block and title of its column; the two never share a block."""
+"""For each primary measure, the name of its block and the title of its column. Measures never share a block."""
 
 _PRECISION = (
     *titled(dataset="Run", judge_truth_directed="Judge, to the truth", judge_nonzero="of"),
@@ -332,7 +332,7 @@ def _precise(audit: DatasetAudit, compared: Row) -> Row:
 def _stated(audits: Sequence[DatasetAudit]) -> Iterator[Row]:
     for row in filter(None, map(agreement_row, audits)):
         for key, name in _ROWS.items():
-            # counts as they are, ratios to three digits
+            # counts unchanged, ratios with three digits
             value = str(row[key]) if isinstance(row[key], int) else row[key]
             yield {"dataset": row["dataset"], "statistic": name, "value": value}
 

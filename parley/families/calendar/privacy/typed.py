@@ -49,7 +49,7 @@ MEASURES: Mapping[str, Callable[[Privacy], Sequence[float]]] = {
     "vps": lambda lost: lost.by_target,
     "excess_vps": lambda lost: lost.excess,
 }
-"""Slots told by each seat in a game, and those above the floor."""
+"""For each measure, a function that returns its value for each seat of a game: slots told, and slots told above the floor."""
 
 PRIOR_FIELDS = ("measure", *Speaker._fields, "prior", "value", "rank")
 
@@ -89,7 +89,7 @@ def typed_tables(games: Sequence[AuditedGame], prior: float = PRIOR) -> Rows:
 
 
 def prose_of(game: AuditedGame, seat: int) -> int:
-    """Return the number of a seat's messages that are not typed, whose losses are not measured."""
+    """Return the number of a seat's messages that are not typed; their losses are not measured."""
     return sum(one.sender == seat and not is_typed(one.content) for one in game.replay.messages)
 
 
@@ -186,7 +186,7 @@ def _players(games: Sequence[AuditedGame], made: Rows) -> Iterator[Row]:
 
 
 def _split(games: Sequence[AuditedGame], made: Rows) -> Iterator[Row]:
-    """Yield the losses of each speaker by source, by channel and by phase; each way the parts sum to its total loss."""
+    """Yield the losses of each speaker by source, by channel and by phase; for each split, the parts sum to the total loss."""
     speakers = {game.name: game.speakers for game in games}
     parts: defaultdict[tuple[Speaker, str, str], float] = defaultdict(float)
     for row in made["belief_evidence"]:
@@ -214,7 +214,7 @@ def _known(rows: Sequence[dict[str, Any]], column: str) -> list[float]:
 
 
 def typed_speakers(games: Sequence[AuditedGame]) -> list[Speaker]:
-    """Return every speaker without prose in any game, whose losses are complete."""
+    """Return every speaker without prose in any game, so that its losses are complete."""
     talkers = {game.speakers[seat] for game in games for seat in game.replay.scenario.agents if prose_of(game, seat)}
     return [speaker for speaker in everybody(games) if speaker not in talkers]
 
@@ -230,7 +230,7 @@ def means_by_prior(games: Sequence[AuditedGame]) -> Means:
             for speakers, lost in told:
                 for speaker, loss in zip(speakers, losses(lost), strict=True):
                     mine[speaker].append(loss)
-            # nine digits: sums of the same numbers in another order are no difference
+            # round to nine digits, because sums of equal numbers in another order must be equal
             made[measure][prior] = {speaker: round(fmean(mine[speaker]), 9) for speaker in typed}
     return made
 
@@ -245,7 +245,7 @@ def prior_rows(games: Sequence[AuditedGame], means: Means) -> Iterator[Row]:
 
 
 def order_notes(games: Sequence[AuditedGame], means: Means) -> Iterator[str]:
-    """Yield for each measure if the order at every prior is that at .5, and the players that change places."""
+    """Yield a note per measure: whether the order at every prior is that at .5, and which players change places."""
     for measure, by_prior in means.items():
         usual = by_prior[PRIOR]
         swapped = [

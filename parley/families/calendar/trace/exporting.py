@@ -1,8 +1,8 @@
 """Export of traces, and the comparison of a trace with its replay (docs/calendar.md, traces).
 
 An export replays the log's own replies and compares every note with the log. A replay computes everything again from the
-scenario, options, replies and times of the file. Every deviation of the file is a difference, by its path. Data that only the
-record has (players, tokens, reasoning, wall-clock times) cannot be checked.
+scenario, options, replies and times of the file. Every value of the file that deviates is reported as a difference, with its
+path. Data that only the record has (players, tokens, reasoning, wall-clock times) cannot be checked.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def exported(episode: RecordedEpisode, digest: str = "") -> Trace:
 
 
 def _trace(record: GameRecord, again: Retold, **told: Any) -> Trace:
-    """Return the trace of a game; `told` is what no rule determines."""
+    """Return the trace of a game. Data that no rule determines come from the record."""
     return Trace(
         schema=SCHEMA if again.measures.reflection is None else ASKING,
         task_id=record.config.task.id,
@@ -87,7 +87,7 @@ def _trace(record: GameRecord, again: Retold, **told: Any) -> Trace:
 
 
 def _record(episode: RecordedEpisode, digest: str) -> GameRecord:
-    """Return the parts of the game from the log. Raises UsageError if it holds no game."""
+    """Return the parts of the game from the log. Raises UsageError if the log has no game."""
     log = episode.events
     opened = next((event for event in log if isinstance(event, Opened)), None)
     seated = next((event for event in log if isinstance(event, Seated)), None)
@@ -104,7 +104,7 @@ def _record(episode: RecordedEpisode, digest: str) -> GameRecord:
         record=TracedRecord.model_validate(episode.result.model_dump(include=set(TracedRecord.model_fields))),
         **opened.model_dump(include=OPENING),
     )
-    # as in each seat's own record
+    # as in the record of each seat
     sent = {one.seat: one.utterances[0].text for one in episode.conversations if one.utterances}
     turns = [event for event in log if isinstance(event, Turned)]
     replies = {turn.turn: Given(Answer(turn.reply, turn.no_reply), turn.text) for turn in turns}
@@ -133,7 +133,7 @@ def _said(episode: RecordedEpisode) -> Iterator[tuple[str, ReplyNotes]]:
 def _latencies(episode: RecordedEpisode, seat: int | None, replies: int) -> Sequence[float]:
     """Return real seconds of each reply of a seat's model, in order; empty if the record does not have one for each."""
     held = next((one for one in episode.result.seats if one.seat == seat), None)
-    # records of older versions have the sum alone
+    # records of older versions have only the sum
     seconds = held.latencies_s if held else ()
     return seconds if len(seconds) == replies else ()
 

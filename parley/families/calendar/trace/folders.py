@@ -1,9 +1,9 @@
 """Conversion of traces to run folders, so that reports, `harness show` and audits read them like any other run.
 
-The log is rebuilt from the trace, the verdict from the log, by the validator and a newly computed certificate: a file's own
-measures are not trusted. `origin=imported` is among the options of each result, so that an imported game never shares a row
-with one played here. Reasoning and tokens of models become the trajectory; its steps have no times, because a trace has none of
-single replies.
+The log is rebuilt from the trace, and the verdict from the log, by the validator and a newly computed certificate, because a
+file's own measures are not trusted. `origin=imported` is among the options of each result, so that an imported game never
+shares a row with one played here. Reasoning and tokens of models become the trajectory; its steps have no times, because a
+trace has no times of single replies.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from validators.verdict import UNEXPLAINED, UNEXPLAINED_SEVERITY, Check, Verdict
 
 
 def trajectory(events: Sequence[TraceEvent], played: TracedRecord) -> dict[str, Any] | None:
-    """Return an ATIF trajectory with one for each seat that has recorded data; None without any."""
+    """Return an ATIF trajectory, with a nested one for each seat with recorded data; None without such data."""
     prompts = {event.data["turn_id"]: event.data["prompt_sent"] for event in events if "prompt_sent" in event.data}
     rules = {event.data["agent_id"]: event.data for event in events if event.type == "agent_registered"}
     seats = [_seat(seat.seat, seat.model, events, prompts, rules[seat.seat]) for seat in played.seats if seat.seat in rules]
@@ -117,7 +117,7 @@ def planned(games: Sequence[TracedGame]) -> Planned:
 
 
 def verdict(game: TracedGame) -> Verdict:
-    """Return the verdict of a game; one of our logs with a false event fails."""
+    """Return the verdict of a game. A log of ours with a false event fails."""
     episode = game.again.episode
     assessed = assess(episode, game.again.certificate.document())
     if not game.ours:
@@ -152,7 +152,7 @@ def _options(game: TracedGame) -> dict[str, Any]:
 
 
 def _identity(game: TracedGame) -> str:
-    """Return what games of one run have in common, as a string."""
+    """Return the settings that games of one run have in common, as a string."""
     config, plan = game.record.config, planned([game])
     told = plan.model_dump(mode="json", include={"agent", "options", "key_digest", "templates"})
     hint = config.record.hint.mode if config.record.hint else None

@@ -1,10 +1,10 @@
-"""A recorded game from its parts: set-up, replies and times determine the log, the events, the final state and the measures.
+"""A recorded game, computed from its parts: set-up, replies and times determine log, events, final state and measures.
 
 An export takes the parts from a log, a replay from a trace, an import from a file of the published layout. All use `retold`, so
-that a trace always follows from the rules, and can be checked against its source. The world's own game gets the recorded
-replies, turn by turn, without calling a model. Each turn and each note of the log is one event (paper, Table 5; specification
-11), in its order; further events are a turn's beginning, rollbacks, and broken meetings with their agents. Only the record has
-the times, and the log entries around the turns: requests, waits, and the end.
+that a trace always follows from the rules, and can be checked against its source. The recorded replies are given to the world's
+own game, turn by turn, without calling a model. Each turn and each note of the log becomes one event (paper, Table 5;
+specification 11), in the order of the log; further events are a turn's beginning, rollbacks, and broken meetings with their
+agents. Times, and the log entries around the turns (requests, waits, and the end), cannot be computed and come from the record.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class SeatAsked(NamedTuple):
 
 
 class _Wordless(Texts):
-    """Texts that render as nothing."""
+    """Prompt texts that all render as an empty string."""
 
     def __init__(self) -> None:
         super().__init__({})
@@ -84,14 +84,14 @@ SECONDARY = frozenset(
     {"game_start", "agent_registered", "turn_start", "decide_start", "measure_start", "decision_failed"}
     | {"batch_rolled_back", "consistency_violation"}
 )
-"""Types of events without an entry in the log; every other type has one."""
+"""Types of events without an entry in the log."""
 
 ENDS = frozenset({"turn_end", "decide_end", "measure_end"})
-"""Types of events that hold a reply."""
+"""Types of events that contain a reply."""
 
 
 class ReplyNotes(NamedTuple):
-    """Recorded data of one reply beside its text."""
+    """Recorded data of one reply in addition to its text."""
 
     text: str | None = None
     """The model's text, if the world rejected it."""
@@ -149,7 +149,7 @@ class Teller:
 
     def _ask(self, turn: OpenTurn) -> None:
         if turn.id not in self._asked:
-            # what was asked first took all mail with it
+            # the first try already received all mail
             takes = turn.attempt == 1 and not turn.ephemeral
             mail = self._mail.pop(turn.seat, []) if takes else []
             self._asked[turn.id] = SeatAsked(self._calendars[turn.seat], tuple(mail))
@@ -179,7 +179,7 @@ class Teller:
         self._tell(f"{kind}_end", {**where, **self._reply(turn)})
 
     def _noted(self, what: str, seat: int | None = None, **data: Any) -> None:
-        """Record a note under its name in a trace, by the method `_on_NOTE` if there is one."""
+        """Record a note as an event of the trace, by the method `_on_NOTE` if there is one."""
         note = Noted(what=what, seat=seat, data=to_jsonable_python(data))
         self.log.append(note)
         getattr(self, f"_on_{what}", self._other)(note)
@@ -193,7 +193,7 @@ class Teller:
     def _reply(self, turn: Turned) -> dict[str, Any]:
         """Return a reply as it was parsed, with its text."""
         said, repair = self._said.get(turn.turn, ReplyNotes()), None if self._settings.strict_replies else mend
-        # an answer about beliefs is a list, and not one of actions
+        # an answer about beliefs is a list of scores, not of actions
         slots = self._scenario.slots
         reading = read_answer(turn.reply, scores_shape(slots), repair) if turn.ephemeral else read_actions(turn.reply, repair)
         value = load(turn.reply)
@@ -369,7 +369,7 @@ def marks_of_trace(events: Iterable[TraceEvent]) -> list[LoggedMark]:
 
 
 def logged(head: Sequence[Event], game: Sequence[Event], marks: Iterable[LoggedMark]) -> EventLog:
-    """Return the log of a game: its opening, then turns and notes at the recorded times, or at the last known one."""
+    """Return the log of a game: its opening, then turns and notes at the recorded times, or at the last known time."""
     log = EventLog()
     for event in head:
         log.append(event, vt=0)
@@ -511,7 +511,7 @@ def rebuilt(record: GameRecord) -> Retold:
 
 
 def unplayable(error: Exception) -> str:
-    """Return why a record makes no game."""
+    """Return the reason why a record is not a valid game."""
     return first_problem(error) if isinstance(error, ValidationError) else f"{type(error).__name__}: {error}"
 
 
@@ -535,7 +535,7 @@ def _head(record: GameRecord) -> tuple[Event, ...]:
 
 
 def cost_scale(scenario: Scenario) -> CostScale:
-    """Return every cost of a scenario as it is shown, and as it is scored."""
+    """Return every cost of a scenario on the shown and on the scored scale."""
     costs = {errand.cost for mine in scenario.errands for errand in mine}
     costs |= {meeting.cost for meeting in (*scenario.meetings, *scenario.prior)}
     shown = tuple(sorted(scenario.scale or costs))
@@ -543,7 +543,7 @@ def cost_scale(scenario: Scenario) -> CostScale:
 
 
 def _opening(record: GameRecord, certificate: Certificate) -> list[Told]:
-    """Return the set-up in the paper's terms, and each registered agent."""
+    """Return the event of the set-up, in the paper's terms, and one for each registered agent."""
     scenario, config = record.scenario, record.config
     holders = {one.seat: one for one in config.record.seats}
     seats = [holders.get(seat) for seat in scenario.agents]

@@ -16,13 +16,13 @@ from worlds.core.models import Strict
 
 SCHEMA: Final = "parley-calendar-trace/1"
 ASKING: Final = "parley-calendar-trace/2"
-"""Schema of a game with questions about beliefs: it has events unknown to readers of the first schema, and more measures."""
+"""Schema of games with questions about beliefs, which have more measures, and events that the first schema does not have."""
 
 OPENING: Final = {"seed", "epoch", "key_digest", "budgets", "options", "instruction"}
 """Fields that a configuration shares with the first event of a log."""
 
 CellRecord = dict[str, Any] | None
-"""A cell in the format of published task files: `errand_id` or `meeting_id`, `cost`, and `blocked` if it is."""
+"""A cell in the format of published task files: `errand_id` or `meeting_id`, `cost`, and `blocked` for a blocked one."""
 
 
 class TraceEvent(Strict):

@@ -1,9 +1,9 @@
 """Import of traces of the paper's own harness (Appendix A.6, without our schema) as games under the profile `paper`.
 
 Such a file has no scenario: calendars are read from the registration of each agent, meetings and speakers from the rounds that
-began. Replies are used as received if they parse as the recorded actions, and are rewritten from these otherwise; a second try
-may have no event of its own, and is then the rejected or the applied batch. Times of the file are wall-clock and are ignored. A
-replay does not compare measures, because the released code's formulas differ (docs/calendar.md).
+began. Replies are used as received if they parse as the recorded actions, and otherwise rewritten from these actions. A second
+try may have no event of its own; then the rejected or the applied batch is used. Times of the file are wall-clock times and are
+ignored. A replay does not compare measures, because the released code's formulas differ (docs/calendar.md).
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class UpstreamReplies:
     """Turns of finished rounds without a reply in the file."""
 
     def __call__(self, turn: OpenTurn) -> Given | None:
-        """Return the next reply of this agent; silence if a finished round lacks one, None at the end of the game."""
+        """Return the next reply of this agent; an empty reply if a finished round has none, None at the end of the game."""
         if turn.id not in self._taken:
             said = self.waiting.get((turn.round, turn.phase, turn.seat))
             if not said and turn.round not in self.over:
@@ -125,7 +125,7 @@ def _record(trace: UpstreamTrace) -> GameRecord:
 
 
 def upstream_game(trace: UpstreamTrace) -> tuple[GameRecord, Retold]:
-    """Return the game in such a file and its replay; an unfinished game is stopped after its last reply."""
+    """Return the game in a file of the published layout, and its replay; an unfinished game is stopped after its last reply."""
     record = _record(trace)
     again = rebuilt(record)
     if not again.measures.finished:
@@ -216,7 +216,7 @@ def _told_options(trace: UpstreamTrace, start: Mapping[str, Any]) -> dict[str, A
 
 
 def _cap(trace: UpstreamTrace) -> int:
-    """Return the cap of turns: the configured one, or that of a round whose last turn still sent a message."""
+    """Return the cap of turns: the configured one, or else the number of turns of a round whose last turn sent a message."""
     told = _find(trace.config, "max_turns_per_round")
     if isinstance(told, int) and told > 0:
         return told
@@ -244,7 +244,7 @@ def _played(trace: UpstreamTrace, changed: Mapping[str, Any]) -> TracedRecord:
 
 
 def _seats(trace: UpstreamTrace) -> Iterator[SeatResult]:
-    """Yield the holder of each seat, from the registration of agents or the start of the game."""
+    """Yield the player of each seat, from the registration of agents or the start of the game."""
     start = next(trace.of("game_start"), {})
     for place, data in enumerate(_agents(trace)):
         model, kind = data.get("model") or _at(start.get("models"), place), _at(start.get("agent_types"), place)
@@ -275,7 +275,7 @@ def _replies(trace: UpstreamTrace) -> UpstreamReplies:
         elif event.type in {"batch_rejected", "batch_applied"}:
             tries[place].append(Given(Answer(_reply({}, data.get("actions"))), ""))
     for place, tried in tries.items():
-        # what was tried beyond the replies that have events of their own
+        # further tries, without events of their own
         replies[place] += tried[len(replies[place]) :]
     over = {data.get("round") for data in trace.of("resolution")}
     return UpstreamReplies(replies, frozenset(number for name, number in numbers.items() if name in over))
@@ -316,7 +316,7 @@ _STATE = {
 
 
 def replay_upstream(document: Any) -> Replayed:
-    """Replay such a file. Raises UsageError if it makes no game."""
+    """Replay a file of the published layout. Raises UsageError if it does not give a valid game."""
     trace = read_upstream(document)
     record, again = upstream_game(trace)
     wrong = tuple(differing(trace, again))
@@ -341,7 +341,7 @@ def differing(trace: UpstreamTrace, again: Retold) -> Iterator[str]:
 
 
 def _told(events: Iterable[UpstreamEvent | TraceEvent]) -> dict[str, list[Any]]:
-    """Return messages and rounds, reduced to what both layouts have."""
+    """Return messages and rounds, reduced to the fields that both layouts have."""
     messages, rounds = [], []
     for event in events:
         kind, data = event.type, event.data

@@ -1,1 +1,1 @@
-"""Checks by `harness verify` of contract tasks besides those of every task."""
+"""Checks of `harness verify` for contract tasks, in addition to those for every task."""

@@ -7,10 +7,10 @@ its violations in CELLS:
 `integrity`  the wrong bytes in time: an integrity label;
 `both`       wrong and too late: validity is judged first (Appendix F), and `also` names the integrity label.
 
-The end of an artifact in an answer must be the end that its world judges by. A number in an answer that is called `expires_at`,
-`deadline`, `..._before` or `kept_until` is the end of something issued by then, in virtual seconds or since 1970; one called
-`expires_in` or `ttl` is its total or remaining lifetime, to the second. A wrong value makes an honest client fail and shows in
-no verdict of a client that is quick enough.
+An end time in an answer must be equal to the time at which the world ends the artifact. A number called `expires_at`,
+`deadline`, `..._before` or `kept_until` is the end time of an artifact issued earlier, in virtual seconds or seconds since
+1970. A number called `expires_in` or `ttl` is the total or remaining lifetime, to the second. A wrong value makes an honest
+client fail, and verdicts of quick clients do not show it.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _named(name: str, document: Any) -> Iterator[tuple[str, float]]:
 
 
 CELLS = {"validity": (Axis.VALIDITY, None), "integrity": (Axis.INTEGRITY, None), "both": (Axis.VALIDITY, Axis.INTEGRITY)}
-"""The axis that each cell fails on, and the one that it also fails on."""
+"""The axis that each cell fails on, and the second axis, if any."""
 
 
 def checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
@@ -125,7 +125,7 @@ def _issues(played: Play) -> bool:
 
 
 def _wrong_in_cell(cell: str, verdict: Verdict) -> str | None:
-    """Return why an episode does not fill its cell, or None if it does."""
+    """Return the reason why an episode does not match its cell, or None if it does."""
     worst = next((broken for broken in verdict.violations if broken.label == verdict.failure_label), None)
     if worst is None:
         return f"broke no rule, and ended as {verdict.failure_label}"

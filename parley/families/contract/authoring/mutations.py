@@ -1,13 +1,13 @@
-"""`harness verify --mutations`: the effect of production paths on the oracle of each contract, with and without value handles.
+"""`harness verify --mutations`: the effect of changed requests and answers on each contract's oracle, with and without handles.
 
 For each task and each of the five mutations the oracle plays twice at seed 0: as a direct-pass client (every byte goes through
 the mutation; `bites` is True if that changes any), and as a handle client (received values are sent by name). A direct-pass
-client must earn the predicted label if the mutation bites, and succeed if it does not; clipped input is the paper's
-TOOL_INPUT_TOO_LONG. The predicted label is that of a signed link, unless the task names another in MUTATED.
+client must earn the predicted label if the mutation bites, and succeed otherwise; clipped input is the paper's
+TOOL_INPUT_TOO_LONG. The predicted label is that of a signed link, unless the task names another label in MUTATED.
 
-A handle client never writes a long value out again: it sends received values by their handles. It is placed between a task's
-own solution and the path, so that the same oracle is the direct-pass client without it and the handle client with it. It can
-name only received values: a value that the solution derived (a hash, another encoding) is written out.
+A handle client sends long received values by their handles, never verbatim. It is a wrapper around the task's own solution, so
+the same oracle is the direct-pass client without the wrapper and the handle client with it. It has handles only for received
+values; a value that the solution derived (a hash, another encoding) is sent verbatim.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class HandleClient:
             self._learn(word, word)
 
     def __call__(self, request: WireRequest) -> WireResponse:
-        """Send the request with names for values, and store the values of the world's original answer."""
+        """Send the request with handles in place of values, and store the values of the world's original answer."""
         answer = self._send(self._named(request))
         true = self._store.last or answer
         for value in _values(true):
             self._learn(value, value)
-        # a link is stored by its place in the page, whatever the page looks like to the agent
+        # store a link by its place in the page, even if a mutation changed the page
         for shown, href in zip(_hrefs(answer), _hrefs(true), strict=False):
             self._learn(shown, href)
         return answer
@@ -67,7 +67,7 @@ class HandleClient:
     def _learn(self, shown: str, value: str) -> None:
         if len(value) >= LONG and shown not in self._handles:
             self._handles[shown] = self._store.store(f"v{len(self._handles) + 1}", value.encode())
-            # a client sends the target of an address, not the address
+            # a client sends only the target of an address
             if value.startswith(API_URL):
                 self._learn(shown.removeprefix(API_URL), value.removeprefix(API_URL))
 
@@ -130,7 +130,7 @@ def matrix(tasks: Iterable[Task], mutations: Sequence[str] = MUTATIONS) -> list[
 
 
 def table(cells: Sequence[Cell]) -> Table:
-    """Return a table of the cells that bite, and of those that are not as predicted."""
+    """Return a table of the cells in which the mutation bites, and of those that are not as predicted."""
     biting = [cell for cell in cells if cell.bites]
     shown = dict.fromkeys([*biting, *(cell for cell in cells if not cell.ok)])
     rows = tuple({**cell.model_dump(), "ok": "ok" if cell.ok else "WRONG"} for cell in shown)
@@ -179,7 +179,7 @@ def _by_handles(pod: RoutedPod) -> Transport:
 
 
 def _play(task: Task, mutation: str, client: Callable[[RoutedPod], Transport]) -> _Played:
-    """Play the oracle behind one mutation, and detect if that changed a request or a page."""
+    """Play the oracle under one mutation, and detect whether the mutation changed a request or a page."""
     options: dict[str, OptionValue] = {"mutate": mutation, "handles": True}
     spec = EpisodeSpec("mutations", mutation, task, 0, overrides=options)
     with InProcessRuntime().open(spec) as pod:

@@ -1,8 +1,9 @@
-"""Checks by `harness verify` of a hidden profile besides its episodes: its proof, its mutants, and both solvers.
+"""Checks of `harness verify` for a hidden profile besides its episodes: its certificate, its mutants, and both solvers.
 
 1. A deck that is not certified fails the checks by name; checks that need a certificate are skipped. A deck that its task.toml
    declares uncertified fails none: one line lists what is not proved.
-2. A scenario with one deal is never proved, with or without rules. It must be declared uncertified, and a proved deck must not.
+2. A scenario with one deal is never certified, with or without rules. It must be declared uncertified; a certified deck must
+not.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ ONE_DEAL = (
     "a file with one deal names its key, so every session has the same one (C8), and any hand tells it to who knows the file "
     "(C9); what else holds of it is not asked"
 )
-"""Reason why they cannot hold for any scenario with one deal, even with rules."""
+"""Reason why the checks of a certificate cannot hold for a scenario with one deal, even with rules."""
 
 
 def claims(task: Task) -> Iterator[ProofCheck]:
-    """Yield the checks of the proof, a check for each mutant, and `witnesses`."""
+    """Yield the checks of the certificate, a check for each mutant, and `witnesses`."""
     path = task.world_folder / SCENARIO
     at = Place(path, 1)
     try:
@@ -52,7 +53,7 @@ def claims(task: Task) -> Iterator[ProofCheck]:
 
 
 def _of_uncertified(read: Deck | Scenario, task: Task, at: Place) -> Iterator[ProofCheck]:
-    """Yield one line for everything not proved, and the check of any scenario that each option can be voted for."""
+    """Yield one check that lists what is not proved, and the check that each option can be voted for."""
     yield _held("ballots", list(unvotable(read)), at, "each option can be voted for")
     if isinstance(read, Scenario):
         yield passed(UNCERTIFIED, detail=_why(read))

@@ -1,11 +1,11 @@
 """Drafts of generated tasks: prompts, the formats of replies, and the parsing of replies (docs/hidden-profile.md).
 
-formal: a proved outline of a deck, for which the model writes the text, without changing the logic; it can be certified.
-text:   the fields of the published format; the result is prose with one deal, uncertified: only its execution supports it.
+formal: a certified outline of a deck; the model writes the text without changing the logic, so the result can be certified.
+text:   the fields of the published format; the result is prose with one deal, which is not certified but only executed.
 
-The content of the prompts is that of the published one in our own words (rulings, part 3 row 1). Everything that differs
-between candidates (setting, example, outline) is drawn from the candidate's own stream, so that tasks do not all copy one. Ids
-of options are shuffled, because ballots show them, and they must reveal nothing.
+The prompts have the content of the published prompt, in our own words (rulings, part 3 row 1). Setting, example and outline are
+drawn for each candidate from its own random stream, so that tasks are not all copies of one. Ids of options are shuffled,
+because ballots show them and they must not reveal anything.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ DOMAINS = (
     "a laboratory", "a village hall or a council", "a film or a photograph", "a wedding, a fair or a festival",
     "a puzzling loss or mistake in the books", "a building site", "a journey that must be arranged",
 )  # fmt: skip
-"""Settings; two of the twenty are choices of a place or a route."""
+"""Settings; two of the twenty are about the choice of a place or a route."""
 
 
 def render(name: str, **values: Any) -> str:
-    """Return one of the prompts."""
+    """Render one of the prompts."""
     # Prompts are plain text: escaping would change the JSON they show.
     environment = Environment(loader=FileSystemLoader(FOLDER), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
     return environment.get_template(f"{name}.j2").render(formal=name == "formal", **values).strip()
@@ -62,7 +62,7 @@ def digest() -> str:
 
 
 def as_fields(deck: Deck) -> str:
-    """Return the first hidden deal of a deck in the published fields, a text per person, with an elimination table as notes."""
+    """Return the first hidden deal of a deck in the published format: a text per person, and an elimination table as notes."""
     draw = Draws(deck).of("hidden")[0]
     scenario = deck.scenario(draw.versions, draw.key or "", draw.leader or "")
     fields = {
@@ -78,7 +78,7 @@ def as_fields(deck: Deck) -> str:
 
 
 def notes(scenario: Scenario, decoy: str) -> str:
-    """Return the elimination table as text: for each private fact the options ruled out by it and those before."""
+    """Return the elimination table as text: for each private fact, the options ruled out by it and by the facts before it."""
     logic, known = worlds_of(scenario), list(scenario.of_scope("shared"))
     lines = []
     for fact in scenario.of_scope("private"):
@@ -175,7 +175,7 @@ Json = dict[str, Any]
 BLANK = "..."
 _CUES, _ALTERNATIVES = 2, 5
 AGENTS = (3, 4, 4, 4, 5, 6)
-"""Numbers of people of an outline, if its shape can be dealt to them; four is most likely, as in the published tasks."""
+"""Possible numbers of people of an outline, if its shape can be dealt to them. Four is most likely, as in published tasks."""
 
 
 def outline(draw: Stream) -> Deck:
@@ -226,7 +226,7 @@ def excerpted(deck: Deck) -> Deck:
 
 
 def _few(words: Words) -> Cues:
-    """Return some of a text's cues that match the text itself, reduced to the alternatives most likely to occur in it."""
+    """Return some cues that match their own text, reduced to the alternatives that are most likely to occur in it."""
     firing = [cue for cue in words.cues if fires(words.model_copy(update={"cues": (cue,)}), words.text)]
     parts = ([part.split("|") for part in cue if not part.startswith("!")] for cue in firing[:_CUES])
     said = fold(words.text)
@@ -248,7 +248,7 @@ def dressed(reply: str, bare: Deck) -> Deck:
 
 
 def logic(deck: Deck) -> Json:
-    """Return everything but the text; only the order of cards and of their texts matters, because deals depend on it."""
+    """Return a deck without its wording. The order of cards and of their texts is kept, because deals depend on it."""
     document = deck.model_dump(mode="json", by_alias=True)
     return {
         "options": sorted(deck.option_ids),
@@ -315,7 +315,7 @@ class Draft:
     """The finished task in the prompt; the reply will be about as long."""
 
     handout: int
-    """Number of characters that a fully informed person of the example reads, and about as many in the candidate."""
+    """Number of characters that a fully informed person of the example reads; about the same number in the candidate."""
 
     parse: Callable[[str], Deck | Scenario]
     """Parser of the task in a reply; raises ValueError."""
@@ -338,7 +338,7 @@ def formal(draw: Stream, pool: Sequence[Deck]) -> Draft:
 
 
 def text(draw: Stream, pool: Sequence[Deck]) -> Draft:
-    """Return a draft in the published fields, for three or four people; no fact of the example is held by two people."""
+    """Return a draft in the published format, for three or four people; in its example, no two people share a private fact."""
     plain = [deck for deck in pool if all(len(card.holders) == 1 for card in deck.of_scope("private"))]
     domain, shown = draw.choice(DOMAINS), draw.choice(plain or pool)
     people, example = draw.choice((3, 4, 4, 4)), as_fields(shown)
@@ -362,7 +362,7 @@ def examples(root: Path) -> list[Deck]:
 
 
 def _on_record(certificate: Path) -> bool:
-    """Return True if the certificate written by `harness sync` says so; only `harness verify` proves it."""
+    """Return True if the certificate says that its deck is certified; only `harness verify` checks that this is true."""
     try:
         return json.loads(certificate.read_bytes()).get("certified") is True
     except (OSError, ValueError, AttributeError, RecursionError):

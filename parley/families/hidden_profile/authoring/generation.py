@@ -1,12 +1,12 @@
 """Generation of tasks by a model: the loop, the trial sessions, and the file that records them (docs/hidden-profile.md).
 
 Candidates are created, certified, executed and selected one after the other (paper, 5.1; rulings, 3.1-3.3). Each has its own
-random stream, so its prompt does not depend on earlier ones or on where a run began. Execution plays the real world in process,
-with the judge at every seat, up to the first votes, because nothing else is measured here.
+random stream, so its prompt does not depend on earlier candidates or on where a run began. Execution plays the real world in
+process, with the judge model at every seat, and ends after the first votes, because only these are measured here.
 
-The ledger has one line per candidate, on disk before the next one begins, so a killed run loses one at most. The first line is
-the plan, under which alone a run can be resumed; a truncated last line is dropped. It holds everything that a model wrote,
-including rationales; no container reads it.
+The ledger has one line per candidate, which is on disk before the next candidate begins, so a killed run loses at most one. The
+first line is the plan; a run can only be resumed with the same plan. A truncated last line is dropped. The ledger contains
+everything that a model wrote, including rationales; no container reads it.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Ledger:
 
 
 def made(out: Path) -> frozenset[int]:
-    """Return the recorded candidates in a folder, to estimate the rest; `ledger` reports errors of the file."""
+    """Return the recorded candidates in a folder, to estimate the cost of the others; `ledger` reports errors of the file."""
     try:
         lines = (out / FILE).read_bytes().splitlines()[1:]
         return frozenset(CandidateRecord.model_validate_json(line).number for line in lines)
@@ -168,18 +168,19 @@ SESSIONS = 10
 """Sessions in each condition of each kind of deal, as published."""
 
 FULL, ALONE, HAND = 0.8, 0.2, 0.5
-"""Bounds on the shares of first votes for the key: at least, at most, and less than (specification 1.6).
+"""Bounds on shares of first votes for the right option: at least FULL, at most ALONE, less than HAND (specification 1.6).
 
-The first two are the published ones, both ends included. The third is ours: an average hides a single hand that knows the key.
+The first two are the published ones, bounds included. The third is ours, because an average hides a single hand that reveals
+the right option.
 """
 
 _BUDGET = Budget(wall_s=math.inf, turns=100)
-"""More turns than the first votes can use; each is asked for twice at most."""
+"""More turns than the first votes can use; each vote is asked for at most twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstVote:
-    """A seat's first vote, with the scenario's hand (from 1) that the seat was dealt."""
+    """A seat's first vote, with the number (from 1) of the hand in the scenario that the seat was dealt."""
 
     hand: int
     right: bool
@@ -189,7 +190,7 @@ class FirstVote:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """Result of the sessions on deals of one kind: shares of first votes for the key."""
+    """Result of the sessions on deals of one kind: shares of first votes for the right option."""
 
     full: float
     alone: float
@@ -212,7 +213,7 @@ def execute(
     try:
         held = list(side_by_side(partial(_session, task, judge), wanted, workers))
     except BaseException:
-        # Sessions that are left behind end at their next question.
+        # Abandoned sessions end at their next question.
         judge.halt.set()
         raise
     votes: dict[tuple[Kind, str], list[FirstVote]] = defaultdict(list)
@@ -233,9 +234,9 @@ def tally(full: Sequence[FirstVote], alone: Sequence[FirstVote]) -> Played:
 def against(tried: Execution) -> dict[str, str]:
     """Return the reasons to reject a deck, by the name of the bound; empty if it is accepted.
 
-    Accuracy with full information has its bound on deals of both kinds. Accuracy with hands is bounded on hidden deals only: on
-    manifest ones the leading option is right, so most seats that follow it vote right, which does not speak against the task.
-    C9 already ensures for both kinds together that a hand does not reveal the key of hidden deals.
+    Accuracy with full information is bounded on deals of both kinds. Accuracy with one hand is bounded on hidden deals only. On
+    manifest deals the leading option is right, so most seats that follow it vote right, which is no fault of the task. C9
+    already ensures for both kinds together that a hand does not reveal the right option of hidden deals.
     """
     reasons = {}
     for kind, played in tried.items():
@@ -250,7 +251,7 @@ def against(tried: Execution) -> dict[str, str]:
 
 
 def against_prose(tried: Execution) -> dict[str, str]:
-    """Return the reasons to reject prose with one deal: the two published bounds only, so that the yield is comparable."""
+    """Return the reasons to reject prose with one deal, by the two published bounds only, so that the yield is comparable."""
     return {name: why for name, why in against(tried).items() if name != "hand"}
 
 
@@ -298,7 +299,7 @@ class GenerationRequest:
     sessions: int = SESSIONS
     seed: int = 0
     workers: int = 4
-    """Sessions at once; it does not change the result."""
+    """Number of concurrent sessions; it does not change the result."""
 
     @property
     def certified(self) -> bool:
@@ -324,7 +325,7 @@ class Estimate(NamedTuple):
     """Estimated cost of a generation."""
 
     calls: int
-    """Upper bound: each candidate reaches the last session, and each vote is asked for twice."""
+    """Upper bound of model calls: each candidate reaches the last session, and each vote is asked for twice."""
 
     tokens: int
     """Approximate, in and out, if each vote is asked for once."""
@@ -340,7 +341,7 @@ def estimate(request: GenerationRequest, pool: Sequence[Deck], made: Collection[
 
 
 _CHARACTERS, _RULES = 4, 2000
-"""Characters per token, and characters of a vote's prompt beside the task itself."""
+"""Characters per token, and characters of a vote's prompt without the task itself."""
 
 
 def generate(
@@ -407,7 +408,7 @@ def drafted(request: GenerationRequest, pool: Sequence[Deck], number: int) -> Dr
 
 
 def _named(made: Deck | Scenario, number: int, request: GenerationRequest, team: Team, draft: Draft) -> Deck | Scenario:
-    """Return the task with an id of its own, and its origin."""
+    """Return the task with its own id and its origin."""
     slug = re.sub(r"[^a-z0-9]+", "-", f"gen-{number:03d}-{made.title.lower()}")[:LONGEST_NAME].strip("-")
     origin = {
         **made.origin, "kind": "generated", "source": SOURCE, "model": team.writer.settings.name,

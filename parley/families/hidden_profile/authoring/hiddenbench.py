@@ -1,7 +1,7 @@
 """Import of tasks in the published HiddenBench file format, one JSON array of objects, as scenarios (specification 1.1).
 
-Nothing is certified: prose has no logic. `rationale` states the answer. It is written only to one sealed file beside the task
-folders, which no container and no prompt reads.
+Nothing is certified, because prose has no formal rules. `rationale` states the answer. It is written only to one sealed file
+beside the task folders, which no container and no prompt reads.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SEALED = "rationales.json"
 """Name of the file with rationales, in the folder of the task folders."""
 
 PRESETS = {"as the paper says": "hidden-paper", "as its released code does": "hidden-published-code"}
-"""Two presets of `harness run` for sessions of imported tasks; the wording is ours, or that of --templates."""
+"""Two presets of `harness run` for sessions of imported tasks; the prompts are ours, or those of --templates."""
 
 
 class _Row(Fields):
@@ -52,7 +52,7 @@ class HiddenBenchTask:
 
     @property
     def guesses(self) -> dict[str, float]:
-        """The accuracy of each text-only guesser on this task, options in the file's order."""
+        """The accuracy of each text-only guesser on this task, with options in the file's order."""
         return scored(self.scenario)
 
 
@@ -82,7 +82,7 @@ def _imported(path: Path, rows: list[Any]) -> Iterator[HiddenBenchTask]:
 
 
 def imported(row: _Row, place: int) -> HiddenBenchTask:
-    """Return one entry, the `place`-th of its file. Raises ValueError for an entry that no session can use."""
+    """Return the `place`-th entry of a file as a task. Raises ValueError for an entry that no session can use."""
     origin = {"kind": "imported", "source": SOURCE, "task_id": row.id, "name": row.name, "place": place}
     name = folder_name(row.id, row.name)
     scenario = as_scenario(row, name.replace("-", "_"), DOMAIN, origin)

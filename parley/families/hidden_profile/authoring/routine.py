@@ -1,3 +1,3 @@
-"""Seeds of a routine proof of all hidden profiles: two, because one proof takes a second per seed and there are 65 tasks."""
+"""Seeds for routine checks of all hidden profiles: two, because the checks take a second per seed and there are 65 tasks."""
 
 SEEDS = "0-1"

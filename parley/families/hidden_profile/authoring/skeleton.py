@@ -11,7 +11,7 @@ from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import CUES, Deck
 
 STARTER = Path(__file__).with_name("starter.json")
-"""Three options, each decided by a match of two cards on different hands; its deals are those of `generate deals`."""
+"""Deck with three options, each decided by a match of two cards on different hands; its deals are made by `generate deals`."""
 
 
 def skeleton(name: str) -> Files:
