@@ -199,7 +199,7 @@ def _confirm_all(session: RunSession) -> None:
     if not sys.stdin.isatty():
         cheapest = min(session.tasks, key=lambda task: task.is_seated).task_id
         hint = f"harness run ... --yes, or one task first: harness run ... {cheapest}"
-        raise UsageError("no task was named, so all would run, and there is no terminal to confirm this", hint=hint)
+        raise UsageError("no task was named, so all would run, and there is no terminal to confirm it", hint=hint)
     if not typer.confirm("run them?", err=True):
         raise typer.Exit(0)
 

@@ -259,7 +259,7 @@ def templates_command(
     """Write a family's own texts, to be edited for --templates, and list the placeholders of each."""
     known = placeholders(family) if family in with_texts() else None
     if known is None:
-        raise UsageError(f"the family {family} has no texts for seats; families with texts: {', '.join(with_texts())}")
+        raise UsageError(f"the family {family} has no texts for seats; {', '.join(with_texts())} have them")
     make_new(out)
     with writing(out):
         for name, text in own_texts(family).items():

@@ -65,7 +65,7 @@ def test_mutations_of_a_family_without_any(harness: Command) -> None:
     """`verify --mutations` of tasks that nothing can be asked of is refused, since no cell would be no proof."""
     done = harness("verify", "--mutations", "uniform-01")
 
-    assert (done.returncode, done.stderr.splitlines()[0]) == (2, "harness: no mutations are known to calendar")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, "harness: calendar has no mutations")
 
 
 def test_show_tells_no_option_of_another_family(harness: Command) -> None:

@@ -104,7 +104,7 @@ def test_an_episode_that_is_played_again_is_counted_once(tmp_path: Path, capsys:
     first, waits, second = capsys.readouterr().err.splitlines()
 
     assert first.startswith("[1/2] contract/a/s0-a1: ungraded, provider: the provider returned an error (silence)")
-    assert waits == "1 episode lost to what may pass, to be played again in 10 s: contract/a/s0-a1"
+    assert waits == "1 episode lost to temporary failures, retried in 10 s: contract/a/s0-a1"
     assert second.startswith("[1/2] ")
 
 
