@@ -38,7 +38,7 @@ def test_kinds_are_the_families_own(harness: Command) -> None:
     for command, part in (("generate", "commands.generate"), ("import", "commands.importing")):
         brought = sorted(kind for name in ("calendar", "hidden-profile") for kind in family_part(name, part).KINDS)
 
-        assert f"it knows {', '.join(brought)}\n" in harness(command, "nothing").stderr
+        assert f"it has {', '.join(brought)}\n" in harness(command, "nothing").stderr
 
 
 def test_kind_of_two_families_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

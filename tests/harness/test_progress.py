@@ -137,4 +137,4 @@ def test_events_of_a_resumed_run_follow_in_the_same_file(harness: Command, tmp_p
     told = [json.loads(line)["event"] for line in events.read_text(encoding="utf-8").splitlines()]
     assert [told.count(name) for name in ("begun", "finished", "ended")] == [2, 1, 2]
     assert (refused.returncode, (tmp_path / "other").exists()) == (2, False)
-    assert "both want stdout" in refused.stderr
+    assert "both write to stdout" in refused.stderr
