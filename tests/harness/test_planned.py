@@ -41,11 +41,11 @@ def test_dry_run_plays_nothing(harness: Command, tmp_path: Path) -> None:
     assert done.stdout.splitlines() == [
         "plan: 33 tasks x 1 seed x 3 attempts x 2 parts = 198 episodes, 2 at a time",
         "model=gpt-5: gpt-5 plays 99 episodes",
-        "  gpt-5: $1.25 in, $10 out a million tokens",
+        "  gpt-5: $1.25 in, $10 out per million tokens",
         "  about 960 calls, 3.17M tokens in, 146k out, $5.42, 25:34",
         "  estimated for contract from defaults, measured with a scripted player",
         "model=gpt-4o: gpt-4o plays 99 episodes",
-        "  gpt-4o: $2.5 in, $10 out a million tokens",
+        "  gpt-4o: $2.5 in, $10 out per million tokens",
         "  about 960 calls, 3.17M tokens in, 146k out, $9.38, 25:34",
         "  estimated for contract from defaults, measured with a scripted player",
         "in total: 1,920 calls, 6.33M tokens in, 292k out, $14.79, 51:09",
