@@ -42,8 +42,8 @@ class Price(Strict):
 
     @property
     def told(self) -> str:
-        """Prices as shown to people: $1.25 in, $10 out a million tokens."""
-        return f"${self.input:g} in, ${self.output:g} out a million tokens"
+        """Prices as shown to people: $1.25 in, $10 out per million tokens."""
+        return f"${self.input:g} in, ${self.output:g} out per million tokens"
 
 
 def read_prices(path: Path) -> dict[str, Price]:

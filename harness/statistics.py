@@ -226,6 +226,7 @@ def mde(
 def mde_words(tasks: int, attempts: int) -> str:
     """Return a sentence about the difference that this plan can detect."""
     seen = mde(tasks, attempts)
-    near = "any two models" if seen is None or seen >= 1 else f"models that differ by less than about {100 * seen:.0f} points"
+    size = "" if seen is None or seen >= 1 else f" of less than about {100 * seen:.0f} points"
     one = "task x" if tasks == 1 else "tasks x"
-    return f"{tasks} {one} {attempts} {'attempt' if attempts == 1 else 'attempts'} do not tell {near} apart"
+    tries = "attempt" if attempts == 1 else "attempts"
+    return f"{tasks} {one} {attempts} {tries} cannot show a difference{size} between two models"

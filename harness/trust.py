@@ -84,9 +84,11 @@ class TrustGate:
     def told(self, where: str) -> list[str]:
         """Return lines for the user about whose code runs where. `where` names a sandboxed runtime."""
         vouched = [task for task in self.tasks if task.admitted and not is_ours(task.path)]
-        lines = [f"code of {_named(vouched)}, not this harness's own, may run in this process: --trust"] if vouched else []
+        lines = [f"code of {_named(vouched)} is not part of Parley, and may run in this process: --trust"] if vouched else []
         if self.outside:
-            lines.append(f"code of {_named(self.outside)}, not this harness's own, runs in {where}; --trust runs it here")
+            lines.append(
+                f"code of {_named(self.outside)} is not part of Parley, so it runs in {where}; --trust runs it in this process"
+            )
         return lines
 
 

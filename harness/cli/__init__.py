@@ -26,37 +26,37 @@ from worlds.core.errors import ParleyError
 
 HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
     "Play": {
-        "list": ("harness.cli.tasks", "List tasks by name, glob or family."),
-        "show": ("parley.commands.show", "Show one task, one recorded episode, or the episodes of a run."),
+        "list": ("harness.cli.tasks", "List tasks, all or by name, glob or family."),
+        "show": ("parley.commands.show", "Show a task, a recorded episode, or the episodes of a run."),
         "run": ("harness.cli.run", "Run tasks with an agent or a model, and record every episode."),
-        "host": ("parley.commands.host", "Let a group of people play a game, each on a web page of this host."),
-        "merge": ("parley.commands.packing", "Make one run of the shards that were played apart (run --shard)."),
+        "host": ("parley.commands.host", "Host a game for a group of people, each on a web page."),
+        "merge": ("parley.commands.packing", "Combine the shards of a run (run --shard) into one run."),
     },
     "Read results": {
-        "view": ("parley.commands.view", "Read recorded runs in a browser, or write their pages into a folder."),
-        "report": ("parley.commands.report", "Sum up runs in five lines, or make their tables (--table all)."),
-        "compare": ("parley.commands.compare", "Compare two runs on what both played; the exit code says whether B is worse."),
-        "leaderboard": ("parley.commands.report", "Rank models over all families, with intervals of their ranks."),
-        "runs": ("parley.commands.runs", "List the runs in a folder: who, what, how far, at what cost."),
-        "audit": ("parley.commands.kinds", "Ask a judge model about runs, and say how far it agrees."),
-        "export": ("parley.commands.export", "Write tasks and episodes as other programs read them."),
-        "replay": ("parley.commands.replay", "Play games again from their traces alone, and say what agrees."),
+        "view": ("parley.commands.view", "Read runs in a browser, or write their pages into a folder."),
+        "report": ("parley.commands.report", "Summarize runs in five lines, or print tables (--table all)."),
+        "compare": ("parley.commands.compare", "Compare two runs, and exit with 1 if the second one is worse."),
+        "leaderboard": ("parley.commands.report", "Rank models over all families, with intervals for the ranks."),
+        "runs": ("parley.commands.runs", "List the runs in a folder, with player, progress and cost."),
+        "audit": ("parley.commands.kinds", "Measure what the messages of recorded games disclose."),
+        "export": ("parley.commands.export", "Export tasks and episodes to the formats of other tools."),
+        "replay": ("parley.commands.replay", "Replay games from traces, and compare the recorded results."),
         "models": ("parley.commands.models", "List the models that reports know by name."),
     },
     "Make tasks": {
-        "new": ("parley.commands.authoring", "Start a new task folder that verifies at once."),
-        "sync": ("parley.commands.authoring", "Rewrite the boilerplate of task folders from its templates."),
-        "verify": ("parley.commands.verify", "Prove tasks: lint, oracle, nop, every violation, determinism."),
-        "generate": ("parley.commands.kinds", "Generate tasks, or parts of them, by code or by a model."),
-        "import": ("parley.commands.kinds", "Write published scenarios of another benchmark as task folders."),
-        "release": ("parley.commands.release", "Pin the tasks of a release, by which reports judge what is complete."),
+        "new": ("parley.commands.authoring", "Create a task folder that passes harness verify."),
+        "sync": ("parley.commands.authoring", "Update the generated files of task folders from templates."),
+        "verify": ("parley.commands.verify", "Check tasks: lint, oracle, nop, wrong clients, determinism."),
+        "generate": ("parley.commands.kinds", "Generate tasks, or parts of them, by code or with a model."),
+        "import": ("parley.commands.kinds", "Import scenarios and traces of other benchmarks."),
+        "release": ("parley.commands.release", "Record a release's tasks; a complete run covers all of them."),
     },
     "Housekeeping": {
-        "doctor": ("parley.commands.doctor", "Say which runtimes work here, and what to do about the others."),
-        "images": ("parley.commands.doctor", "Build the base images, and the images of tasks."),
-        "pack": ("parley.commands.packing", "Write a run into one file, which every command reads like its folder."),
-        "unpack": ("parley.commands.packing", "Write the folder of a packed run again, byte for byte."),
-        "clean": ("parley.commands.clean", "List what dead runs left behind, or (--images) old images, and remove it."),
+        "doctor": ("parley.commands.doctor", "Check the runtimes of this machine, or a model's server."),
+        "images": ("parley.commands.doctor", "Build the base images and the images of tasks."),
+        "pack": ("parley.commands.packing", "Pack a run into one file, which every command can read."),
+        "unpack": ("parley.commands.packing", "Restore the folder of a packed run, byte for byte."),
+        "clean": ("parley.commands.clean", "List leftovers of dead runs, and remove them if you confirm."),
     },
 }
 """Under each heading of `harness --help`, for each command the module that holds its function, and its one line of help.
@@ -168,11 +168,14 @@ app = typer.Typer(
 def harness(
     ctx: typer.Context,
     tasks: Annotated[
-        Path | None, typer.Option(help="Folder of tasks (else PARLEY_TASKS, tasks/ here or above, or this one).")
+        Path | None,
+        typer.Option(
+            help="Folder of tasks. Default: PARLEY_TASKS, tasks/ here or in a parent folder, this folder, or Parley's own."
+        ),
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr what begins, and how long it took.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each phase and its duration to stderr.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Say the version, and the commit.")
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version and the commit.")
     ] = False,
 ) -> None:
     """Measure whether AI agents can be trusted with delegated work."""

@@ -56,6 +56,6 @@ def cost_told(spent: Spent) -> str:
         return ""
     if spent.unpriced == spent.calls:
         return "no price"
-    kept = f" ({dollars(spent.kept_usd)} kept)" if spent.kept_usd else ""
+    kept = f" ({dollars(spent.kept_usd)} saved by the cache)" if spent.kept_usd else ""
     unpriced = f" and {counted(spent.unpriced, 'call')} without a price" if spent.unpriced else ""
     return dollars(spent.cost_usd) + kept + unpriced

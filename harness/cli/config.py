@@ -29,10 +29,10 @@ from harness.taskfile import line_of
 PRESETS = Path(__file__).resolve().parents[1] / "presets"
 
 TYPED_ONLY = {
-    "trust": "whose code runs here is typed each time",
-    "env": "what of this host is handed out is typed each time",
-    "address": "whose machines play is typed each time",
-    "executor": "whose machines play is typed each time",
+    "trust": "code to trust must be named on the command line each time",
+    "env": "host variables to pass on must be named on the command line each time",
+    "address": "machines to run on must be named on the command line each time",
+    "executor": "machines to run on must be named on the command line each time",
 }
 NOT_SETTINGS = frozenset({"config", "preset", "print-config"})
 _CREDENTIAL = re.compile(r"(^|[-_])(key|token|secret|password|credentials?)($|[-_])", re.IGNORECASE)
@@ -41,7 +41,7 @@ _CREDENTIAL = re.compile(r"(^|[-_])(key|token|secret|password|credentials?)($|[-
 def read_config(ctx: typer.Context, path: Path) -> None:
     """Use the values of a file as defaults of this command's flags. Raises UsageError for an invalid file."""
     if ctx.default_map:
-        raise UsageError("--config and --preset are two files of settings; choose one")
+        raise UsageError("--config and --preset both name a file of settings; choose one")
     ctx.default_map = dict(_settings(ctx, path))
 
 
@@ -49,7 +49,7 @@ def preset(name: str) -> Path:
     """Return the path of a preset. Raises UsageError with the known names for an unknown one."""
     known = sorted(path.stem for path in PRESETS.glob("*.toml"))
     if name not in known:
-        raise UsageError(f"no preset is called {name!r}; there are {', '.join(known)}")
+        raise UsageError(f"no preset named {name!r}; presets: {', '.join(known)}")
     return PRESETS / f"{name}.toml"
 
 
@@ -85,7 +85,7 @@ def _settings(ctx: typer.Context, path: Path) -> Iterator[tuple[str, Any]]:
         table = tomli.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"{path} is no file of settings: {why}") from None
+        raise UsageError(f"{path} is not a settings file: {why}") from None
     for key, value in table.items():
         place = f"{path}:{line_of(text, (key,))}: {key}"
         if key not in known or key in {*TYPED_ONLY, *NOT_SETTINGS}:
@@ -98,11 +98,11 @@ def _refused(key: str, place: str, known: list[str]) -> UsageError:
     if key in TYPED_ONLY:
         return UsageError(f"{place} cannot come from a file: {TYPED_ONLY[key]}", hint=f"harness run ... --{key}")
     if key in NOT_SETTINGS:
-        return UsageError(f"{place} cannot come from a file: it says which file is read, or what is done with it")
+        return UsageError(f"{place} cannot come from a file: it selects the file, or what is done with it")
     if _CREDENTIAL.search(key):
-        return UsageError(f"{place} looks like a credential, and those come from the environment alone")
+        return UsageError(f"{place} looks like a credential, and those can come only from the environment")
     near = difflib.get_close_matches(key.replace("_", "-"), [name for name in known if name not in TYPED_ONLY], n=1)
-    return UsageError(f"{place} is no flag of this command" + (f"; did you mean {near[0]}?" if near else ""))
+    return UsageError(f"{place} is not a flag of this command" + (f"; did you mean {near[0]}?" if near else ""))
 
 
 def _is_number(value: Any) -> bool:
@@ -125,7 +125,7 @@ def _value(ctx: typer.Context, parameter: Any, value: Any, place: str) -> Any:
     if not fits(value):
         raise UsageError(f"{place} must be {kind}, not {value!r}")
     if parameter.name == "api_base" and public_address(value) != value:
-        raise UsageError(f"{place} holds a credential, and those come from the environment alone")
+        raise UsageError(f"{place} contains a credential, and those can come only from the environment")
     try:
         parameter.process_value(ctx, value)
     except typer.BadParameter as error:

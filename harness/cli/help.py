@@ -30,8 +30,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "Output": "markdown json csv html plot figures help",
     },
     "verify": {
-        "Proof": "seeds runtime workers sample thorough changed_first trust env",
-        "Instead of the proof": "attacks mutants draw mutations curve into",
+        "Checks": "seeds runtime workers sample thorough changed_first trust env",
+        "Instead of the checks": "attacks mutants draw mutations curve into",
         "Output": "json help",
     },
 }

@@ -122,7 +122,7 @@ class _Board:
         for key, (phase, since) in shown:
             table.add_row(_fitting(key), f"{phase}, {duration(time.monotonic() - since)}", style="cyan")
         if more := len(running) - len(shown):
-            table.add_row(f"and {more} more that run", "")
+            table.add_row(f"and {more} more running", "")
         recent = min(_ROWS, room - len(shown))
         for result in reversed(list(self.done.values())[-recent:] if recent > 0 else []):
             who = f"{player_of(result.run)}: " if self.standing else ""
@@ -159,7 +159,7 @@ def _interval(tasks: list[list[bool]]) -> tuple[float, float] | None:
 def standing(now: Scored) -> str:
     """Return the current standing of a run with --until."""
     if now.difference is None:
-        return f"no task of {now.tasks} scored yet, an e-value of {now.needed:g} decides"
+        return f"no task of {now.tasks} scored yet; the run stops at an e-value of {now.needed:g}"
     ahead = f", {player_of(now.ahead)} ahead" if now.ahead else ""
     last = f"{player_of(now.first)} - {player_of(now.second)} {now.difference:+.2f} on {now.task}"
     return f"{now.scored} of {now.tasks} tasks scored, e-value {now.e_value:.2f} of {now.needed:g} needed{ahead}; {last}"
@@ -178,7 +178,7 @@ def _fitting(key: Key) -> str:
 def _again(keys: tuple[Key, ...], seconds: float) -> str:
     more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
     names = ", ".join(key.name for key in keys[:_NAMED])
-    return f"{counted(len(keys), 'episode')} lost to what may pass, to be played again in {seconds:.0f} s: {names}{more}"
+    return f"{counted(len(keys), 'episode')} lost to temporary failures, retried in {seconds:.0f} s: {names}{more}"
 
 
 def outcome(result: Result) -> str:

@@ -49,7 +49,7 @@ _CURES = {
 
 @takes_flags(RunFlags)
 def run_command(ctx: typer.Context, flags: RunFlags) -> None:
-    """Run tasks, record every episode, and say how it went."""
+    """Run tasks, record every episode, and print a summary."""
     if flags.print_config:
         from harness.cli.config import print_config  # noqa: PLC0415
 
@@ -89,7 +89,7 @@ def _replies(flags: RunFlags) -> ReplyCache | None:
 def _begun(ctx: typer.Context, flags: RunFlags, replies: ReplyCache | None) -> RunSession:
     """Return the session of a new run."""
     if flags.only:
-        raise UsageError("--only is about a run that is gone on with", hint="harness run --resume RUN --only errored")
+        raise UsageError("--only needs --resume", hint="harness run --resume RUN --only errored")
     key = chosen_key(flags.key, flags.retry_of)
     first = _first(flags, key)
     known = gate(selected(ctx, flags.names), trust=flags.trust).tasks
@@ -135,7 +135,7 @@ def _first(flags: RunFlags, key: str) -> FirstRun | None:
 def _site(flags: RunFlags, request: RunRequest) -> RunSite:
     """Return where episodes are played, according to the flags. Raises UsageError for unsupported combinations."""
     if flags.executor not in {"here", "ray"}:
-        raise UsageError(f"executor must be here or ray, not {flags.executor!r}")
+        raise UsageError(f"--executor must be here or ray, not {flags.executor!r}")
     if (flags.executor == "ray") != (flags.address is not None):
         raise UsageError("--executor ray and --address go together", hint="harness run ... --executor ray --address auto")
     if flags.address is None and request.episodes < LEAST:
@@ -146,7 +146,8 @@ def _site(flags: RunFlags, request: RunRequest) -> RunSite:
         return BulkSite()
     if flags.cache:
         raise UsageError(
-            "--cache is a folder of this machine, and models are asked by the nodes", hint="harness run without --cache"
+            "--cache is a folder of this machine, and models are called by the nodes of the cluster",
+            hint="harness run without --cache",
         )
     site: RunSite = optional("ray")(flags.address)
     return site
@@ -198,7 +199,7 @@ def _confirm_all(session: RunSession) -> None:
     if not sys.stdin.isatty():
         cheapest = min(session.tasks, key=lambda task: task.is_seated).task_id
         hint = f"harness run ... --yes, or one task first: harness run ... {cheapest}"
-        raise UsageError("no task was named, which means all", hint=hint)
+        raise UsageError("no task was named, so all would run, and there is no terminal to confirm it", hint=hint)
     if not typer.confirm("run them?", err=True):
         raise typer.Exit(0)
 
@@ -214,7 +215,7 @@ def _person(flags: RunFlags, request: RunRequest) -> Person:
     if flags.jsonl is None:
         return Person(say, watching)
     if flags.json and flags.jsonl == STDOUT:
-        raise UsageError("--json and --jsonl - both want stdout", hint="harness run ... --jsonl FILE")
+        raise UsageError("--json and --jsonl - both write to stdout", hint="harness run ... --jsonl FILE")
     # a table that is drawn over and over, and lines between, would spoil each other
     shared = flags.jsonl == STDOUT and sys.stdout.isatty()
     from harness.cli.streaming import streamed  # noqa: PLC0415

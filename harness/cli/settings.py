@@ -208,9 +208,9 @@ def _is_team(flags: RunFlags) -> bool:
         return False
     hint = "harness run calendar --team A,B,C,D --entrant E"
     if flags.team is None:
-        raise UsageError(f"--{joins} is about a team, and no --team is named".replace("_", "-"), hint=hint)
+        raise UsageError(f"--{joins} needs --team".replace("_", "-"), hint=hint)
     if rival is not None:
-        raise UsageError(f"a team holds every seat, so --{rival.replace('_', '-')} means nothing beside --team", hint=hint)
+        raise UsageError(f"a team plays every seat, so --{rival.replace('_', '-')} cannot be combined with --team", hint=hint)
     return True
 
 
@@ -251,7 +251,7 @@ def new_request(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, 
     typed = options(flags)
     if flags.shard and flags.key == FRESH:
         raise UsageError(
-            "--key fresh would draw another key for each shard", hint="PARLEY_KEY=... for all of them, or --key RUN"
+            "--key fresh would generate another key for each shard", hint="set PARLEY_KEY for all shards, or use --key RUN"
         )
     request = RunRequest(
         tasks=task_refs(tasks),
@@ -316,11 +316,14 @@ def found_again(recorded: dict[str, TaskRef], registry: Sequence[Task], *, trust
             here = read_task(Path(ref.path))
             if trust and not is_ours(here.path):
                 raise UsageError(
-                    f"{here.path} is named by the run.json alone, and --trust vouches for folders that are typed",
+                    f"{here.path} is named only by the run.json, and --trust applies to folders on the command line",
                     hint=f"harness run {quoted(here.path)} --trust --resume ...",
                 )
         if here is None:
-            raise UsageError(f"{name} is neither here nor in {ref.path or 'the registry'}", hint="harness --tasks PATH run ...")
+            raise UsageError(
+                f"task {name} is not in this registry, and not in {ref.path or 'a recorded folder'}",
+                hint="harness --tasks PATH run ...",
+            )
         tasks.append(here)
     return tasks
 
@@ -369,12 +372,14 @@ def _until(flags: RunFlags, request: RunRequest) -> RunRequest:
     """Return the request with the fixed order of --until. Raises UsageError if it cannot be decided early."""
     if flags.until is None:
         if "alpha" in flags.typed and request.until is None:
-            raise UsageError("--alpha is about --until, and there is none", hint='--until "A-B" --alpha 0.05')
+            raise UsageError("--alpha needs --until", hint='--until "A-B" --alpha 0.05')
         return request
     if request.retry is not None:
-        raise UsageError("--until plays both players from the start, and a retry only what failed", hint="harness compare A B")
+        raise UsageError(
+            "--until plays both players from the start, and --retry-of only failed episodes", hint="harness compare A B"
+        )
     if request.shard is not None:
-        raise UsageError("--until stops by what all tasks say so far, and a shard plays only some", hint="leave --shard out")
+        raise UsageError("--until decides by all tasks so far, and a shard plays only some of them", hint="omit --shard")
     alpha = flags.alpha if flags.given("alpha") or request.until is None else request.until.alpha
     return request.model_copy(update={"until": optional("until").planned(flags.until, request, alpha)})
 
@@ -388,6 +393,6 @@ def _checked(request: RunRequest, tasks: Sequence[Task]) -> RunRequest:
             check_templates(request.templates, tasks, agent)
     if len({offers_handles(combination) for combination in request.combinations}) > 1:
         raise UsageError(
-            "handles cannot be swept: they change what the agent itself is given", hint="two runs, one with --handles"
+            "handles cannot be swept, because they change the agent's own tools", hint="make two runs, one with --handles"
         )
     return request

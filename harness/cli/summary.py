@@ -93,11 +93,11 @@ def _figures(results: Sequence[Result]) -> Iterator[str]:
 def _summed(results: Sequence[Result], planned: int) -> str:
     """Return the counts in one line."""
     if not results:
-        return f"none of {counted(planned, 'episode')} is played"
+        return f"none of {counted(planned, 'episode')} was played"
     counts = summary(list(results))
     mean = "" if counts["mean_reward"] is None else f", mean reward {counts['mean_reward']}"
     lost = f", {counts['ungraded']} ungraded" if counts["ungraded"] else ""
-    left = f"; {planned - len(results)} of {planned} are not played" if planned > len(results) else ""
+    left = f"; {planned - len(results)} of {planned} not played" if planned > len(results) else ""
     return f"{counts['success']} of {counts['episodes']} succeeded{mean}{lost}{left}"
 
 
@@ -143,8 +143,8 @@ def _totals(results: Sequence[Result], spent: Spent) -> Iterator[str]:
     total = spent_by(results)
     if total.calls:
         cached, reasoning = sum(one.tokens.cached for one in results), sum(one.tokens.reasoning for one in results)
-        kept = f" ({total.kept} kept)" if total.kept else ""
-        estimated = ", counted here in part" if any(one.tokens.estimated for one in results) else ""
+        kept = f" ({total.kept} from the cache)" if total.kept else ""
+        estimated = ", partly estimated" if any(one.tokens.estimated for one in results) else ""
         yield (
             f"  {counted(total.calls, 'call')}{kept}, tokens {total.prompt:,} in ({cached:,} cached), {total.completion:,} out "
             f"({reasoning:,} reasoning){estimated}, {cost_told(total)}"
@@ -152,7 +152,7 @@ def _totals(results: Sequence[Result], spent: Spent) -> Iterator[str]:
     if spent.calls > total.calls - total.kept:
         more = f", {dollars(spent.cost_usd)}" if spent.cost_usd else ""
         calls = counted(spent.calls, "call")
-        yield f"  in all, with attempts that were lost or left: {calls}, {short(spent.tokens)} tokens{more}"
+        yield f"  in total, with attempts that were lost or abandoned: {calls}, {short(spent.tokens)} tokens{more}"
 
 
 def _bounds(results: Sequence[Result]) -> str:
@@ -201,9 +201,9 @@ def _by_task(results: Sequence[Result]) -> list[tuple[object, ...]]:
 
 def _bill(result: Result) -> str:
     tokens, about = result.tokens, "~" if result.tokens.estimated else ""
-    kept = f" ({tokens.kept} kept)" if tokens.kept else ""
+    kept = f" ({tokens.kept} from the cache)" if tokens.kept else ""
     cost = "no price" if result.cost_usd is None else f"{dollars(result.cost_usd)}{'~' if result.price == 'estimated' else ''}"
-    cost += f" ({dollars(result.kept_usd)} kept)" if result.kept_usd else ""
+    cost += f" ({dollars(result.kept_usd)} saved by the cache)" if result.kept_usd else ""
     return (
         f"{counted(tokens.calls, 'call')}{kept}, {counted(result.tool_calls, 'tool call')}, "
         f"tokens {about}{tokens.prompt:,} in ({tokens.cached:,} cached), "

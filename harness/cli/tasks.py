@@ -14,9 +14,12 @@ from harness.output import emit, say, show_table
 from harness.plugins import families, family_part_or_none
 from harness.registry import Task, select, survey, tasks_root
 
-Names = Annotated[list[str] | None, typer.Argument(help="Ids, globs or families; none means all.")]
-Trust = Annotated[bool, typer.Option("--trust", help="Run code of folders that are not this harness's own in this process.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Names = Annotated[list[str] | None, typer.Argument(help="Task ids, globs or families. Default: all tasks.")]
+Trust = Annotated[
+    bool,
+    typer.Option("--trust", help="Run code of task folders that are not part of Parley in this process, without a sandbox."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 
 SEEDS = "0-9"
 """Seeds of a routine proof, unless a family's `authoring.routine` names others."""
@@ -36,17 +39,17 @@ def selected(ctx: typer.Context, names: list[str] | None) -> list[Task]:
         if not names or any(fnmatchcase(one.path.name, name) for name in names):
             say(f"left out: {one.why}" + (f"; try: {one.why.hint}" if one.why.hint else ""))
     if not chosen:
-        raise TaskInvalid(f"{root} holds no task that can be read", hint="harness --tasks PATH list")
+        raise TaskInvalid(f"{root} contains no readable task", hint="harness --tasks PATH list")
     return chosen
 
 
 def list_command(
     ctx: typer.Context,
     names: Names = None,
-    by_family: bool = typer.Option(False, "--families", help="One row a family instead."),
+    by_family: bool = typer.Option(False, "--families", help="List families instead of tasks."),
     json: Json = False,
 ) -> None:
-    """One row a task, or a family."""
+    """List tasks, one row per task or per family."""
     tasks = selected(ctx, names)
     rows = _families(tasks) if by_family else [row(task) for task in tasks]
     if json:

@@ -45,7 +45,7 @@ def check_templates(templates: Mapping[str, str], tasks: Sequence[Task], agent: 
         raise UsageError(f"--templates holds the texts of one family, and these are tasks of {', '.join(families)}")
     for family in families:
         if placeholders(family) is None:
-            raise UsageError(f"the family {family} has no texts of seats; {', '.join(with_texts())} have")
+            raise UsageError(f"the family {family} has no texts for seats; {', '.join(with_texts())} have them")
         try:
             check_texts(family, templates)
         except ManifestError as error:

@@ -20,26 +20,26 @@ from parley.proof.sync import instructed, sync, task_folders, vouched
 
 def new_command(
     ctx: typer.Context,
-    family: Annotated[str, typer.Argument(help="The family; harness list --families has them.")],
-    name: Annotated[str, typer.Argument(help="Lower case, digits and hyphens.")],
-    fastapi: bool = typer.Option(False, "--fastapi", help="Write its server as a FastAPI app (contract)."),
+    family: Annotated[str, typer.Argument(help="Family of the task, as in harness list --families.")],
+    name: Annotated[str, typer.Argument(help="Name of the task, in lower case, digits and hyphens.")],
+    fastapi: bool = typer.Option(False, "--fastapi", help="Write the server as a FastAPI app. Contract tasks only."),
 ) -> None:
-    """Write a small task that verifies at once, to be changed into yours."""
+    """Create a small task that passes `harness verify`, as a starting point."""
     path = new_task(drafts_root(ctx.obj["tasks"]), family, name, "fastapi" if fastapi else "")
     say(f"wrote {path}")
     say(f"  try: harness verify {name}")
-    say("  then: change task.toml, what is in environment/api, and what else is yours (CONTRIBUTING.md); harness sync; verify")
+    say(f"  then: edit the files that CONTRIBUTING.md lists, and run harness sync {name} and harness verify {name}")
 
 
 def sync_command(ctx: typer.Context, names: Names = None, trust: Trust = False) -> None:
-    """Rewrite boilerplate, world.json and the seed-0 instruction, and take away what earlier templates left."""
+    """Update boilerplate, world.json and the seed-0 instruction, and remove files of earlier templates."""
     folders = task_folders(tasks_root(ctx.obj["tasks"]), names or ())
     outside = [folder for folder in folders if not trust and not is_ours(folder)]
     sandbox = choose_sandbox("auto", say) if outside else None
     changed: list[Path] = []
     for folder in folders:
         if sandbox is not None and folder in outside:
-            say(f"the world of {folder}, not this harness's own, runs in {sandbox.name}; --trust runs it here")
+            say(f"{folder} is not part of Parley, so its world runs in {sandbox.name}; --trust runs it in this process")
             changed += sync(folder, partial(instructed_apart, sandbox))
         else:
             changed += sync(folder, vouched if trust else instructed)

@@ -47,13 +47,13 @@ class _Place:
 
 
 def clean_command(
-    images: bool = typer.Option(False, help="Also remove all but the newest image of each task."),
-    runs: Path = typer.Option(Path("runs"), help="Folder of runs to look through for half-written episodes."),
-    dry_run: bool = typer.Option(False, "--dry-run", help="List it, and remove nothing."),
-    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask."),
+    images: bool = typer.Option(False, help="Remove also all images of each task except the newest."),
+    runs: Path = typer.Option(Path("runs"), help="Folder of runs to search for half-written episodes."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="List the leftovers, and remove nothing."),
+    yes: bool = typer.Option(False, "--yes", "-y", help="Remove without confirmation."),
     json: Json = False,
 ) -> None:
-    """Remove what dead runs left; live runs, on this host or another, keep everything."""
+    """List and remove leftovers of dead runs. Resources of live runs, on this host or another, are kept."""
     places = [*_runtimes(images=images), *_runs(runs)]
     left = [(place.name, one) for place in places for one in place.left]
     if not json:
@@ -62,7 +62,7 @@ def clean_command(
     if json:
         emit({"left": [_told(where, one) for where, one in left], "removed": removed})
     elif removed:
-        say(f"{counted(len(removed), 'thing')} removed")
+        say(f"{counted(len(removed), 'item')} removed")
 
 
 def _runtimes(*, images: bool) -> Iterator[_Place]:
@@ -91,14 +91,14 @@ def _agreed(count: int, *, yes: bool) -> bool:
         return True
     if not sys.stdin.isatty():
         raise UsageError(
-            f"{counted(count, 'thing')} would be removed, and nobody is here to say so", hint="harness clean --yes"
+            f"removing {counted(count, 'item')} needs confirmation, and this is no terminal", hint="harness clean --yes"
         )
-    return typer.confirm("remove all of this?", err=True)
+    return typer.confirm("remove all of these?", err=True)
 
 
 def _show(left: list[tuple[str, Orphan]]) -> None:
     if not left:
-        say("nothing is left of dead runs")
+        say("dead runs have left nothing behind")
         return
     rows = [
         (where, one.kind, one.name, one.run or "-", f"process {one.process}" if one.process else "-", _age(one.age_s))
@@ -106,7 +106,7 @@ def _show(left: list[tuple[str, Orphan]]) -> None:
     ]
     show_table(("where", "what", "name", "run", "left by", "age"), rows)
     kinds = Counter(one.kind for _, one in left)
-    say("left by processes that are dead: " + ", ".join(counted(count, kind) for kind, count in kinds.items()))
+    say("leftovers of dead processes: " + ", ".join(counted(count, kind) for kind, count in kinds.items()))
 
 
 def _told(where: str, one: Orphan) -> dict[str, Any]:

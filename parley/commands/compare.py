@@ -40,17 +40,15 @@ def compare_command(
         list[str],
         typer.Argument(
             metavar="A B",
-            help="Folders of runs (several joined by commas); or a sweep of two; or a sweep and two of its players.",
+            help="Two folders of runs (join several with commas), a sweep of two, or a sweep and two of its players.",
         ),
     ],
-    max_drop: Annotated[str, typer.Option(help="How much worse B may be: 2pp, or 0.02.")] = "0",
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Fail too where a larger drop than allowed is not ruled out.")
-    ] = False,
+    max_drop: Annotated[str, typer.Option(help="Largest drop of B that is allowed, such as 2pp or 0.02.")] = "0",
+    strict: Annotated[bool, typer.Option("--strict", help="Fail also if a larger drop than allowed is not ruled out.")] = False,
     across: Annotated[
-        list[str] | None, typer.Option(help="Compare although these differ: options, budget, texts; repeatable.")
+        list[str] | None, typer.Option(help="Compare although these differ: options, budget or texts. Repeatable.")
     ] = None,
-    every_task: Annotated[bool, typer.Option("--every-task", help="All tasks, not only those that differ most.")] = False,
+    every_task: Annotated[bool, typer.Option("--every-task", help="Show all tasks, not only those that differ most.")] = False,
     json: Json = False,
 ) -> None:
     """Compare two runs on the tasks and seeds that both played."""
@@ -68,7 +66,7 @@ def compare_command(
         shown(made, print)
     _tell_too_few(comparisons)
     if (decision := _decided(sides)) is not None:
-        say(f"played with --until, so p values and intervals above mislead: {decision.told()}\n  {BIASED}")
+        say(f"played with --until, so the p values and intervals above are misleading: {decision.told()}\n  {BIASED}")
         _judge_early(decision, sides, allowed, strict=strict)
         return
     _judge(worse, open_, max_drop)
@@ -79,7 +77,7 @@ def _tell_too_few(comparisons: Sequence[Comparison]) -> None:
     for one in comparisons:
         if 0 < len(one.tasks) < FEWEST:
             count = f"{len(one.tasks)} task{'s' if len(one.tasks) > 1 else ''}"
-            say(f"{one.family}: {count} can show no drop, whatever happened; {FEWEST} can, and --strict fails till then")
+            say(f"{one.family}: {count} cannot show a drop; this takes at least {FEWEST}, and --strict fails until then")
 
 
 def points(text: str) -> float:
@@ -98,7 +96,7 @@ def chosen(operands: Sequence[str]) -> Sides:
         first, second = (read_runs([Path(path) for path in operand.split(",")]) for operand in operands)
         return Sides(first, second, (operands[0], operands[1]))
     if len(operands) not in {1, 3}:
-        raise UsageError(f"two sides are compared, and {len(operands)} folders are named", hint=hint)
+        raise UsageError(f"compare takes two sides, and {len(operands)} were given", hint=hint)
     runs = read_runs([Path(operands[0])])
     if len(operands) == 3:
         sides = [[run for run in runs if name in _names(run)] for name in operands[1:]]
@@ -108,7 +106,7 @@ def chosen(operands: Sequence[str]) -> Sides:
                 raise UsageError(f"{operands[0]} has no part {name!r}; there are {known}", hint=hint)
         return Sides(sides[0], sides[1], (operands[1], operands[2]))
     if len(runs) != 2:
-        raise UsageError(f"{operands[0]} holds {len(runs)} runs, and two are compared", hint=hint)
+        raise UsageError(f"{operands[0]} contains {len(runs)} runs, and compare takes two", hint=hint)
     for decision in decisions([Path(operands[0])]):
         runs.sort(key=lambda run: run.path.name != decision.until.first)
     return Sides([runs[0]], [runs[1]], (runs[0].path.name, runs[1].path.name))
@@ -146,13 +144,13 @@ def _compared(sides: Sides, tasks: Sequence[Task], allowed: float, across: Seque
         told = " and ".join(", ".join(some) or "nothing finished" for some in families)
         raise UsageError(f"not comparable: A played {told.partition(' and ')[0]}, B {told.partition(' and ')[2]}")
     for alone in {*families[0], *families[1]} - {*common}:
-        say(f"{alone} was played by one side only, and is left out")
+        say(f"{alone} is left out: only one side played it")
     made: list[Comparison] = []
     for family in common:
         first, second = gather(sides.first, family, tasks), gather(sides.second, family, tasks)
         pairs = matched(first, second)
         for one in check(first, second, pairs, across):
-            say(f"compared although {one.name} differ: {one.told}")
+            say(f"compared although they differ in {one.name}: {one.told}")
         made += [compared(family, a, b, allowed) for a, b in pairs]
     return made
 

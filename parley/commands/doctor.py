@@ -24,20 +24,25 @@ from worlds.core.chance import PUBLISHED_KEY, key_digest
 def images_command(
     ctx: typer.Context,
     names: Names = None,
-    base: bool = typer.Option(False, "--base", help="The base images alone; a task's own are built when it is first run."),
-    force: bool = typer.Option(False, help="Build again what is already there."),
+    base: bool = typer.Option(
+        False, "--base", help="Build only the base images. Those of a task are then built before its first episode."
+    ),
+    force: bool = typer.Option(False, help="Rebuild images that exist already."),
     prefix: str | None = typer.Option(
-        None, "--push", metavar="PREFIX", help="Push the base images, and one with all tests, instead."
+        None,
+        "--push",
+        metavar="PREFIX",
+        help="Push the base images, and one with the tests of all tasks, to a registry instead.",
     ),
     json: Json = False,
 ) -> None:
-    """Build the base images and the prover's, then those of the named tasks (none named: of all)."""
+    """Build the base images and the prover's, then those of the named tasks, or of all."""
     runtime = DockerRuntime(say=say)
     if prefix is not None:
         named = {name_of_tests(task): task for task in selected(ctx, names)}
         references = list(push(runtime.engine, runtime.images, prefix, named, say))
         emit(references) if json else print("\n".join(references))
-        say("next: these lines in a file, then harness export harbor DIR --images FILE")
+        say("next: save these lines in a file, then run harness export harbor DIR --images FILE")
         return
     tasks = [] if base else selected(ctx, names)
     runtime.images.build_bases(force=force, say=say)
@@ -50,20 +55,22 @@ def images_command(
 
 
 def doctor_command(
-    model: str | None = typer.Option(None, help="Try this model by small calls, instead of this machine."),
+    model: str | None = typer.Option(None, help="Check this model with small calls, instead of this machine."),
     api_base: str | None = typer.Option(None, help="Base URL of an OpenAI-compatible server."),
     out: Path | None = typer.Option(
-        None, "--out", "-o", help="Write the flags to use into this file, for harness run --config."
+        None, "--out", "-o", help="File to write the recommended flags to, for harness run --config."
     ),
-    overfill: bool = typer.Option(False, help="Send too long a prompt also where the context is large; it costs its tokens."),
+    overfill: bool = typer.Option(
+        False, help="Send a prompt that is too long even if the context is large. Its tokens are charged."
+    ),
     json: Json = False,
 ) -> None:
-    """Run a small pod in every runtime, or try a model, and report what works."""
+    """Open a small pod in every runtime, or check a model, and report what works."""
     if model is not None:
         _examine(ModelSettings(model, api_base), out, overfill=overfill, json=json)
         return
     if api_base or out or overfill:
-        raise UsageError("--api-base, --out and --overfill are about a model", hint="harness doctor --model MODEL")
+        raise UsageError("--api-base, --out and --overfill need --model", hint="harness doctor --model MODEL")
     rows = []
     for name in RUNTIMES:
         runtime = runtime_named(name, say)

@@ -25,11 +25,11 @@ def show_planned(session: RunSession, tell: Callable[[str], None], *, json: bool
         for line in _part(part, len(parts)):
             tell(line)
     if len(parts) > 1:
-        tell(f"all together: {_takes(parts)}")
+        tell(f"in total: {_takes(parts)}")
     cost, tokens = request.limits.cost_usd, request.limits.tokens
     bounds = [*([dollars(cost)] if cost is not None else []), *([f"{short(tokens)} tokens"] if tokens is not None else [])]
     if bounds:
-        tell(f"the run ends at {' or '.join(bounds)}, and can be resumed with more")
+        tell(f"the run stops at {' or '.join(bounds)}, and can be resumed with a higher limit")
     tell(_told_apart(request)[1])
 
 
@@ -38,16 +38,16 @@ def _counts(request: RunRequest, parts: int, episodes: int) -> str:
     tasks, seeds, attempts = len(request.tasks), len(request.seeds), request.attempts
     each = len(request.retry.episodes) if request.retry else tasks * seeds * attempts
     product = " x ".join([counted(tasks, "task"), counted(seeds, "seed"), counted(attempts, "attempt")])
-    told = f"{each} failed episodes again" if request.retry else product
+    told = f"{counted(each, 'failed episode')} to retry" if request.retry else product
     times = f" x {parts} parts" if parts > 1 else ""
-    share = f", shard {request.shard} of them: {episodes:,}" if request.shard else ""
-    return f"plan: {told}{times} = {counted(each * parts, 'episode')}{share}, {request.workers} at once"
+    share = f", of which shard {request.shard} plays {episodes:,}" if request.shard else ""
+    return f"plan: {told}{times} = {counted(each * parts, 'episode')}{share}, {request.workers} at a time"
 
 
 def _part(part: PartForecast, parts: int) -> Iterator[str]:
     counts = part.episodes
-    again = f" ({counts.repeat} of them again)" if counts.repeat else ""
-    rest = [f"{counts.keep} have a grade and are kept"] if counts.keep else []
+    again = f" ({counts.repeat} of them retries)" if counts.repeat else ""
+    rest = [f"{counts.keep} are graded and kept"] if counts.keep else []
     rest += [f"{counts.leave} are left out"] if counts.leave else []
     name = f"{part.name}: " if parts > 1 else ""
     yield f"{name}{part.player} plays {counted(counts.play, 'episode')}{again}{''.join(f', {one}' for one in rest)}"
@@ -85,7 +85,7 @@ def _told_apart(request: RunRequest) -> tuple[float | None, str]:
     try:
         return mde(*plan), mde_words(*plan)
     except UsageError as error:
-        return None, f"how far two models must differ to be told apart is not said: {error}"
+        return None, f"the detectable difference between two models is unknown: {error}"
 
 
 def _document(session: RunSession, parts: Sequence[PartForecast]) -> dict[str, Any]:

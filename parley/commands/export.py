@@ -40,8 +40,8 @@ from parley.sharing.bases import PLAIN_BASE, Bases, LocalBases, PinnedBases, Sta
 from parley.sharing.catalogue import write_harbor
 from worlds.core.texts import own_texts, placeholders
 
-Folder = Annotated[Path, typer.Option("--out", help="The folder to write them into, new or empty.")]
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or of folders of runs.")]
+Folder = Annotated[Path, typer.Option("--out", help="Folder for the output, new or empty.")]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or folders that contain runs.")]
 
 
 class _Exported:
@@ -71,7 +71,7 @@ class _Exported:
 
 
 def inspect_command(runs: Runs, out: Folder) -> None:
-    """Write runs as logs of Inspect, one a run, for its viewer (inspect view --log-dir DIR) and for Scout."""
+    """Write one Inspect log per run, for its viewer (inspect view --log-dir DIR) and for Scout."""
     read, episodes = _exported(runs, out), 0
     for run in read:
         tally = LogTally.of(run.folder.results())
@@ -84,7 +84,7 @@ def inspect_command(runs: Runs, out: Folder) -> None:
 
 
 def harbor_job_command(runs: Runs, out: Folder) -> None:
-    """Write runs as jobs of Harbor, one a run, for its viewer (harbor view DIR)."""
+    """Write one Harbor job per run, for its viewer (harbor view DIR)."""
     read, episodes = _exported(runs, out), 0
     with writing(out):
         for run in read:
@@ -99,7 +99,7 @@ def harbor_job_command(runs: Runs, out: Folder) -> None:
 
 
 def scout_command(runs: Runs, out: Folder) -> None:
-    """Write runs as one database of transcripts for Inspect Scout (scout view -T DIR, scout scan -T DIR)."""
+    """Write runs as one transcript database for Inspect Scout (scout view -T DIR, scout scan -T DIR)."""
     read, episodes = _exported(runs, out), 0
     with writing(out):
         database = ScoutDatabase(out)
@@ -123,7 +123,7 @@ def make_new(out: Path) -> None:
     """Make an empty folder. Raises UsageError if it exists and is not empty."""
     with writing(out):
         if out.exists() and any(out.iterdir()):
-            raise UsageError(f"{out} is not empty, and nothing in it is written over", hint="--out NEW_FOLDER")
+            raise UsageError(f"{out} is not empty, and existing files are never overwritten", hint="--out NEW_FOLDER")
         make_folder(out)
 
 
@@ -149,22 +149,22 @@ def _file(episode: RecordedEpisode, name: str) -> bytes:
 
 def harbor_command(
     ctx: typer.Context,
-    out: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write, new or empty.")],
+    out: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the output, new or empty.")],
     names: Names = None,
     images: list[str] | None = typer.Option(
         None,
         "--images",
         metavar="REF",
-        help="What harness images --push prints: a file of it, or PREFIX/ROOM@sha256:..., once a room.",
+        help="Images that harness images --push printed: a file with its output, or PREFIX/NAME@sha256:... once per image.",
     ),
     standalone: bool = typer.Option(
-        False, "--standalone", help="Need no image of ours: each task carries what they are made of."
+        False, "--standalone", help="Write tasks that build without Parley's images: each contains the files of those images."
     ),
     base: str | None = typer.Option(
-        None, "--base", metavar="IMAGE", help=f"The image below --standalone; {PLAIN_BASE} unless given."
+        None, "--base", metavar="IMAGE", help=f"Base image for --standalone. Default: {PLAIN_BASE}."
     ),
 ) -> None:
-    """Write tasks in Harbor's format, flat, with registry.json, dataset.toml, a card, eval.yaml and metric.py."""
+    """Write tasks in Harbor's format into a flat folder, with registry.json, dataset.toml, a card, eval.yaml and metric.py."""
     bases = _bases(images or [], base, standalone=standalone)
     tasks = selected(ctx, names)
     size = write_harbor(out, tasks, bases)
@@ -176,7 +176,10 @@ def _bases(images: list[str], base: str | None, *, standalone: bool) -> Bases:
     if images and standalone:
         raise UsageError("--images and --standalone exclude each other", hint="harness export harbor --help")
     if base is not None and not standalone:
-        raise UsageError("--base says what --standalone builds on", hint="harness export harbor DIR --standalone --base IMAGE")
+        raise UsageError(
+            "--base is the base image of --standalone, which is missing",
+            hint="harness export harbor DIR --standalone --base IMAGE",
+        )
     if standalone:
         return StandaloneBases(base or PLAIN_BASE)
     return PinnedBases([reference for given in images for reference in _references(given)]) if images else LocalBases()
@@ -190,7 +193,8 @@ def _references(given: str) -> list[str]:
         return Path(given).read_text(encoding="utf-8").split()
     except (OSError, UnicodeDecodeError):
         raise UsageError(
-            f"--images {given} is no reference and no file of them", hint=f"harness images --push PREFIX > {quoted(given)}"
+            f"--images {given} is neither a reference nor a file of references",
+            hint=f"harness images --push PREFIX > {quoted(given)}",
         ) from None
 
 
@@ -201,11 +205,11 @@ export_command = typer.Typer(cls=Kinds, no_args_is_help=True, add_completion=Fal
 def episodes_command(
     runs: Runs,
     form: Annotated[
-        str, typer.Option("--format", help="contractbench: the record of the paper's Appendix G.")
+        str, typer.Option("--format", help="Format of the records: contractbench, as in Appendix G of the paper.")
     ] = "contractbench",
-    out: Annotated[Path | None, typer.Option(help="The file to write, whole or not at all; stdout unless given.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write, atomically. Default: stdout.")] = None,
 ) -> None:
-    """Write first tries that were graded, a JSON object a line; others, and families without such records, are counted."""
+    """Write graded first attempts, one JSON object per line. Retries, ungraded episodes and other families are only counted."""
     counted = Counter[str]()
     with _lines_of(out) as file:
         for record in _records(runs, form, counted):
@@ -216,7 +220,7 @@ def episodes_command(
 
 @export_command.command("trace")
 def trace_command(runs: Runs, out: Folder) -> None:
-    """Write games as files that can be played again (harness replay), one an episode; what has none is counted and named."""
+    """Write games as traces for harness replay, one file per episode. Episodes without a trace are counted and named."""
     planned = _publishable(runs)
     root, traced, other, refused = commonpath([path for path, _ in planned]), 0, 0, list[tuple[str, str]]()
     # one episode after the other, since there may be a hundred thousand
@@ -249,12 +253,13 @@ def trace_command(runs: Runs, out: Folder) -> None:
 
 @export_command.command("templates")
 def templates_command(
-    family: Annotated[str, typer.Argument(metavar="FAMILY", help="calendar or hidden-profile.")], out: Folder
+    family: Annotated[str, typer.Argument(metavar="FAMILY", help="Family of the texts: calendar or hidden-profile.")],
+    out: Folder,
 ) -> None:
-    """Write a family's own texts, ready to be changed and given to --templates, and say what each may name."""
+    """Write a family's own texts, to be edited for --templates, and list the placeholders of each."""
     known = placeholders(family) if family in with_texts() else None
     if known is None:
-        raise UsageError(f"the family {family} has no texts of seats; {', '.join(with_texts())} have")
+        raise UsageError(f"the family {family} has no texts for seats; {', '.join(with_texts())} have them")
     make_new(out)
     with writing(out):
         for name, text in own_texts(family).items():

@@ -29,16 +29,16 @@ _LOOPBACK = "127.0.0.1"
 
 def host_command(
     ctx: typer.Context,
-    task: Annotated[str, typer.Argument(help="One task with seats.")],
+    task: Annotated[str, typer.Argument(help="Task to play, which must have seats.")],
     seat: Seats = None,
-    seed: int = typer.Option(0, min=0, help="Which instance."),
+    seed: int = typer.Option(0, min=0, help="Seed of the instance."),
     options: Options = None,
     minutes: int | None = typer.Option(
-        None, min=1, max=240, help="How long a free chat is open; 15 unless given. Short for --set minutes=N."
+        None, min=1, max=240, help="Length of a free chat in minutes, like --set minutes=N. Default: 15."
     ),
-    patience: float = typer.Option(600.0, min=1, help="Seconds to answer a turn; who does not, forfeits it."),
-    port: int = typer.Option(0, min=0, max=65535, help="0: any that is free."),
-    bind: str = typer.Option(_LOOPBACK, help="Another address of this machine, for people on its network."),
+    patience: float = typer.Option(600.0, min=1, help="Seconds to answer a turn before it is forfeited."),
+    port: int = typer.Option(0, min=0, max=65535, help="Port of the web pages. 0 takes any free port."),
+    bind: str = typer.Option(_LOOPBACK, help="Address to listen on, such as one that people on the network can reach."),
     api_base: ApiBase = None,
     temperature: Temperature = 0.0,
     runtime: RuntimeName = "auto",
@@ -47,7 +47,7 @@ def host_command(
 ) -> None:
     """Serve a page to each person of a group, play one game with them, and record it as harness run does.
 
-    People hold every seat that --seat gives to nobody else.
+    People play every seat that --seat does not assign.
     """
     one = _one_task(ctx, task)
     flags = RunFlags(
@@ -58,7 +58,7 @@ def host_command(
     key = chosen_key(None)
     request = new_request(flags, [one], None, key, lambda _: False)
     if len(request.parts) != 1:
-        raise UsageError("a group plays one game, so no option can have several values")
+        raise UsageError("a group plays one game, so options cannot have several values")
     group = PageGroup(people_at(request.agents[0], one, request.combinations[0]), patience_s=patience, say=say)
     folder, person = out or folder_for(request, [one]), Person(say, plainly)
     session = RunSession(request, [one], key, folder, person, make=maker(group))
@@ -67,14 +67,14 @@ def host_command(
     session.probe()
     session.runtime.prepare([one])
     host = _host(group, one.family, bind, port)
-    say(f"{one.task_id}, seed {seed}: one link a person; it begins when all have sat down")
+    say(f"{one.task_id}, seed {seed}: one link per person; the game begins when everyone has joined")
     _close(hold(host, session, say), folder, json=json)
 
 
 def _host(group: PageGroup, family: str, address: str, port: int) -> PageHost:
     """Return the server of the pages, and warn if other machines can reach it."""
     if address != _LOOPBACK:
-        say(f"warning: everybody who reaches {address} reaches these pages, unencrypted; whoever has a link holds its seat")
+        say(f"warning: anyone who can reach {address} can open these pages, unencrypted; anyone with a link can play its seat")
     title = "A decision in a group" if family == "hidden-profile" else "A game"
     return PageHost(group, title, family, address=address, port=port)
 
@@ -89,7 +89,7 @@ def _chosen(task: Task, options: Sequence[str], minutes: int | None) -> list[str
 def _one_task(ctx: typer.Context, name: str) -> Task:
     tasks = gate(selected(ctx, [name]), trust=False).tasks
     if len(tasks) != 1:
-        raise UsageError(f"{name} names {len(tasks)} tasks, and a group plays one", hint="harness list")
+        raise UsageError(f"{name} matches {len(tasks)} tasks, and a group plays one", hint="harness list")
     return tasks[0]
 
 

@@ -19,12 +19,12 @@ from harness.output import say
 
 CACHE = Path(".parley-cache/judge")
 
-Judge = Annotated[str, typer.Option("--judge-model", help="The model that judges, as LiteLLM names it.")]
+Judge = Annotated[str, typer.Option("--judge-model", help="Model that judges, as LiteLLM names it.")]
 ApiBase = Annotated[str | None, typer.Option("--api-base", help="Base URL of an OpenAI-compatible server.")]
-Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Calls at once.")]
-Cache = Annotated[Path, typer.Option(help="Folder of answers that were given before.")]
-Cost = Annotated[bool, typer.Option("--cost", help="Say how many calls it would take, and make none.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")]
+Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Model calls at the same time.")]
+Cache = Annotated[Path, typer.Option(help="Folder of recorded answers, which are reused.")]
+Cost = Annotated[bool, typer.Option("--cost", help="Print the number of model calls, and make none.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Make the model calls without confirmation.")]
 
 
 def judge_model(name: str, api_base: str | None, cache: Path, *, cost: bool) -> CachedModel:
@@ -39,8 +39,8 @@ def agreed_to_ask(model: CachedModel, questions: Sequence[Sequence[dict[str, Any
     """Print the cost of these conversations, and return True if they are confirmed; raises like `agreed_to`."""
     new = [messages for messages in questions if not model.is_kept(messages)]
     characters = sum(len(part["content"]) for messages in new for part in messages)
-    say(f"{len(new)} model calls, about {characters // 4000} thousand tokens; {len(questions) - len(new)} answers are kept")
-    return agreed_to(len(new), "ask them?", cost=cost, yes=yes)
+    say(f"{len(new)} model calls, about {characters // 4000} thousand tokens; {len(questions) - len(new)} answers are cached")
+    return agreed_to(len(new), "make these calls?", cost=cost, yes=yes)
 
 
 def agreed_to(calls: int, question: str, *, cost: bool, yes: bool) -> bool:
@@ -48,7 +48,10 @@ def agreed_to(calls: int, question: str, *, cost: bool, yes: bool) -> bool:
     if cost or yes or not calls:
         return not cost
     if not sys.stdin.isatty():
-        raise UsageError(f"{calls} model calls were not agreed to", hint="the same command with --yes, or with --cost")
+        raise UsageError(
+            f"{calls} model calls need confirmation, and this is no terminal",
+            hint="the same command with --yes, or with --cost",
+        )
     if not typer.confirm(question, err=True):
-        raise Cancelled("nothing was asked")
+        raise Cancelled("no model call was made")
     return True

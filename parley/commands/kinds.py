@@ -26,7 +26,7 @@ class Kinds(typer.core.TyperGroup):
         kind = super().get_command(ctx, cmd_name)
         if kind is None:
             command, known = f"harness {ctx.info_name}", list(self.commands)
-            why = f"{command} knows no {cmd_name!r}; it knows {', '.join(known)}"
+            why = f"{command} has no kind {cmd_name!r}; it has {', '.join(known)}"
             raise UsageError(why, hint=f"{command} {known[0]} --help")
         return kind
 

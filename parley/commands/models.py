@@ -9,7 +9,7 @@ from parley.reports.table import MISSING
 
 
 def models_command(json: Json = False) -> None:
-    """One row a model: its name in reports, what to type after --model, and what reports say of it."""
+    """List the known models, one row each: name in reports, value for --model, and properties."""
     known = known_models()
     if json:
         emit([{**entry.model_dump(mode="json"), "size": entry.size} for entry in known])

@@ -17,17 +17,17 @@ from parley.sweeps.merging import merge
 
 
 def pack_command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or of a sweep: then each of its parts.")],
-    out: Path | None = typer.Option(None, help=f"The file, which ends in {PACKED}; beside the folder unless given."),
-    with_key: bool = typer.Option(False, "--with-key", help="Also the key of a private edition."),
-    remove: bool = typer.Option(False, "--remove", help="Compare each byte, and then remove the folder."),
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, or of a sweep, each part of which is packed.")],
+    out: Path | None = typer.Option(None, help=f"File to write, which must end in {PACKED}. Default: beside the folder."),
+    with_key: bool = typer.Option(False, "--with-key", help="Include the key of a private edition."),
+    remove: bool = typer.Option(False, "--remove", help="Remove the folder, after a comparison of every byte."),
 ) -> None:
-    """Write a run into one file; the folder stays as it is."""
+    """Pack a run into one file. The folder is not changed."""
     runs = [one for one in runs_in(run) if not is_packed(one)]
     if not runs:
-        raise UsageError(f"{run} holds no run in a folder", hint="harness pack RUN, the folder that harness run printed")
+        raise UsageError(f"{run} contains no unpacked run", hint="harness pack RUN, the folder that harness run printed")
     if out is not None and (len(runs) > 1 or not out.name.endswith(PACKED)):
-        why = "holds several runs, and --out names one file" if len(runs) > 1 else f"is packed into NAME{PACKED}"
+        why = "contains several runs, and --out names one file" if len(runs) > 1 else f"is packed into NAME{PACKED}"
         raise UsageError(f"{run} {why}", hint=f"harness pack {quoted(runs[0])} --out NAME{PACKED}")
     for one in runs:
         whole = one.resolve()
@@ -38,7 +38,7 @@ def pack_command(
         files = pack(one, packed, with_key=with_key)
         say(f"{packed}: {counted(files, 'file')}, {size(packed.stat().st_size)}")
         if keeps:
-            say(f"  without {KEY_FILE}, which tells the draws of its edition")
+            say(f"  without {KEY_FILE}, the private key of its edition")
         if remove:
             _remove(one, packed)
 
@@ -47,32 +47,33 @@ def _remove(run: Path, packed: Path) -> None:
     """Remove a folder whose pack is complete. Raises UsageError if it is not."""
     if (name := differs(run, packed)) is not None:
         raise UsageError(
-            f"{name} is not in {packed} as in {run}, which stays", hint=f"rm {quoted(packed)}, then harness pack {quoted(run)}"
+            f"{name} in {packed} differs from {run}, so the folder is kept",
+            hint=f"rm {quoted(packed)}, then harness pack {quoted(run)}",
         )
     shutil.rmtree(run.resolve())
-    say(f"  {run} is removed; harness unpack {quoted(packed)} writes it again")
+    say(f"  {run} is removed; harness unpack {quoted(packed)} restores it")
 
 
 def unpack_command(
-    packed: Annotated[Path, typer.Argument(metavar="FILE", help=f"A packed run, which ends in {PACKED}.")],
-    out: Path | None = typer.Option(None, help="The folder, new or empty; beside the file unless given."),
+    packed: Annotated[Path, typer.Argument(metavar="FILE", help=f"File of a packed run, which ends in {PACKED}.")],
+    out: Path | None = typer.Option(None, help="Folder to write, new or empty. Default: beside the file."),
 ) -> None:
-    """Write the folder of a packed run; the file stays as it is."""
+    """Restore the folder of a packed run. The file is not changed."""
     if not is_packed(packed):
-        raise UsageError(f"{packed} is no packed run", hint=f"harness unpack RUN{PACKED}")
+        raise UsageError(f"{packed} is not a packed run", hint=f"harness unpack RUN{PACKED}")
     folder = out or packed.with_name(run_name(packed))
     say(f"{folder}: {counted(unpack(packed, folder), 'file')}")
 
 
 def merge_command(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write the run into, new or empty.")],
-    shards: Annotated[list[Path], typer.Argument(metavar="SHARD...", help="The folders of all shards, in any order.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the combined run, new or empty.")],
+    shards: Annotated[list[Path], typer.Argument(metavar="SHARD...", help="Folders of all shards, in any order.")],
 ) -> None:
-    """Make one run of shards; the shards stay as they are."""
+    """Combine shards into one run. The shards are not changed."""
     merged = merge(out, shards)
     if len(merged.versions) > 1:
         say(f"warning: the shards were played by several versions: {', '.join(merged.versions)}")
     say(f"{counted(len(merged.shards), 'shard')} merged: {counted(merged.episodes, 'episode')} in {out}")
     if merged.ungraded:
-        say(f"  {merged.ungraded} of them have no grade; harness run --resume {quoted(out)} plays them again")
+        say(f"  {merged.ungraded} of them are ungraded; harness run --resume {quoted(out)} retries them")
     say(f"  tables: harness report {quoted(out)}")

@@ -20,18 +20,18 @@ REGISTRY = ROOT / "registry.json"
 
 def release_command(
     ctx: typer.Context,
-    check: bool = typer.Option(False, "--check", help="Write nothing; say what differs from the pinned list."),
+    check: bool = typer.Option(False, "--check", help="Write nothing. Report differences from the recorded list."),
 ) -> None:
-    """Write the pinned list of tasks and digests, and registry.json, from the tasks folder."""
+    """Write the list of tasks and digests, and registry.json, from the tasks folder."""
     tasks = discover(tasks_root(ctx.obj["tasks"]))
     changes = list(differences(release(), tasks))
     registry = _registry(tasks)
     for line in changes:
         say(line)
     if check and changes:
-        raise GateFailed(f"{len(changes)} tasks are not as {PATH.name} pins them", hint="harness release")
+        raise GateFailed(f"{len(changes)} tasks differ from {PATH.name}", hint="harness release")
     if check and (not REGISTRY.is_file() or REGISTRY.read_text(encoding="utf-8") != registry):
-        raise GateFailed(f"{REGISTRY.name} does not list the tasks as they are", hint="harness release")
+        raise GateFailed(f"{REGISTRY.name} does not match the tasks", hint="harness release")
     if not check:
         for path, text in ((PATH, written(pin(tasks))), (REGISTRY, registry)):
             with writing(path):
@@ -42,7 +42,7 @@ def release_command(
 def _registry(tasks: Sequence[Task]) -> str:
     """Return registry.json of this checkout. Raises UsageError for tasks outside it."""
     if not is_checkout():
-        raise UsageError("a release is pinned in a checkout of the project, and this is the installed package")
+        raise UsageError("a release can be recorded only in a checkout of the project, and this is the installed package")
     if outside := [task for task in tasks if not task.path.is_relative_to(ROOT)]:
         raise UsageError(f"{outside[0].path} lies outside {ROOT}, and a release lists the tasks of its own checkout")
     return catalogue.registry(tasks, lambda task: task.path.relative_to(ROOT).as_posix())

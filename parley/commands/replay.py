@@ -21,11 +21,11 @@ SHOWN = 10
 
 def replay_command(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="Traces, as harness export trace writes them, or folders of them.")
+        list[Path], typer.Argument(metavar="FILE", help="Traces written by harness export trace, or folders of traces.")
     ],
     json: Json = False,
 ) -> None:
-    """Play recorded games again from their traces alone, and say what agrees."""
+    """Replay recorded games from their traces alone, and report which results match."""
     replayed = {path: _replayed(path) for path in trace_files(files)}
     if json:
         emit([{"path": str(path), **one.model_dump(mode="json")} for path, one in replayed.items()])
@@ -35,7 +35,7 @@ def replay_command(
     wrong = [path for path, one in replayed.items() if one.differences]
     if wrong:
         what = f"{wrong[0]} is" if len(wrong) == 1 else f"{len(wrong)} of {len(replayed)} traces are"
-        raise GateFailed(f"{what} not what the rules give", hint=f"harness replay {quoted(wrong[0])} --json")
+        raise GateFailed(f"{what} not what a replay by the rules gives", hint=f"harness replay {quoted(wrong[0])} --json")
 
 
 def _replayed(path: Path) -> Replayed:
@@ -54,7 +54,7 @@ def _reader(path: Path, document: Any) -> ModuleType:
     for module in traces:
         if module.is_trace(document):
             return module
-    raise UsageError(f"{path} is no trace of a family that has traces", hint="harness export trace RUN --out DIR")
+    raise UsageError(f"{path} is not a trace of any family", hint="harness export trace RUN --out DIR")
 
 
 def _print(path: Path, replayed: Replayed) -> None:

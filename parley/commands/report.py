@@ -22,32 +22,30 @@ from parley.reports.evidence import Breadth, Run, gather, naming_misfits, read_r
 from parley.reports.table import Table, as_csv
 from parley.reports.whole import WholeReport, caveats, make_report, refuse_unfinished
 
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or of folders of runs.")]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or folders that contain runs.")]
 
 
 def report_command(
     ctx: typer.Context,
     runs: Runs,
-    table: list[str] | None = typer.Option(
-        None, "--table", help="A table by name (docs/reports.md has them, by family), or all; repeatable."
-    ),
+    table: list[str] | None = typer.Option(None, "--table", help="Table by name (see docs/reports.md), or all. Repeatable."),
     published: bool | None = typer.Option(
         None,
         "--published/--no-published",
-        help="The papers' numbers of every model, or of none; without either, of the models that were run here.",
+        help="Show the papers' numbers of every model, or of none. Default: of the models in these runs.",
         show_default=False,
     ),
-    all_tasks: bool = typer.Option(False, "--all-tasks", help="Rows also of tasks that nobody in these runs played."),
-    markdown: bool = typer.Option(False, "--markdown", help="Markdown on stdout."),
+    all_tasks: bool = typer.Option(False, "--all-tasks", help="Show also rows of tasks that no run contains."),
+    markdown: bool = typer.Option(False, "--markdown", help="Print Markdown on stdout."),
     csv: Path | None = typer.Option(
-        None, "--csv", help="Write each table into this folder, or the one table into FILE.csv; - is stdout."
+        None, "--csv", help="Write each table into this folder, or a single table into FILE.csv. - means stdout."
     ),
-    html: Path | None = typer.Option(None, "--html", help="Write one page with everything, to open or to publish."),
-    plot: Path | None = typer.Option(None, help="Write the one figure of these tables as SVG."),
+    html: Path | None = typer.Option(None, "--html", help="Write one HTML page with everything."),
+    plot: Path | None = typer.Option(None, help="Write the only figure of these tables as SVG."),
     figures: Path | None = typer.Option(None, help="Write every figure of these tables into this folder, as SVG."),
     json: Json = False,
 ) -> None:
-    """Sum up these runs; with any option, make the tables of every family in them that has reports."""
+    """Summarize these runs; with any option, print the tables of every family in them."""
     # ten thousand episodes are half a million objects that stay: looking through them for garbage is a third of the time
     gc.disable()
     _one_for_stdout({"--markdown": markdown, "--json": json, "--csv -": csv == Path("-")})
@@ -113,7 +111,7 @@ def _refuse(damaged: Sequence[HarnessError]) -> None:
     for error in damaged:
         say(f"left out: {error}")
     number = f"{len(damaged)} episodes are" if len(damaged) > 1 else "an episode is"
-    raise UsageError(f"{number} left out, which cannot be read", hint=damaged[0].hint)
+    raise UsageError(f"{number} left out because of read errors", hint=damaged[0].hint)
 
 
 def show_tables(ctx: typer.Context, runs: Sequence[Path], *, beside_json: bool) -> None:
@@ -162,7 +160,7 @@ def _spread(made: WholeReport, path: Path) -> None:
     if path == Path("-") or path.suffix == ".csv":
         if len(made.tables) != 1:
             names = ", ".join(sorted({one.name for one in made.tables}))
-            raise UsageError(f"one CSV file holds one table, and here are {names}", hint="--table NAME, or --csv FOLDER")
+            raise UsageError(f"one CSV file holds one table, and these runs have {names}", hint="--table NAME, or --csv FOLDER")
         text = as_csv(made.tables[0])
         if path == Path("-"):
             print(text, end="")
@@ -196,7 +194,7 @@ def registry(ctx: typer.Context) -> list[Task]:
     try:
         return list(survey(tasks_root(ctx.obj["tasks"])).tasks)
     except HarnessError as error:
-        say(f"no registry to hold the runs against: {error}")
+        say(f"no registry to compare the runs with: {error}")
         return []
 
 
@@ -220,8 +218,8 @@ def shown(tables: Sequence[Table], tell: Callable[[str], None]) -> None:
 def leaderboard_command(
     ctx: typer.Context,
     runs: Runs,
-    published: Annotated[bool, typer.Option(help="The papers' numbers as references, without a rank.")] = True,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Markdown on stdout.")] = False,
+    published: Annotated[bool, typer.Option(help="Show the papers' numbers as references, without a rank.")] = True,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown on stdout.")] = False,
     json: Json = False,
 ) -> None:
     """Rank models over all families in these runs."""

@@ -28,10 +28,12 @@ from harness.sanitize import printable
 _COLUMNS = ("run", "begun", "ended", "tasks", "who", "done", "success", "cost", "size", "state")
 
 
-def runs_command(folder: Path = typer.Argument(Path("runs"), help="Folder of runs, or one run."), json: Json = False) -> None:
-    """One row a run; a part of a sweep is a row of its own."""
+def runs_command(
+    folder: Path = typer.Argument(Path("runs"), help="Folder of runs, or a single run."), json: Json = False
+) -> None:
+    """List runs, one row each. Every part of a sweep has its own row."""
     if not (folder.is_dir() or is_packed(folder)):
-        raise UsageError(f"{folder} is no folder of runs", hint="harness run TASK, or harness runs FOLDER")
+        raise UsageError(f"{folder} is not a folder of runs", hint="harness run TASK, or harness runs FOLDER")
     rows: list[dict[str, Any]] = []
     damaged: list[HarnessError] = []
     for path in runs_in(folder):
@@ -46,7 +48,7 @@ def runs_command(folder: Path = typer.Argument(Path("runs"), help="Folder of run
         show_table(_COLUMNS, [_shown(row) for row in rows])
         say_notes(_more(rows))
     else:
-        say(f"{folder} holds no run")
+        say(f"{folder} contains no run")
     for damage in damaged:
         say(printable(f"warning: {damage}"))
 
@@ -56,7 +58,7 @@ def _row(path: Path, folder: Path, damaged: list[HarnessError]) -> dict[str, Any
     run = RunFolder(path)
     record = read_record(run)
     if record is None:
-        raise UsageError(f"{path} holds no run.json any more")
+        raise UsageError(f"{path} has lost its run.json")
     results = list(run.results(damaged))
     graded = [result for result in results if result.status == "graded"]
     planned, spent = record.planned, spent_by(results)
@@ -106,7 +108,7 @@ def _more(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if is_whole and calls["calls"] > sum(row["calls"] - row["kept_calls"] for row in shown):
             spent = Spent(**{name: value for name, value in calls.items() if name != "path"})
             told = f"{counted(spent.calls, 'call')}, {short(spent.tokens)} tokens, {cost_told(spent)}"
-            yield f"{path}: in all, with attempts that were lost or left, {told}"
+            yield f"{path}: in total, with attempts that were lost or abandoned, {told}"
 
 
 def _tasks(record: RunRecord) -> str:

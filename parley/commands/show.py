@@ -29,26 +29,26 @@ def show_command(
     ctx: typer.Context,
     name: Annotated[
         list[str],
-        typer.Argument(help="A task id or a path; an episode's folder; a RUN, or RUN TASK [s0-a1].", metavar="NAME..."),
+        typer.Argument(help="Task id or path, folder of an episode, folder of a run, or RUN TASK [s0-a1].", metavar="NAME..."),
     ],
-    matrix: bool = typer.Option(False, "--matrix", help="Who knows what, and what it rules out."),
-    full: bool = typer.Option(False, "--full", help="Leave nothing out of an episode's texts."),
-    seat: int | None = typer.Option(None, "--seat", min=0, help="Only what this seat of a game was told and said."),
-    rules: bool = typer.Option(False, "--rules", help="The rules that a task states, and what proves each."),
-    openapi: bool = typer.Option(False, "--openapi", help="The routes of a task's world, as an OpenAPI document."),
+    matrix: bool = typer.Option(False, "--matrix", help="Show which seat knows which facts, and what each fact rules out."),
+    full: bool = typer.Option(False, "--full", help="Print the texts of an episode in full."),
+    seat: int | None = typer.Option(None, "--seat", min=0, help="Show only the messages to and from this seat of a game."),
+    rules: bool = typer.Option(False, "--rules", help="Show the rules that a task states, and the clients that check each."),
+    openapi: bool = typer.Option(False, "--openapi", help="Print the routes of a task's world as an OpenAPI document."),
     trust: Trust = False,
     json: Json = False,
 ) -> None:
-    """One task, one recorded episode, or the episodes of a run."""
+    """Show a task, a recorded episode, or the episodes of a run."""
     if is_recorded(name[0]) or len(name) > 1:
         if matrix or openapi or rules:
-            told = "--matrix, --rules and --openapi are of a task, not of an episode"
+            told = "--matrix, --rules and --openapi need a task, not an episode"
             raise UsageError(told, hint=f"harness show {quoted(name[0])}")
         _show_recorded(name, full=full, seat=seat, json=json)
         return
     if full or seat is not None:
         raise UsageError(
-            f"--full and --seat are of a recorded episode, and {name[0]} is none", hint=f"harness show {quoted(name[0])}"
+            f"--full and --seat need a recorded episode, and {name[0]} is not one", hint=f"harness show {quoted(name[0])}"
         )
     (task, *_) = gate(selected(ctx, name), trust=trust).tasks
     if openapi:
@@ -143,7 +143,7 @@ def _show_openapi(task: Task) -> None:
     from worlds.core.served import openapi  # noqa: PLC0415 - FastAPI, for this one document
 
     if task.parley is None:
-        raise UsageError(f"{task.task_id} is a foreign Harbor task, and has no world of ours")
+        raise UsageError(f"{task.task_id} is a Harbor task of another project, and has no Parley world")
     require(task)
     emit(openapi(open_world(task.world_folder)))
 
@@ -153,7 +153,7 @@ def _print(task: Task) -> None:
     print(f"{task.task_id}  ({task.family})\n{task.file.task.description if task.file.task else ''}\n{task.path}\n")
     if ours is not None:
         if ours.certificate is not None:
-            print(f"{ours.certificate}: nothing is proved of this task, and reports keep it apart from those that are")
+            print(f"{ours.certificate}: nothing is proved about this task, and reports list it separately")
         print(f"difficulty {ours.difficulty}, axis {ours.category}" + _placed(ours.quadrant, ours.pattern))
         print(f"budget     {ours.budgets.steps} steps, {ours.budgets.virtual_seconds:,.15g} virtual seconds")
         print(f"costs      {', '.join(f'{name} {seconds:g} s' for name, seconds in ours.costs.items())}")

@@ -11,13 +11,15 @@ import typer
 
 from harness.errors import UsageError
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The published file.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Published file to import.")]
 Out = Annotated[
     Path | None,
-    typer.Option(help="Folder of the task folders, imported/FAMILY unless given; its parent is what --tasks takes."),
+    typer.Option(help="Folder for the task folders. Default: imported/FAMILY. Pass its parent to --tasks."),
 ]
-Ids = Annotated[list[str] | None, typer.Option("--id", help="Only tasks whose published id, or folder, matches (repeatable).")]
-Replace = Annotated[bool, typer.Option("--replace", help="Write folders of the same task anew where they differ.")]
+Ids = Annotated[
+    list[str] | None, typer.Option("--id", help="Import only tasks whose published id or folder matches this glob. Repeatable.")
+]
+Replace = Annotated[bool, typer.Option("--replace", help="Rewrite existing folders of the same tasks if they differ.")]
 
 
 T = TypeVar("T")

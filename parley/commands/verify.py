@@ -54,7 +54,7 @@ def draw_curve(tasks: Sequence[Task], seeds: str | None, into: Path | None, *, j
     chosen = parse_seeds(seeds) if seeds else list(SEEDS)
     points = curve(tasks, chosen, say)
     if not points:
-        raise UsageError("no task here is played by one client", hint="harness verify contract --curve")
+        raise UsageError("none of these tasks is played by a single client", hint="harness verify contract --curve")
     table = curve_table(points)
     if json:
         emit({**table.document(), "points": [point.model_dump() for point in points]})
@@ -88,7 +88,7 @@ def replaced(page: Path, text: str) -> str:
         raise UsageError(f"{page}: {error.strerror}") from None
     _, ended, after = rest.partition(END)
     if not begun or not ended:
-        raise UsageError(f"{page} has no place for the curve: a line {BEGIN!r}, and after it {END!r}")
+        raise UsageError(f"{page} has no place for the curve: it needs a line {BEGIN!r}, and after it a line {END!r}")
     return f"{before}{begun}\n\n{text}\n{ended}{after}"
 
 
@@ -112,30 +112,34 @@ class VerifyFlags(Flags):
     """The values of the flags of `harness verify`."""
 
     names: Names = None
-    seeds: str | None = flag(None, "Of each task's own seeds these; all unless given.")
-    runtime: str = flag("inprocess", "inprocess; docker or bubblewrap, or both with a comma, add the same clients there.")
-    workers: int = flag(2, "Processes, and episodes at once.", "--workers", "-n", min=1)
+    seeds: str | None = flag(None, "Seeds to check, out of those of each task. Default: all.")
+    runtime: str = flag(
+        "inprocess", "Where clients play: inprocess. docker, bubblewrap or both (joined by a comma) repeat them there."
+    )
+    workers: int = flag(2, "Processes, and episodes at the same time.", "--workers", "-n", min=1)
     sample: bool = flag(
         False,
-        "In containers only oracle, nop and one violation of each task on its first seed; ten of tasks that are data. "
-        "With --attacks one folder of each kind of machine.",
+        "In sandboxes, play only oracle, nop and one wrong client of each task on its first seed; of tasks that are data files "
+        "only ten. With --attacks, attack one task of each kind of sandbox.",
     )
-    thorough: bool = flag(False, "Play each client twice, and at each level on every seed.", "--thorough")
-    mutations: bool = flag(False, "Play each oracle behind its family's path mutations instead.")
-    changed_first: bool = flag(False, "Begin with folders that differ from the main branch.")
-    attacks: bool = flag(False, "Attack the tasks instead, in --runtime, else in the best.", "--attacks")
-    mutants: bool = flag(False, "Change servers, tests and shared rules; each must be noticed.", "--mutants")
-    draw: int | None = flag(None, "With --mutants only so many, drawn by hash.", min=1)
+    thorough: bool = flag(False, "Play each client twice, and on every seed at each level.", "--thorough")
+    mutations: bool = flag(False, "Play each oracle with the --mutate changes of its family instead, and check the labels.")
+    changed_first: bool = flag(False, "Check folders first that differ from the main branch.")
+    attacks: bool = flag(False, "Attack the tasks instead, in --runtime or else the best one that works.", "--attacks")
+    mutants: bool = flag(
+        False, "Make small mistakes in servers, tests and shared rules instead. The checks must notice each.", "--mutants"
+    )
+    draw: int | None = flag(None, "Number of mutants to try with --mutants, selected by hash. Default: all.", min=1)
     curve: bool = flag(False, "Play a careful, a hasty and a careless client at each level instead.", "--curve")
-    into: Path | None = flag(None, "With --curve a page that gets the table, between its markers.")
-    env: list[str] | None = flag(None, "NAME of a variable of this host that a foreign task may be given.", "--env")
+    into: Path | None = flag(None, "Page in which --curve writes its table, between the markers.")
+    env: list[str] | None = flag(None, "Name of a host variable to pass to a task from another project. Repeatable.", "--env")
     trust: Trust = False
     json: Json = False
 
 
 @takes_flags(VerifyFlags)
 def verify_command(ctx: typer.Context, flags: VerifyFlags) -> None:
-    """Prove tasks; exit 4 and say path, line and rule when one does not hold."""
+    """Check tasks. If one fails, print path, line and rule, and exit with 4."""
     trusted = gate(selected(ctx, flags.names), trust=flags.trust)
     tasks = grant(_changed_first(trusted.tasks) if flags.changed_first else trusted.tasks, flags.env or ())
     tasks = runnable(tasks, flags.names or (), say)
@@ -175,14 +179,14 @@ def _prove(flags: VerifyFlags, trusted: TrustGate, tasks: Sequence[Task]) -> Non
         _show(proved)
     if not proved.ok:
         wrong = sum(not task.ok for task in proved.tasks)
-        raise TaskInvalid(f"{wrong} of {len(proved.tasks)} tasks do not hold")
+        raise TaskInvalid(f"{wrong} of {len(proved.tasks)} tasks failed")
 
 
 def _mutations(tasks: Sequence[Task], *, json: bool) -> None:
     """Run each oracle behind the mutations of its family. Raises TaskInvalid if a label differs from the predicted one."""
     of_family = {name: part for name in _families(tasks) if (part := family_part_or_none(name, "authoring.mutations"))}
     if not of_family:
-        raise UsageError(f"no mutations are known to {', '.join(_families(tasks))}", hint="harness verify --mutations")
+        raise UsageError(f"{', '.join(_families(tasks))} has no mutations", hint="harness verify --mutations")
     cells = {name: part.matrix([task for task in tasks if task.family == name]) for name, part in of_family.items()}
     wrong = sum(not cell.ok for row in cells.values() for cell in row)
     if json:
@@ -193,7 +197,7 @@ def _mutations(tasks: Sequence[Task], *, json: bool) -> None:
             show_table(table.header, table.cells())
             say("\n".join(table.notes))
     if wrong:
-        raise TaskInvalid(f"{wrong} labels are not the predicted ones")
+        raise TaskInvalid(f"{wrong} labels differ from the predicted ones")
 
 
 def _families(tasks: Sequence[Task]) -> list[str]:
@@ -213,7 +217,7 @@ def _docker(tasks: Sequence[Task], *, alone: bool) -> Runtime | None:
         if alone:
             raise
         return None
-    say("runtime: docker, which foreign Harbor tasks need")
+    say("runtime: docker, which Harbor tasks of other projects need")
     return docker
 
 
@@ -232,7 +236,7 @@ def _tell(proved: TaskProof) -> None:
 
 def _show(report: ProofReport) -> None:
     findings = [str(finding) for finding in report.findings()]
-    _show_first(findings, "more findings; harness verify --json has all")
+    _show_first(findings, "more findings; harness verify --json prints all")
     for task in report.tasks:
         if task.missing is not None:
             print(f"{task.task_id}: uncertified: {task.missing}")
@@ -240,7 +244,7 @@ def _show(report: ProofReport) -> None:
     show_table(("task", "verdict", "checks", "failed", "seconds"), rows)
     uncertified = sum(task.verdict == UNCERTIFIED for task in report.tasks)
     apart = f", {uncertified} of them uncertified" if uncertified else ""
-    say(f"{sum(task.ok for task in report.tasks)} of {len(report.tasks)} tasks hold{apart}, {report.seconds:.1f} s")
+    say(f"{sum(task.ok for task in report.tasks)} of {len(report.tasks)} tasks passed{apart}, {report.seconds:.1f} s")
 
 
 def _show_first(lines: Sequence[str], more: str) -> None:
@@ -298,7 +302,7 @@ def show_siege(siege: AttackRun) -> None:
     """Print a line for each hole and the table on stdout, and notes and the count on stderr."""
     lines = [f"{row.task_id}: [{row.attack} {row.name}] {hole}" for row in siege.rows for hole in row.holes]
     lines += _unmade(siege.unmade)
-    _show_first(lines, "more; harness verify --attacks --json has all")
+    _show_first(lines, "more; harness verify --attacks --json prints all")
     if len(siege.unmade) < len(siege.rows):
         show_table(("attack", "name", "flaw classes", "rows", "examined", "outcome"), siege.summary())
     notes = [f"{row.task_id}: [{row.attack} {row.name}] note: {note}" for row in siege.rows for note in row.notes]
@@ -329,14 +333,14 @@ def mutate_tasks(
         show_mutants(report)
     if report.rules_alive:
         raise GateFailed(
-            f"{len(report.rules_alive)} mutants of rules survived: none in a task's server may",
-            hint="write the client that notices, or list the line with a reason in equivalents.toml; docs/mutants.md",
+            f"{len(report.rules_alive)} mutants of rules survived; in a task's server, none may survive",
+            hint="write a client that notices, or list the line with a reason in equivalents.toml; see docs/mutants.md",
         )
     if not report.ok:
         alive = len(report.of("survived", "unreached"))
         raise GateFailed(
-            f"{alive} of {len(report.mutants)} mutants survived, at most {report.allowed} may: {LEAST:.0%} of all must die",
-            hint="write a client or a check that notices the survivors; docs/mutants.md",
+            f"{alive} of {len(report.mutants)} mutants survived, at most {report.allowed} may: {LEAST:.0%} must be caught",
+            hint="write a client or a check that notices the survivors; see docs/mutants.md",
         )
 
 
@@ -345,7 +349,7 @@ def show_mutants(report: MutantReport) -> None:
     for mutant in report.of("survived", "unreached"):
         print(_line(mutant))
     show_table(("files", "mutants", *FATES), list(report.rows()))
-    say(f"{report.share:.1%} of the mutants that are not equivalent died, {report.seconds:.0f} s")
+    say(f"{report.share:.1%} of the mutants that are not equivalent were caught, {report.seconds:.0f} s")
 
 
 def _line(mutant: TriedMutant) -> str:

@@ -19,16 +19,18 @@ from parley.reports.viewing import Library, Site, first_page, open_server, write
 
 def view_command(
     runs: list[Path] | None = typer.Argument(
-        None, metavar="RUN...", help="Runs, folders of runs, or one episode; none means runs/."
+        None, metavar="RUN...", help="Runs, folders of runs, or one episode. Default: runs/."
     ),
-    bundle: Path | None = typer.Option(None, help="Write the pages into this folder instead, to publish them."),
-    port: int | None = typer.Option(None, min=0, max=65535, help="8642, or any free one, unless given."),
-    host: str = typer.Option("127.0.0.1", help="A loopback address; others are refused."),
-    browser: bool = typer.Option(True, help="Open the page in a browser, where there is a screen."),
+    bundle: Path | None = typer.Option(None, help="Folder to write the pages into instead, to publish them."),
+    port: int | None = typer.Option(None, min=0, max=65535, help="Port of the server. Default: 8642, or any free one."),
+    host: str = typer.Option("127.0.0.1", help="Address to listen on, which must be a loopback address."),
+    browser: bool = typer.Option(True, help="Open the page in a browser if there is a screen."),
 ) -> None:
     """Read recorded runs in a browser."""
     if bundle is not None and port is not None:
-        raise UsageError("--bundle writes files, and --port is a server's", hint=f"harness view RUNS --bundle {quoted(bundle)}")
+        raise UsageError(
+            "--bundle writes files, and --port belongs to the server", hint=f"harness view RUNS --bundle {quoted(bundle)}"
+        )
     folders, episode = _named(runs or [Path("runs")])
     library = Library(folders)
     if bundle is not None:
@@ -40,7 +42,7 @@ def view_command(
         site.answer("index.html")
         url = server.url + first_page(library, episode)
         print(url, flush=True)
-        say(f"  {_counted(library)}; only this machine can open it, and nothing can be written there; Ctrl-C ends it")
+        say(f"  {_counted(library)}; only this machine can open the pages, and they are read-only; stop with Ctrl-C")
         if browser and people.is_terminal and (sys.platform == "darwin" or {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ)):
             webbrowser.open(url)
         try:
@@ -54,11 +56,11 @@ def _named(words: list[Path]) -> tuple[list[Path], Path | None]:
     if len(words) == 1 and is_episode(words[0]):
         episode = words[0].resolve()
         if len(episode.parts) < 5 or episode.parts[-4] != "episodes" or not is_run(episode.parents[3]):
-            raise UsageError(f"{words[0]} is the folder of no run's episode", hint=f"harness show {quoted(words[0])}")
+            raise UsageError(f"{words[0]} is not in the folder of a run", hint=f"harness show {quoted(words[0])}")
         return [episode.parents[3]], episode
     missing = [word for word in words if not (word.is_dir() or is_packed(word))]
     if missing:
-        raise UsageError(f"there is no folder {missing[0]}", hint="harness view RUN, or a folder of runs")
+        raise UsageError(f"no folder named {missing[0]}", hint="harness view RUN, or a folder of runs")
     return words, None
 
 
@@ -76,8 +78,8 @@ def _write(library: Library, bundle: Path) -> None:
     damaged = write_bundle(library, bundle, wrote)
     print(bundle / "index.html")
     if damaged:
-        number = f"{damaged} pages say" if damaged > 1 else "a page says"
+        number = f"{damaged} episodes" if damaged > 1 else "one episode"
         raise UsageError(
-            f"the bundle is written, but {number} of an episode that it cannot be read",
+            f"the bundle is written, but {number} could not be read",
             hint=f"harness view RUNS --bundle {quoted(bundle)}",
         )

@@ -255,7 +255,7 @@ class PackedFiles:
             raise self._refused(f"it holds more than {PACK_BYTES} and {PACK_RATIO}")
 
     def _refused(self, why: str) -> UsageError:
-        return UsageError(f"{self.path} is no packed run: {why}", hint="harness pack RUN")
+        return UsageError(f"{self.path} is not a packed run: {why}", hint="harness pack RUN")
 
     def _whole(self, name: str, pieces: Iterable[Piece], most: Limit) -> bytes | OSError:
         """Return a file joined from its pieces, or the error if it is too long.

@@ -28,9 +28,9 @@ from parley.reports.table import Column, Row, Table, row_of, table_of, titled
 
 DRAWS, SEED = 9_999, 20
 METHOD = (
-    "95 % intervals: t over one difference a task (T - 1 degrees), paired on task and seed; p: exact McNemar where a task is "
-    "one success or failure a side, else sign-flip permutation of task differences, exact up to 13 that are not 0, 9,999 draws "
-    "(seed 20) beyond"
+    "95 % intervals: t over one difference per task (T - 1 degrees), paired on task and seed; p: exact McNemar if each task is "
+    "one success or failure per side, else sign-flip permutation of task differences: exact up to 13 nonzero ones, with 9,999 "
+    "draws (seed 20) beyond"
 )
 
 
@@ -250,7 +250,7 @@ def check(first: Evidence, second: Evidence, pairs: Sequence[tuple[Group, Group]
     differing = [one for a, b in pairs for one in _differing(first, a, second, b)]
     barred = [one for one in differing if one.name not in across]
     if barred:
-        told = "; ".join(f"{one.name} differ ({one.told})" for one in dict.fromkeys(barred))
+        told = "; ".join(f"different {one.name} ({one.told})" for one in dict.fromkeys(barred))
         allowed = [one.name for one in barred if one.name in ACROSS]
         hint = "play both on the same tasks, seeds and key"
         if len(allowed) == len(barred):
@@ -362,7 +362,7 @@ _LABELS = titled(family="Family", label="Label", first="A", second="B", change="
 _MOST = 10
 _MEANT = (
     "means over tasks of means over seeds of means over attempts; missing: planned instances that one side has no graded "
-    "attempt at; sees: the true difference that these tasks show four times of five; verdict: Holm over the rows, at .05"
+    "attempt at; sees: the true difference that these tasks detect with a power of 80 %; verdict: Holm over the rows, at .05"
 )
 
 

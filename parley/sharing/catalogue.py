@@ -131,7 +131,9 @@ def write_harbor(out: Path, tasks: Sequence[Task], bases: Bases) -> int:
         raise UsageError(f"{foreign[0]} is not a task of Parley's own, and an export holds those alone", hint="harness list")
     with writing(out):
         if out.exists() and any(out.iterdir()):
-            raise UsageError(f"{out} is not empty, and nothing in it is written over", hint="harness export harbor NEW_FOLDER")
+            raise UsageError(
+                f"{out} is not empty, and existing files are never overwritten", hint="harness export harbor NEW_FOLDER"
+            )
         make_folder(out)
     digests: dict[str, str] = {}
     size = 0

@@ -50,7 +50,7 @@ def test_planning_needs_no_litellm(tmp_path):
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, cwd=ROOT)
 
     assert done.returncode == 0, done.stderr
-    assert "  gpt-5: $1.25 in, $10 out a million tokens\n" in done.stdout
+    assert "  gpt-5: $1.25 in, $10 out per million tokens\n" in done.stdout
     assert done.stdout.endswith("False\n")
 
 

@@ -164,7 +164,7 @@ def test_own_texts_say_the_same_as_a_folder(family: str, tmp_path: Path) -> None
     check_texts(family, texts)
     assert texts == own_texts(family)
     assert set(texts) == set(placeholders(family) or ())
-    with pytest.raises(UsageError, match="is not empty, and nothing in it is written over"):
+    with pytest.raises(UsageError, match="is not empty, and existing files are never overwritten"):
         templates_command(family, tmp_path / "texts")
 
 
@@ -254,7 +254,7 @@ def test_a_world_refuses_what_the_harness_would(tmp_path: Path) -> None:
     ("tasks", "agent", "said"),
     [
         ((GROUP, GAME), MODEL, "--templates holds the texts of one family, and these are tasks of calendar, hidden"),
-        (("contract/presigned-url-download",), MODEL, "the family contract has no texts of seats; calendar, hidden-profile"),
+        (("contract/presigned-url-download",), MODEL, "the family contract has no texts for seats; calendar, hidden-profile"),
         ((GROUP,), AgentSpec(), "oracle reads our own texts, so with --templates models play"),
         ((GROUP,), AgentSpec(kind="seats", name="pool"), "pool reads our own texts"),
         ((GROUP,), MODEL.model_copy(update={"seats": (SeatSpec(seat=0, kind="policy", name="pool"),)}), "pool reads our own"),

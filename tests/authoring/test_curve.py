@@ -125,7 +125,7 @@ def test_a_page_gets_the_table_between_its_markers(tmp_path: Path) -> None:
 
     assert replaced(page, "new") == f"before\n{BEGIN}\n\nnew\n{END}\nafter\n"
     page.write_text("before")
-    with pytest.raises(UsageError, match=r"page\.md has no place for the curve: a line "):
+    with pytest.raises(UsageError, match=r"page\.md has no place for the curve: it needs a line "):
         replaced(page, "new")
     with pytest.raises(UsageError, match="No such file or directory"):
         replaced(tmp_path / "none.md", "new")

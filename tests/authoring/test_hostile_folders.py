@@ -181,11 +181,11 @@ def test_no_attack_leaves_its_sandbox(harness: Command, host: Host, tmp_path: Pa
     assert played.returncode == 0, played.stderr
     episodes = json.loads(played.stdout)["episodes"]
     assert [(row["status"], row["success"]) for row in episodes] == [("graded", who == "oracle") for who in agents]
-    assert f"runs in {runtime}; --trust runs it here" in played.stderr
-    assert f"runs in {runtime}; --trust runs it here" in proved.stderr
+    assert f"runs in {runtime}; --trust runs it in this process" in played.stderr
+    assert f"runs in {runtime}; --trust runs it in this process" in proved.stderr
     assert f'"{runtime}:oracle"' in proved.stdout, proved.stderr
     assert "the folder's own code ran beside the prover" in proved.stdout
     assert synced.returncode == 0, synced.stderr
-    assert "not this harness's own, runs in" in synced.stderr
+    assert "is not part of Parley, so its world runs in" in synced.stderr
     assert SECRET not in played.stdout + proved.stdout
     assert list(host.marks.iterdir()) == []

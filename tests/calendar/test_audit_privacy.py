@@ -131,9 +131,9 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> Typed:
 def test_nobody_pays_unasked(typed: Typed) -> None:
     """Without consent, or for its price alone, nothing is asked; what was answered once is free the second time."""
     assert isinstance(typed.refused.exception, UsageError)
-    assert "were not agreed to" in str(typed.refused.exception)
+    assert "model calls need confirmation" in str(typed.refused.exception)
     assert [one.exit_code for one in (typed.priced, typed.first, typed.second)] == [0, 0, 0]
-    assert re.search(r"^30 model calls, about \d+ thousand tokens; 0 answers are kept$", typed.priced.stderr, re.MULTILINE)
+    assert re.search(r"^30 model calls, about \d+ thousand tokens; 0 answers are cached$", typed.priced.stderr, re.MULTILINE)
     assert typed.priced.stdout == ""
     assert typed.calls[0] == 0
     assert typed.calls[1] == typed.calls[2]

@@ -268,7 +268,7 @@ def test_command_writes_whole_folders(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("typed", "rule"),
     [
-        (["excel", "FILE"], "knows no 'excel'; it knows calbench, hiddenbench"),
+        (["excel", "FILE"], "has no kind 'excel'; it has calbench, hiddenbench"),
         (["calbench", "FILE", "--id", "zzz*"], "none of the 1 tasks of .* is called zzz"),
     ],
 )

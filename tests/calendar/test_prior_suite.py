@@ -181,8 +181,8 @@ def test_another_seed_is_another_suite() -> None:
     ("typed", "rule"),
     [
         (["--suite", "priors"], "--suite must be one of canonical, prior, not 'priors'"),
-        (["--suite", "prior", "--agents", "4"], "a suite has its own shapes"),
-        (["--name", "varied-prior", "--blocked", "3"], "need a name of their own"),
+        (["--suite", "prior", "--agents", "4"], "a suite defines its own tasks"),
+        (["--name", "varied-prior", "--blocked", "3"], "tasks of another shape need --name"),
         (["--name", "x", "--prior-in-the-way"], "prior meetings in the way are 1..5"),
     ],
 )

@@ -289,8 +289,8 @@ def test_command_leaves_other_tasks_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("typed", "rule"),
     [
-        (["--agents", "4"], "need a name of their own"),
-        (["--name", "uniform", "--blocked", "3"], "need a name of their own"),
+        (["--agents", "4"], "tasks of another shape need --name"),
+        (["--name", "uniform", "--blocked", "3"], "tasks of another shape need --name"),
         (["--name", "x", "--density", "many"], "--density must be a number"),
         (["--name", "x", "--blocked", "1.5"], "--blocked must be a whole number"),
         (["--name", "x", "--participant-lists", "0-1"], "--participant-lists must look like"),

@@ -37,8 +37,8 @@ def test_a_link_reaches_the_image_as_a_link(harness: Command, tmp_path: Path) ->
     done = harness("verify", folder)
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "runtime: docker, which foreign Harbor tasks need" in done.stderr
-    assert "1 of 1 tasks hold" in done.stderr
+    assert "runtime: docker, which Harbor tasks of other projects need" in done.stderr
+    assert "1 of 1 tasks passed" in done.stderr
 
 
 def test_an_agent_whose_time_is_up_is_graded(harness: Command, tmp_path: Path) -> None:

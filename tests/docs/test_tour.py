@@ -16,7 +16,7 @@ SHOWN = [one for one in commands() if one.page == PAGE and one.printed]
 CHANGING = (
     (re.compile(r"^(\[\d+/\d+\] .*), [\d.]+ s(; .*)?$", re.MULTILINE), r"\1, T"),
     (re.compile(r"[\d.]+ (real s|[kM]B)"), r"N \1"),
-    (re.compile(r"(checks in|hold,) [\d.]+ s$", re.MULTILINE), r"\1 T"),
+    (re.compile(r"(checks in|passed,) [\d.]+ s$", re.MULTILINE), r"\1 T"),
     (re.compile(r"^(\S+ +ok +\d+ +\d+) +[\d.]+$", re.MULTILINE), r"\1 T"),
 )
 """What differs from one time to the next, and what stands for it."""

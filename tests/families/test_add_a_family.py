@@ -97,7 +97,7 @@ def test_family_is_in_every_command(typed: Mapping[str, str]) -> None:
     """list, new, verify, run and report know the family from its packages alone."""
     assert re.search("relay +0  0-9", said(typed, "list --families"))
     assert "tasks/relay/my-message" in said(typed, "new")
-    assert "1 of 1 tasks hold" in said(typed, "verify")
+    assert "1 of 1 tasks passed" in said(typed, "verify")
     assert re.search("relay: 1 task +difficulty\nmy-message +easy", said(typed, "list relay"))
     assert re.search("oracle +3 +100.0", said(typed, "report"))
     assert re.search("nop +3 +0.0", said(typed, "report"))

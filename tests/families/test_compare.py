@@ -128,21 +128,21 @@ def test_what_is_not_comparable(record: Record, capsys: pytest.CaptureFixture[st
     """Digests, seeds, keys, options and budgets that differ are exit 2, each by its name; options may be allowed to."""
     base = record("base", run_of(18))
     others = {
-        "digests differ (of t00, t01, t02 and 17 more)": changed(
+        "different digests (of t00, t01, t02 and 17 more)": changed(
             record("digests", run_of(9)), tasks=dict.fromkeys(TASKS, "1" * 64)
         ),
-        "seeds differ (0 and 0,1)": record("seeds", run_of(9, seeds=2)),
-        "keys differ (": record("keys", run_of(9), key_digest="5" * 64),
-        "options differ (the default and clip=200)": record("options", run_of(9), options={"clip": 200}),
-        "budget differ (the default and turns=7)": record("budget", run_of(9), budget={"turns": 7}),
+        "different seeds (0 and 0,1)": record("seeds", run_of(9, seeds=2)),
+        "different keys (": record("keys", run_of(9), key_digest="5" * 64),
+        "different options (the default and clip=200)": record("options", run_of(9), options={"clip": 200}),
+        "different budget (the default and turns=7)": record("budget", run_of(9), budget={"turns": 7}),
     }
     for said, folder in others.items():
         with pytest.raises(UsageError, match="not comparable in contract") as refused:
             compare_command(NOWHERE, [str(base), str(folder)])  # type: ignore[arg-type]
         assert said in str(refused.value)
 
-    assert code(base, others["options differ (the default and clip=200)"], across=["options"]) == 1
-    assert "compared although options differ" in capsys.readouterr().err
+    assert code(base, others["different options (the default and clip=200)"], across=["options"]) == 1
+    assert "compared although they differ in options" in capsys.readouterr().err
 
 
 @pytest.mark.property
@@ -169,7 +169,7 @@ def test_too_few_tasks_to_show_anything(record: Record, harness: Command, tasks:
     second = record("second", {(name, 0): "WRONG_VALUE" for name in names}, model="gpt-5")
     plain = harness("compare", str(first), str(second))
 
-    assert (plain.returncode, "can show no drop" in plain.stderr) == (code, is_said)
+    assert (plain.returncode, "cannot show a drop" in plain.stderr) == (code, is_said)
     assert harness("compare", str(first), str(second), "--strict").returncode == 1
 
 
@@ -184,7 +184,7 @@ def test_a_sweep_names_its_two(record: Record, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there are agent=bad, agent=good"):
         chosen([str(sweep), "good", "worse"])
     record("sweep/agent=third", run_of(10), agent="third")
-    with pytest.raises(UsageError, match="holds 3 runs, and two are compared"):
+    with pytest.raises(UsageError, match="contains 3 runs, and compare takes two"):
         chosen([str(sweep)])
 
 

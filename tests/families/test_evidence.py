@@ -81,7 +81,7 @@ def test_a_damaged_result_hides_no_other(harness: Command, record: Record) -> No
     assert done.returncode == nothing.returncode == 2
     assert done.stderr.startswith(f"left out: {path} is no result of this version: Invalid JSON")
     assert done.stderr.endswith(
-        f"harness: an episode is left out, which cannot be read\n  try: the run's command again, with --resume {run}\n"
+        f"harness: an episode is left out because of read errors\n  try: the run's command again, with --resume {run}\n"
     )
     assert (nothing.stdout, "2 episodes are left out" in nothing.stderr) == ("", True)
 

@@ -71,7 +71,7 @@ MISTAKES: dict[Line, str] = {
     ("report", "RUNS/nop", "--plot", "/dev/null/x.svg"): "/dev/null/x.svg cannot be written: File exists\n"
     "  try: the same command with another path",
     ("export", "traces", "RUNS/nop"):
-        "harness export knows no 'traces'; it knows episodes, trace, templates, harbor, inspect, harbor-job, scout\n  try: harness export episodes --help",  # noqa: E501
+        "harness export has no kind 'traces'; it has episodes, trace, templates, harbor, inspect, harbor-job, scout\n  try: harness export episodes --help",  # noqa: E501
     ("export", "episodes", "RUNS/nop", "--format", "csv"): "the family contract has no format 'csv'; it has contractbench",
     ("export", "episodes", "RUNS/nop", "--out", "/nowhere/x"): "/nowhere/x cannot be written: No such file or directory",
 }  # fmt: skip
@@ -85,7 +85,7 @@ violation:listed_order	2	0	0.0	0.0..84.2	2	0.00	-1.00	0	1 of 33 tasks
 violation:resorted_link	2	0	0.0	0.0..84.2	2	0.00	-0.95	0	1 of 33 tasks
 95 % intervals: Wilson at the effective sample size of attempts clustered by task, t with T - 1 degrees; \
 Clopper-Pearson over the tasks, or over the attempts at a single one, where every attempt or none succeeded
-2 tasks x 2 attempts do not tell any two models apart
+2 tasks x 2 attempts cannot show a difference between two models
 
 Pass rate by task, contract
 Family	Task	violation:acked_twice	violation:listed_order	nop	oracle	violation:resorted_link

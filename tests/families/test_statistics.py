@@ -219,8 +219,8 @@ def test_mde_by_hand() -> None:
     quantiles = math.tan(math.pi * 0.475) + math.tan(math.pi * 0.3)
 
     assert mde(2, 1) == pytest.approx(quantiles * math.sqrt(0.3225 / 2))
-    assert mde_words(2, 1) == "2 tasks x 1 attempt do not tell any two models apart"
-    assert mde_words(33, 3) == "33 tasks x 3 attempts do not tell models that differ by less than about 18 points apart"
+    assert mde_words(2, 1) == "2 tasks x 1 attempt cannot show a difference between two models"
+    assert mde_words(33, 3) == "33 tasks x 3 attempts cannot show a difference of less than about 18 points between two models"
 
 
 def test_one_task_tells_nothing_apart() -> None:

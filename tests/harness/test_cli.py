@@ -170,9 +170,9 @@ def test_all_tasks_need_a_word(said: dict[Line, Said]) -> None:
     done = said[ALL]
 
     assert (2, "") == (done.code, done.out)
-    assert re.match(r"plan: \d+ tasks x 1 seed x 1 attempt = (\d+) episodes, 2 at once\noracle plays \1 episodes\n", done.err)
+    assert re.match(r"plan: \d+ tasks x 1 seed x 1 attempt = (\d+) episodes, 2 at a time\noracle plays \1 episodes\n", done.err)
     assert done.err.endswith(
-        "points apart\nharness: no task was named, which means all\n"
+        "points between two models\nharness: no task was named, so all would run, and there is no terminal to confirm it\n"
         "  try: harness run --runtime inprocess --yes, or one task first: harness run --runtime inprocess "
         "adversarial-shortcut-injection\n"
     )

@@ -126,15 +126,24 @@ def test_a_typed_flag_wins(file: Callable[[str], Path]) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('seeds = "0"\nseed = "1"\n', ":2: seed is no flag of this command; did you mean seeds?"),
-        ("max_tokens = 3\n", ":1: max_tokens is no flag of this command; did you mean max-tokens?"),
-        ("zzz = 3\n", ":1: zzz is no flag of this command"),
-        ("trust = true\n", ":1: trust cannot come from a file: whose code runs here is typed each time"),
-        ('env = ["HOME"]\n', ":1: env cannot come from a file: what of this host is handed out is typed each time"),
-        ('config = "b.toml"\n', ":1: config cannot come from a file: it says which file is read, or what is done with it"),
-        ('api-key = "sk-1"\n', ":1: api-key looks like a credential, and those come from the environment alone"),
-        ('OPENAI_API_KEY = "sk-1"\n', ":1: OPENAI_API_KEY looks like a credential, and those come from the environment alone"),
-        ('api-base = "http://me:pw@there/v1"\n', ":1: api-base holds a credential, and those come from the environment alone"),
+        ('seeds = "0"\nseed = "1"\n', ":2: seed is not a flag of this command; did you mean seeds?"),
+        ("max_tokens = 3\n", ":1: max_tokens is not a flag of this command; did you mean max-tokens?"),
+        ("zzz = 3\n", ":1: zzz is not a flag of this command"),
+        ("trust = true\n", ":1: trust cannot come from a file: code to trust must be named on the command line each time"),
+        (
+            'env = ["HOME"]\n',
+            ":1: env cannot come from a file: host variables to pass on must be named on the command line each time",
+        ),
+        ('config = "b.toml"\n', ":1: config cannot come from a file: it selects the file, or what is done with it"),
+        ('api-key = "sk-1"\n', ":1: api-key looks like a credential, and those can come only from the environment"),
+        (
+            'OPENAI_API_KEY = "sk-1"\n',
+            ":1: OPENAI_API_KEY looks like a credential, and those can come only from the environment",
+        ),
+        (
+            'api-base = "http://me:pw@there/v1"\n',
+            ":1: api-base contains a credential, and those can come only from the environment",
+        ),
         ('temperature = "hot"\n', ":1: temperature must be a number or default, not 'hot'"),
         ('k = "2"\n', ":1: k must be a whole number, not '2'"),
         ("k = true\n", ":1: k must be a whole number, not True"),
@@ -143,7 +152,7 @@ def test_a_typed_flag_wins(file: Callable[[str], Path]) -> None:
         ("names = [1]\n", ":1: names must be a list of texts, not [1]"),
         ("yes = 1\n", ":1: yes must be true or false, not 1"),
         ("[set]\na = 1\n", ":1: set must be a list of texts, not {'a': 1}"),
-        ("k = \n", " is no file of settings: Invalid value (at line 1, column 5)"),
+        ("k = \n", " is not a settings file: Invalid value (at line 1, column 5)"),
     ],
 )
 def test_what_a_file_may_not_say(file: Callable[[str], Path], text: str, why: str) -> None:
@@ -164,7 +173,7 @@ def test_a_value_out_of_its_flags_range(file: Callable[[str], Path]) -> None:
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     """Named, with what the system says."""
-    with pytest.raises(UsageError, match=r"settings\.toml is no file of settings: No such file or directory"):
+    with pytest.raises(UsageError, match=r"settings\.toml is not a settings file: No such file or directory"):
         parsed("--config", str(tmp_path / "settings.toml"))
 
 
@@ -183,7 +192,7 @@ def test_file_that_is_no_plain_file_is_refused_at_once(harness: Command, tmp_pat
 
     assert said.returncode == 2
     assert re.search(
-        r"settings\.toml is no file of settings: (is a (FIFO|device), not|is longer than .*limit settings)", said.stderr
+        r"settings\.toml is not a settings file: (is a (FIFO|device), not|is longer than .*limit settings)", said.stderr
     )
 
 
@@ -208,7 +217,7 @@ def test_a_preset_is_found_by_name() -> None:
     by_name, by_path = parsed("--preset", "hidden-study2")[1], parsed("--config", str(PRESETS / "hidden-study2.toml"))[1]
 
     assert tomli.loads(by_name) == tomli.loads(by_path)
-    with pytest.raises(UsageError, match="no preset is called 'x'; there are calendar-adversarial, "):
+    with pytest.raises(UsageError, match="no preset named 'x'; presets: calendar-adversarial, "):
         parsed("--preset", "x")
     with pytest.raises(UsageError, match="choose one"):
         parsed("--preset", "hidden-study2", "--config", str(PRESETS / "hidden-study2.toml"))

@@ -85,7 +85,7 @@ def test_a_key_that_is_withdrawn_ends_the_run(harness: Command, tmp_path: Path) 
         again = run.stderr.splitlines()[-1].partition("; then harness ")[2].split()
         done = harness(*again, "--timeout", "9", "--patience", "1", "--breaker", "2")
 
-    assert f"\n0 of 2 succeeded, mean reward 0.0; 8 of 10 are not played; run in {tmp_path}/run (" in run.stderr
+    assert f"\n0 of 2 succeeded, mean reward 0.0; 8 of 10 not played; run in {tmp_path}/run (" in run.stderr
     assert (run.returncode, kept) == (3, 2)
     assert f"openai/any: {server.url} does not accept the key: Incorrect API key (401)" in run.stderr
     assert (done.returncode, len(list(tmp_path.glob("run/episodes/*/*/*/result.json")))) == (0, 10)

@@ -38,7 +38,7 @@ def test_kinds_are_the_families_own(harness: Command) -> None:
     for command, part in (("generate", "commands.generate"), ("import", "commands.importing")):
         brought = sorted(kind for name in ("calendar", "hidden-profile") for kind in family_part(name, part).KINDS)
 
-        assert f"it knows {', '.join(brought)}\n" in harness(command, "nothing").stderr
+        assert f"it has {', '.join(brought)}\n" in harness(command, "nothing").stderr
 
 
 def test_kind_of_two_families_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +65,7 @@ def test_mutations_of_a_family_without_any(harness: Command) -> None:
     """`verify --mutations` of tasks that nothing can be asked of is refused, since no cell would be no proof."""
     done = harness("verify", "--mutations", "uniform-01")
 
-    assert (done.returncode, done.stderr.splitlines()[0]) == (2, "harness: no mutations are known to calendar")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, "harness: calendar has no mutations")
 
 
 def test_show_tells_no_option_of_another_family(harness: Command) -> None:

@@ -247,7 +247,7 @@ def test_closing_block_of_many(capsys: pytest.CaptureFixture[str], tmp_path: Pat
         "  stopped: the budget of cost is used up (1), the task's budget of virtual time is used up (1), "
         "the conversation is longer than the model's context (1)\n"
         "  42 calls, tokens 14,000 in (1,400 cached), 700 out (70 reasoning), $3.50\n"
-        "  in all, with attempts that were lost or left: 50 calls, 21k tokens, $4.00\n"
+        "  in total, with attempts that were lost or abandoned: 50 calls, 21k tokens, $4.00\n"
     )
 
 
@@ -259,10 +259,10 @@ def test_closing_line_says_what_is_left(capsys: pytest.CaptureFixture[str], tmp_
     some = capsys.readouterr().err
 
     assert none.splitlines()[1:] == [
-        f"none of 33 episodes is played; run in {tmp_path} (0 B)",
-        "  in all, with attempts that were lost or left: 1 call, 21 tokens, $0.5000",
+        f"none of 33 episodes was played; run in {tmp_path} (0 B)",
+        "  in total, with attempts that were lost or abandoned: 1 call, 21 tokens, $0.5000",
     ]
-    assert f"\n13 of 13 succeeded, mean reward 1.0; 20 of 33 are not played; run in {tmp_path} (0 B)\n" in some
+    assert f"\n13 of 13 succeeded, mean reward 1.0; 20 of 33 not played; run in {tmp_path} (0 B)\n" in some
 
 
 def test_spent_is_data() -> None:
@@ -290,8 +290,8 @@ def test_kept_replies_cost_a_run_nothing(
     assert (second.tokens.kept, second.cost_usd, second.kept_usd) == (asked, 0.0, first.cost_usd)
     assert [run.meter.spent.calls for run in runs] == [asked, 0]
     totals = capsys.readouterr().err.splitlines()[-1]
-    assert totals.startswith(f"  {asked} calls ({asked} kept), tokens ")
-    assert totals.endswith(f", $0.00 (${first.cost_usd:.4f} kept)")
+    assert totals.startswith(f"  {asked} calls ({asked} from the cache), tokens ")
+    assert totals.endswith(f", $0.00 (${first.cost_usd:.4f} saved by the cache)")
     assert runs[1].resume_line == (
         f"harness run --resume {tmp_path}/two --api-base {server.url} --cache {tmp_path}/kept"
     )  # fmt: skip

@@ -97,7 +97,7 @@ def test_a_repository_without_one_good_task_says_so(harness: Command, tmp_path: 
 
     assert done.returncode == 4
     assert done.stderr.count("left out: ") == 2
-    assert f"{tmp_path} holds no task that can be read" in done.stderr
+    assert f"{tmp_path} contains no readable task" in done.stderr
 
 
 @pytest.mark.parametrize("place", ["tasks/one", "one", "tasks/family/one"])

@@ -225,7 +225,7 @@ def test_a_file_that_is_no_pack_is_named(tmp_path: Path, data: bytes) -> None:
     """Whatever it holds."""
     (tmp_path / "x.run.parquet").write_bytes(data)
 
-    with pytest.raises(UsageError, match=r"x\.run\.parquet is no packed run"):
+    with pytest.raises(UsageError, match=r"x\.run\.parquet is not a packed run"):
         read_runs([tmp_path / "x.run.parquet"])
 
 

@@ -39,18 +39,18 @@ def test_dry_run_plays_nothing(harness: Command, tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
-        "plan: 33 tasks x 1 seed x 3 attempts x 2 parts = 198 episodes, 2 at once",
+        "plan: 33 tasks x 1 seed x 3 attempts x 2 parts = 198 episodes, 2 at a time",
         "model=gpt-5: gpt-5 plays 99 episodes",
-        "  gpt-5: $1.25 in, $10 out a million tokens",
+        "  gpt-5: $1.25 in, $10 out per million tokens",
         "  about 960 calls, 3.17M tokens in, 146k out, $5.42, 25:34",
         "  estimated for contract from defaults, measured with a scripted player",
         "model=gpt-4o: gpt-4o plays 99 episodes",
-        "  gpt-4o: $2.5 in, $10 out a million tokens",
+        "  gpt-4o: $2.5 in, $10 out per million tokens",
         "  about 960 calls, 3.17M tokens in, 146k out, $9.38, 25:34",
         "  estimated for contract from defaults, measured with a scripted player",
-        "all together: 1,920 calls, 6.33M tokens in, 292k out, $14.79, 51:09",
-        "the run ends at $20.00, and can be resumed with more",
-        "33 tasks x 3 attempts do not tell models that differ by less than about 18 points apart",
+        "in total: 1,920 calls, 6.33M tokens in, 292k out, $14.79, 51:09",
+        "the run stops at $20.00, and can be resumed with a higher limit",
+        "33 tasks x 3 attempts cannot show a difference of less than about 18 points between two models",
     ]
     assert not out.exists()
 
@@ -102,7 +102,7 @@ def test_calls_that_no_episode_shows_are_told(harness: Command, presigned: Task,
     rows = json.loads(harness("runs", tmp_path, "--json").stdout)
 
     assert [line.strip() for line in listed.stdout.splitlines()[4:]] == [
-        f"{tmp_path}/{name}: in all, with attempts that were lost or left, {calls} calls, 1k tokens, $0.5000"
+        f"{tmp_path}/{name}: in total, with attempts that were lost or abandoned, {calls} calls, 1k tokens, $0.5000"
         for name, calls in (("sweep", 3), ("alone", 2))
     ]
     assert "in all" not in part.stdout

@@ -62,14 +62,14 @@ def test_a_team_of_one_name_is_that_name() -> None:
 @pytest.mark.parametrize("flag", ["--model=m", "--agent=imap", "--seat=0=imap", "--seat-model=0=m", "--rotate"])
 def test_a_team_holds_every_seat(flag: str) -> None:
     """Whoever else is named for a seat, or for all, is refused by the flag."""
-    with pytest.raises(UsageError, match=f"{flag.partition('=')[0]} means nothing beside --team"):
+    with pytest.raises(UsageError, match=f"{flag.partition('=')[0]} cannot be combined with --team"):
         agent(*TEAM, flag)
 
 
 def test_an_entrant_joins_a_team() -> None:
     """Alone it is refused, also beside a model."""
     for words in (("--entrant", "b"), ("--entrant-seat", "0"), ("--model", "m", "--entrant", "b")):
-        with pytest.raises(UsageError, match=r"--entrant(-seat)? is about a team, and no --team is named"):
+        with pytest.raises(UsageError, match=r"--entrant(-seat)? needs --team"):
             agent(*words)
 
 
@@ -93,14 +93,14 @@ def test_presets_of_teams(tmp_path: Path) -> None:
     assert agent(*preset, "--model", "m") == agent("--model", "m", "--temperature", "default")
     with pytest.raises(UsageError, match="uniform-01 has 5 seats, and the team 4 members"):
         agent(*preset)
-    with pytest.raises(UsageError, match="--seat means nothing beside --team"):
+    with pytest.raises(UsageError, match="--seat cannot be combined with --team"):
         agent(*preset, "--entrant", "e", "--seat", "0=imap")
     cohort = agent(*preset, "--entrant", "openrouter/qwen/qwen3.6-plus").team
     assert cohort is not None
     assert (len({one.name for one in cohort.members}), {one.kind for one in cohort.members}) == (5, {"model"})
     both = tmp_path / "both.toml"
     both.write_text('model = "m"\nteam = "a,b,c,d,e"\n', encoding="utf-8")
-    with pytest.raises(UsageError, match="--model means nothing beside --team"):
+    with pytest.raises(UsageError, match="--model cannot be combined with --team"):
         agent("--config", str(both))
 
 

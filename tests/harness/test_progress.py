@@ -104,7 +104,7 @@ def test_an_episode_that_is_played_again_is_counted_once(tmp_path: Path, capsys:
     first, waits, second = capsys.readouterr().err.splitlines()
 
     assert first.startswith("[1/2] contract/a/s0-a1: ungraded, provider: the provider returned an error (silence)")
-    assert waits == "1 episode lost to what may pass, to be played again in 10 s: contract/a/s0-a1"
+    assert waits == "1 episode lost to temporary failures, retried in 10 s: contract/a/s0-a1"
     assert second.startswith("[1/2] ")
 
 
@@ -137,4 +137,4 @@ def test_events_of_a_resumed_run_follow_in_the_same_file(harness: Command, tmp_p
     told = [json.loads(line)["event"] for line in events.read_text(encoding="utf-8").splitlines()]
     assert [told.count(name) for name in ("begun", "finished", "ended")] == [2, 1, 2]
     assert (refused.returncode, (tmp_path / "other").exists()) == (2, False)
-    assert "both want stdout" in refused.stderr
+    assert "both write to stdout" in refused.stderr

@@ -130,10 +130,10 @@ def test_gate_tells_whose_code_runs_where(other: Task) -> None:
     assert trust.gate([ours], trust=False).told("docker") == []
     assert trust.gate([ours], trust=True).told("docker") == []
     assert trust.gate([ours, other], trust=False).told("docker") == [
-        f"code of the task in {other.path}, not this harness's own, runs in docker; --trust runs it here"
+        f"code of the task in {other.path} is not part of Parley, so it runs in docker; --trust runs it in this process"
     ]
     assert trust.gate([other], trust=True).told("inprocess") == [
-        f"code of the task in {other.path}, not this harness's own, may run in this process: --trust"
+        f"code of the task in {other.path} is not part of Parley, and may run in this process: --trust"
     ]
 
 

@@ -80,7 +80,7 @@ def test_says_where_the_decision_stands(plan: Plan, tmp_path: Path) -> None:
     whole = play_until(until, plan, tmp_path, 2, Scripted(0.0), tell=heard.append)
 
     assert [one.scored for one in heard] == list(range(len(whole.path) + 1))
-    assert standing(heard[0]) == "no task of 60 scored yet, an e-value of 20 decides"
+    assert standing(heard[0]) == "no task of 60 scored yet; the run stops at an e-value of 20"
     last = f"a - b +1.00 on {until.order[1]}"
     assert standing(heard[2]) == f"2 of 60 tasks scored, e-value {whole.path[1].e_value:.2f} of 20 needed, a ahead; {last}"
     assert (heard[0].ahead, heard[-1].ahead, heard[-1].e_value) == (None, "a", whole.path[-1].e_value)
@@ -100,7 +100,7 @@ def test_lines_count_both_players_and_name_them(plan: Plan, tmp_path: Path, caps
     lines, events = capsys.readouterr().err.splitlines(), (tmp_path / "events").read_bytes().splitlines()
 
     assert [line[: line.index(key.name)] for line in lines[1:]] == ["[1/240] a: ", "[2/240] b: "]
-    assert lines[0] == "no task of 60 scored yet, an e-value of 20 decides"
+    assert lines[0] == "no task of 60 scored yet; the run stops at an e-value of 20"
     assert [json.loads(line)["event"] for line in events] == ["begun", "scored", "finished", "finished", "ended"]
     assert json.loads(events[-1])["totals"]["done"] == 2
 

@@ -32,7 +32,7 @@ PRINTED: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
     "list": (("list", "calendar"), ("calendar: 120 tasks", "difficulty"), ""),
     "models": (("models",), ("name", "--model", "provider", "family", "kind", "size", "price"), ""),
     "doctor": (("doctor",), ("runtime", "works", "why"), "Python 3"),
-    "verify": (("verify", "presigned-url-download", "--seeds", "0"), PROVED, "1 of 1 tasks hold"),
+    "verify": (("verify", "presigned-url-download", "--seeds", "0"), PROVED, "1 of 1 tasks passed"),
     "verify --mutations": (
         ("verify", "presigned-url-download", "--mutations"),
         ("task", "mutation", "predicted", "direct pass", "by handles", ""),
@@ -98,7 +98,7 @@ def test_the_table_of_mutants_is_on_stdout(capsys: pytest.CaptureFixture[str]) -
         ["server", "2", "1"],
         ["all", "2", "1"],
     ]
-    assert err == "50.0% of the mutants that are not equivalent died, 2 s\n"
+    assert err == "50.0% of the mutants that are not equivalent were caught, 2 s\n"
 
 
 def test_the_table_of_attacks_is_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:

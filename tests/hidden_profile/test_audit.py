@@ -61,9 +61,9 @@ def test_audit_beside_cues(tmp_path: Path) -> None:
         first, second = harness(*asked, "--yes", "--json"), harness(*asked, "--json")
 
     assert refused.returncode == 2
-    assert "were not agreed to" in refused.stderr
+    assert "model calls need confirmation" in refused.stderr
     assert (priced.returncode, priced.stdout) == (0, "")
-    assert re.search(r"^\d+ model calls, about \d+ thousand tokens; 0 answers are kept$", priced.stderr, re.MULTILINE)
+    assert re.search(r"^\d+ model calls, about \d+ thousand tokens; 0 answers are cached$", priced.stderr, re.MULTILINE)
     assert (without_a_key.returncode, without_a_key.stderr) == (0, priced.stderr)
     told = json.loads(first.stdout)
     assert (told["runs"]["sessions"], told["runs"]["unreadable"]) == (1, 0)

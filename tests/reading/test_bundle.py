@@ -125,5 +125,5 @@ def test_the_command(commands: Commands, recorded: Recorded, tmp_path: Path) -> 
     assert (tmp_path / "out" / "episodes" / "late" / "contract" / CONTRACT / "s0-a1.html").is_file()
     assert [one.code for one in (empty, nowhere, other)] == [2, 2, 2]
     assert f"{tmp_path} holds no run.json" in empty.err
-    assert f"there is no folder {tmp_path}/nowhere" in nowhere.err
+    assert f"no folder named {tmp_path}/nowhere" in nowhere.err
     assert "0.0.0.0 is no loopback address" in other.err

@@ -137,7 +137,7 @@ def test_references_from_a_file(harness: Command, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert lines[0].strip() in (tmp_path / "out" / "tasks" / NAMES[0] / "task.toml").read_text()
     assert missing.returncode == 2
-    assert "is no reference and no file" in missing.stderr
+    assert "is neither a reference nor a file of references" in missing.stderr
 
 
 def test_a_command_line_says_what_it_wrote(harness: Command, tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_whoever_has_the_wheel_alone_has_sandboxes_and_writes_tasks(installed: P
     assert "1 of 1 succeeded" in typed(installed, home, "run", "presigned-url-download", "--runtime", "bubblewrap")
     typed(installed, home, "new", "contract", "my-task")
     assert (home / "tasks/contract/my-task/task.toml").is_file()
-    assert "1 of 1 tasks hold" in typed(installed, home, "verify", "my-task", "--trust", "--seeds", "0")
+    assert "1 of 1 tasks passed" in typed(installed, home, "verify", "my-task", "--trust", "--seeds", "0")
 
 
 PLUGINS = '''

@@ -40,7 +40,7 @@ from validators.calendar.evidence import PRIOR
 
 What = Annotated[
     list[str],
-    typer.Argument(help="What harness show takes: a run, one episode, a run and a task; or several runs.", metavar="RUN..."),
+    typer.Argument(help="A run, an episode, a run and a task (as for harness show), or several runs.", metavar="RUN..."),
 ]
 
 
@@ -72,13 +72,15 @@ def show(tables: Sequence[Table], write: Callable[[], Iterable[Path]] | None, *,
 
 def audit_vps(
     what: What,
-    csv: Annotated[Path | None, typer.Option(help="Folder for the tables of Appendix F.5, the exact losses and F.4.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Folder for the tables of Appendix F.5, the exact losses and the tables of F.4.")
+    ] = None,
     prior: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Belief that a slot is possible before anything is told.")
+        float, typer.Option(min=0.0, max=1.0, help="Prior probability that a slot is possible, before any message.")
     ] = PRIOR,
     json: Json = False,
 ) -> None:
-    """Count what typed calendar messages tell (VPS): as the paper counts, exactly, by source, and under other priors."""
+    """Compute the privacy loss (VPS) of typed calendar messages: as in the paper, exactly, by source, with other priors."""
     read = games_of(what)
     made, means = typed_tables(read.games, prior), means_by_prior(read.games)
 
@@ -101,29 +103,29 @@ def audit_privacy(
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Ask a judge model what calendar messages give away: beside reflections, or what typed messages mean."""
+    """Ask a judge model what calendar messages disclose, and compare with reflections or the meaning of typed messages."""
     model = judge_model(judge, api_base, cache, cost=cost)
     read = games_of(what)
     cases = list(cases_of(read.games))
     if not cases:
         raise UsageError(f"nothing was delivered in the games of {' '.join(what)}", hint="harness audit messages RUN")
     questions = [case.question for case in different(cases).values()]
-    say(f"{len(cases)} cases; a reply that cannot be read is asked for once more")
+    say(f"{len(cases)} cases; a reply that cannot be parsed is requested once more")
     if not agreed_to_ask(model, questions, cost=cost, yes=yes):
         return
     made = audits(read.games, ask_judge(model, cases, workers))
     show(judge_tables(made), partial(write_audit, made, judge, out) if out else None, json=json)
-    say(
-        f"{model.asked} calls were made for {len(cases)} cases, {len(questions)} of them different; answers are kept in {cache}"
-    )
+    say(f"{model.asked} calls were made for {len(cases)} cases, {len(questions)} of them distinct; answers are in {cache}")
 
 
 def audit_messages(
     what: What,
-    csv: Annotated[Path | None, typer.Option(help="Folder for the rows: messages, labels, patterns, misreports.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Folder for CSV files of the rows: messages, labels, patterns, misreports.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Measure what calendar messages disclose: own-slot labels, twelve patterns, leaks, false statements; no model is asked."""
+    """Measure what calendar messages disclose: own-slot labels, twelve patterns, leaks, false statements. Calls no model."""
     scipy_stats()
     read = games_of(what)
     show(tables(read), partial(write_files, read.games, csv) if csv else None, json=json)

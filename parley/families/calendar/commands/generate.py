@@ -144,16 +144,16 @@ TEMPERATURE = 1.0
 
 
 def generate_labels(
-    model: Annotated[str | None, typer.Option(help="The model that writes, as LiteLLM names it.")] = None,
+    model: Annotated[str | None, typer.Option(help="Model that writes, as LiteLLM names it.")] = None,
     api_base: ApiBase = None,
-    kind: Annotated[str, typer.Option(help="errand or meeting.")] = "errand",
-    tier: Annotated[str, typer.Option(help="sensitive, neutral or public.")] = "sensitive",
-    number: Annotated[int, typer.Option("--n", min=1, max=500, help="How many.")] = 20,
-    out: Annotated[Path | None, typer.Option(help="The file to write.")] = None,
+    kind: Annotated[str, typer.Option(help="Kind of label: errand or meeting.")] = "errand",
+    tier: Annotated[str, typer.Option(help="Privacy tier: sensitive, neutral or public.")] = "sensitive",
+    number: Annotated[int, typer.Option("--n", min=1, max=500, help="Number of labels.")] = 20,
+    out: Annotated[Path | None, typer.Option(help="File to write.")] = None,
 ) -> None:
-    """Private labels that a model writes, for you to read."""
+    """Have a model write private labels, which you should read before use."""
     if model is None or out is None:
-        raise UsageError("labels need a model to write them and a file to write", hint=EXAMPLE)
+        raise UsageError("labels need --model and --out", hint=EXAMPLE)
     kinds = {name: name for name in get_args(Kind)}
     if kind not in kinds or tier not in TIERS:
         raise UsageError(f"--kind must be errand or meeting and --tier {', '.join(TIERS)}, not {kind} and {tier}", hint=EXAMPLE)
@@ -169,7 +169,7 @@ def generate_labels(
     )
     why = ", ".join(f"{times} {reason}" for reason, times in sorted(dropped.items()))
     if bank is None:
-        raise GateFailed(f"{model} wrote no label that would do{f' (dropped: {why})' if why else ''}")
+        raise GateFailed(f"{model} wrote no valid label{f' (dropped: {why})' if why else ''}")
     with writing(out):
         out.write_text(bank.model_dump_json(indent=1) + "\n", encoding="utf-8")
     say(f"{len(bank.items)} of {number} labels in {out}{f' (dropped: {why})' if why else ''}; read them before use")
@@ -188,22 +188,30 @@ TAKEN = {*SETTINGS, PRIOR_NAME}
 
 def generate_calendar(
     ctx: typer.Context,
-    suite: Annotated[str | None, typer.Option(help=f"{' or '.join(SUITES)}; {CANONICAL} unless given.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the task folders; tasks/calendar unless given.")] = None,
-    name: Annotated[str | None, typer.Option(help="Beginning of each task's name; needed for tasks of another shape.")] = None,
-    count: Annotated[int | None, typer.Option(min=1, max=999, help="Tasks of another shape; 1 unless given.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The first seed; with 0 the suite is the published one.")] = 0,
-    agents: Annotated[int | None, typer.Option(help="Assistants, each with a calendar; 5 unless given.")] = None,
-    slots: Annotated[int | None, typer.Option(help="Slots of a calendar; 16.")] = None,
-    meetings: Annotated[int | None, typer.Option(help="Meetings, one a round; 5.")] = None,
-    participants: Annotated[int | None, typer.Option(help="Participants of a meeting, in rotation; 3.")] = None,
-    participant_lists: Annotated[str | None, typer.Option(help="Instead: each meeting's participants, e.g. 0+1+2,1+3.")] = None,
-    density: Annotated[
-        str | None, typer.Option(help="Share of slots with errands: one number, or one for each agent; 0.8.")
+    suite: Annotated[str | None, typer.Option(help=f"Suite to generate: {' or '.join(SUITES)}. Default: {CANONICAL}.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the task folders. Default: tasks/calendar.")] = None,
+    name: Annotated[str | None, typer.Option(help="Prefix of the task names. Required unless a suite is generated.")] = None,
+    count: Annotated[
+        int | None, typer.Option(min=1, max=999, help="Number of tasks of another shape than the suites'. Default: 1.")
     ] = None,
-    pref_level: Annotated[int | None, typer.Option(help="Highest cost level of errands, shown as 1, 10, 100; 1.")] = None,
-    errand_cost_level: Annotated[int | None, typer.Option(help="Of errands, where it is not --pref-level.")] = None,
-    meeting_cost_level: Annotated[int | None, typer.Option(help="Highest cost level of meetings; 1.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="First seed. With 0 the suite is the published one.")] = 0,
+    agents: Annotated[int | None, typer.Option(help="Number of assistants, each with a calendar. Default: 5.")] = None,
+    slots: Annotated[int | None, typer.Option(help="Slots of a calendar. Default: 16.")] = None,
+    meetings: Annotated[int | None, typer.Option(help="Number of meetings, one per round. Default: 5.")] = None,
+    participants: Annotated[int | None, typer.Option(help="Participants of a meeting, in rotation. Default: 3.")] = None,
+    participant_lists: Annotated[
+        str | None, typer.Option(help="Participants of each meeting, such as 0+1+2,1+3; replaces --participants.")
+    ] = None,
+    density: Annotated[
+        str | None, typer.Option(help="Share of slots with errands: one number, or one for each agent. Default: 0.8.")
+    ] = None,
+    pref_level: Annotated[
+        int | None, typer.Option(help="Highest cost level of errands, shown as 1, 10, 100. Default: 1.")
+    ] = None,
+    errand_cost_level: Annotated[
+        int | None, typer.Option(help="Highest cost level of errands, if it differs from --pref-level.")
+    ] = None,
+    meeting_cost_level: Annotated[int | None, typer.Option(help="Highest cost level of meetings. Default: 1.")] = None,
     balanced: Annotated[bool, typer.Option("--balanced", help="Give every agent each cost level equally often.")] = False,
     any_errand: Annotated[
         bool, typer.Option("--no-force-witness-errand", help="Do not put errands onto the hidden schedule.")
@@ -211,21 +219,32 @@ def generate_calendar(
     blocked: Annotated[
         str | None,
         typer.Option(
-            help="Errands that cannot move, at density 1 (fewer below), or one number for each agent; needed to tell tasks' "
-            f"difficulty, so {BLOCKED} unless --label is given."
+            help="Errands that cannot be moved, at density 1 (fewer below), or one number for each agent. Needed to measure "
+            f"difficulty. Default: {BLOCKED}, or 0 with --label."
         ),
     ] = None,
-    duration: Annotated[str | None, typer.Option(help="Slots of a meeting: one number, or one for each meeting; 1.")] = None,
-    prior_meetings: Annotated[int | None, typer.Option(help="Meetings that stand before the first round; 0.")] = None,
+    duration: Annotated[
+        str | None, typer.Option(help="Length of a meeting in slots: one number, or one for each meeting. Default: 1.")
+    ] = None,
+    prior_meetings: Annotated[
+        int | None, typer.Option(help="Meetings that are scheduled before the first round. Default: 0.")
+    ] = None,
     in_the_way: Annotated[
-        bool, typer.Option("--prior-in-the-way", help="Put them where the hidden schedule wants a meeting.")
+        bool,
+        typer.Option(
+            "--prior-in-the-way", help="Put the prior meetings into slots that the hidden schedule needs for its meetings."
+        ),
     ] = False,
-    difficulty: Annotated[str | None, typer.Option(help="Keep only candidates that are easy, medium or hard.")] = None,
-    label: Annotated[str | None, typer.Option(help="Call all of them easy, medium or hard, without counting.")] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Write folders of the same suite anew where they differ.")] = False,
+    difficulty: Annotated[
+        str | None, typer.Option(help="Keep only candidates of this difficulty: easy, medium or hard.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="Label all tasks easy, medium or hard, without measuring.")] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Rewrite existing folders of the same suite if they differ.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Calendar tasks: a suite, or others by flags."""
+    """Generate calendar tasks: a suite, or tasks that the flags describe."""
     flags: dict[str, Any] = {
         "num_agents": agents, "num_slots": slots, "num_meetings": meetings, "participants": participants,
         "participant_lists": _lists(participant_lists), "density": _numbers("--density", density, float),
@@ -243,7 +262,7 @@ def generate_calendar(
             raise UsageError(f"--suite must be one of {', '.join(SUITES)}, not {suite!r}")
         made = SUITES[suite](seed=seed, key=_edition(), tally=tally)
     elif suite is not None:
-        raise UsageError("a suite has its own shapes, so --suite goes with --seed, --out and --replace alone")
+        raise UsageError("a suite defines its own tasks, so --suite can be combined only with --seed, --out and --replace")
     else:
         made = _custom(name, seed, given, chosen, _edition(), tally)
     root = out or drafts_root(ctx.obj["tasks"]) / "calendar"
@@ -263,7 +282,10 @@ def _custom(
 ) -> Iterable[Made]:
     """Return the tasks that the flags describe."""
     if name is None or name in TAKEN:
-        raise UsageError("tasks of another shape need a name of their own", hint="harness generate calendar --name NAME ...")
+        raise UsageError(
+            "tasks of another shape need --name, different from the suites' names",
+            hint="harness generate calendar --name NAME ...",
+        )
     if "blocked" not in given and chosen["label"] is None:
         say(f"--blocked is not given: {BLOCKED} at density 1, as in the canonical suite")
         given = {**given, "blocked": BLOCKED}
@@ -294,7 +316,7 @@ def _write(made: Iterable[Made], root: Path, tally: CandidateTally, *, replace: 
     say(f"{len(rows)} tasks in {root}, of {tally.drawn} candidates{f' (refused: {refused})' if refused else ''}")
     first = root / rows[0]["task_id"]
     if not is_ours(first):
-        say(f"they are no part of the registry: play them with harness run {quoted(first)} --trust")
+        say(f"these tasks are not part of Parley; play them with harness run {quoted(first)} --trust")
 
 
 @contextmanager

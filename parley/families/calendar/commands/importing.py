@@ -28,11 +28,13 @@ from parley.reports.reading.model import read_document, trace_files
 def import_trace(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE", help="Traces, or folders of them: ours, or in the layout of the paper's Appendix A.6."),
+        typer.Argument(
+            metavar="FILE", help="Traces, or folders of traces, in Parley's layout or that of the paper's Appendix A.6."
+        ),
     ],
-    out: Annotated[Path, typer.Option("--out", help="The folder of the run, new or empty.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the run, new or empty.")],
 ) -> None:
-    """Traces of calendar games, as a run."""
+    """Import traces of calendar games as a run."""
     games = [_game(path) for path in trace_files(files)]
     folders = write_runs(games, out)
     say(f"{len(games)} games in {out}{f', {len(folders)} runs' if len(folders) > 1 else ''}")
@@ -50,7 +52,7 @@ def _game(path: Path) -> TracedGame:
     except UsageError as error:
         raise UsageError(f"{path}: {error}", hint=error.hint) from None
     if wrong := list(differing(trace, again)):
-        say(f"{path}: by our rules its replies come to another game in {len(wrong)} places, first {wrong[0]}")
+        say(f"{path}: replaying its replies by our rules gives a different game in {len(wrong)} places, first {wrong[0]}")
     return TracedGame(path, record, again, ours=False)
 
 
@@ -62,12 +64,12 @@ def import_calbench(
     out: Out = None,
     ids: Ids = None,
     infeasible: Annotated[
-        bool, typer.Option("--allow-infeasible", help="Import tasks that no schedule solves, and mark them.")
+        bool, typer.Option("--allow-infeasible", help="Import also tasks that no schedule solves, and mark them.")
     ] = False,
     replace: Replace = False,
     json: Json = False,
 ) -> None:
-    """Calendar tasks, one a line."""
+    """Import calendar tasks from a file with one task per line."""
     folder = out or IMPORTED
     rows = checked(chosen(list(read_tasks(file)), lambda task: (task.task_id, task.name), ids, file))
     if not infeasible:

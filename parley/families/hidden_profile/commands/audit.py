@@ -138,20 +138,20 @@ class AuditedSession:
 def audit_disclosure(
     ctx: typer.Context,
     what: Annotated[
-        list[str], typer.Argument(help="What harness show takes: a run, one episode, a run and a task.", metavar="RUN...")
+        list[str], typer.Argument(help="A run, an episode, or a run and a task (as for harness show).", metavar="RUN...")
     ],
     judge: Judge,
     api_base: ApiBase = None,
     workers: Workers = 4,
     labelled: Annotated[
-        int | None, typer.Option(min=1, help="So many of the labelled sentences, drawn by hash; all unless given.")
+        int | None, typer.Option(min=1, help="Number of labelled sentences to use, selected by hash. Default: all.")
     ] = None,
     cache: Cache = CACHE,
     cost: Cost = False,
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Ask a judge model which facts the messages of hidden-profile sessions tell, and compare the cues."""
+    """Ask a judge model which facts the messages of hidden-profile sessions state, and compare its answers with the cues."""
     model = judge_model(judge, api_base, cache, cost=cost)
     sessions = [one for path in recorded_episodes(what) if (one := _session(read_episode(path)))]
     if not sessions:
@@ -164,7 +164,7 @@ def audit_disclosure(
     answers = side_by_side(lambda one: one.by_judge(model.answer(one.messages).text), different.values(), workers)
     judged = dict(zip(different, answers, strict=True))
     _show(judge, sessions, asserted, judged, json=json)
-    say(f"{model.asked} calls were made, {len(different) - model.asked} answers were kept in {cache}")
+    say(f"{model.asked} calls were made, {len(different) - model.asked} answers came from {cache}")
 
 
 def _session(episode: RecordedEpisode) -> AuditedSession | None:

@@ -41,14 +41,12 @@ from worlds.hidden_profile.rules.scenario import first_of
 
 def generate_deals(
     ctx: typer.Context,
-    what: Annotated[
-        str, typer.Argument(help="A task, or the path of a scenario.json; it may lack deals.", metavar="TASK|FILE")
-    ],
-    most: Annotated[int, typer.Option(min=4, max=99, help="Deals of each kind, at most.")] = MOST_DEALS,
-    keep: Annotated[bool, typer.Option("--keep", help="Check the deals that the file has, and write nothing.")] = False,
+    what: Annotated[str, typer.Argument(help="Task, or path of a scenario.json, which may lack deals.", metavar="TASK|FILE")],
+    most: Annotated[int, typer.Option(min=4, max=99, help="Maximum number of deals of each kind.")] = MOST_DEALS,
+    keep: Annotated[bool, typer.Option("--keep", help="Check the existing deals, and write nothing.")] = False,
     json: Json = False,
 ) -> None:
-    """List the deals of a deck on which no hand tells the key."""
+    """Find the deals of a deck in which the facts of no single person reveal the right option, and write them."""
     path = Path(what) if what.endswith(".json") else _file_of(ctx.obj["tasks"], what)
     deck = read_draft(path)
     try:
@@ -62,14 +60,14 @@ def generate_deals(
     _show(dealt, proof, json=json)
     if not proof.certified:
         raise GateFailed(f"{path}: {', '.join(proof.failed)} fail")
-    say(f"{path}: certified; a task's other files follow it by harness sync, and harness verify proves the whole")
+    say(f"{path}: certified; update the task's other files with harness sync, and check it with harness verify")
 
 
 def _file_of(tasks: Path | None, name: str) -> Path:
     known = survey(tasks_root(tasks))
     chosen = select(known.tasks, [name], known.refused)
     if len(chosen) != 1:
-        raise UsageError(f"{name} means {len(chosen)} tasks, and deals are found for one")
+        raise UsageError(f"{name} matches {len(chosen)} tasks, and deals are found for one")
     return chosen[0].world_folder / SCENARIO
 
 
@@ -97,7 +95,7 @@ def read_draft(path: Path) -> Deck:
     except ValidationError as error:
         raise UsageError(f"{path}: {first_of(error)}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UsageError(f"{path} is no deck: {type(error).__name__}: {error}") from None
+        raise UsageError(f"{path} is not a deck: {type(error).__name__}: {error}") from None
 
 
 EXAMPLE = "harness generate hidden-profile --model gpt-5 --candidates 200 --out generated/hidden-profile"
@@ -108,27 +106,31 @@ TEMPERATURE = 1.0
 
 def generate_hidden_profile(
     ctx: typer.Context,
-    model: Annotated[str | None, typer.Option(help="The model that writes, as LiteLLM names it.")] = None,
+    model: Annotated[str | None, typer.Option(help="Model that writes, as LiteLLM names it.")] = None,
     judge: Annotated[
-        str | None, typer.Option(help="The model that tries candidates; as published --model, unless given.")
+        str | None, typer.Option(help="Model that plays the candidates in trial sessions. Default: --model, as published.")
     ] = None,
     api_base: ApiBase = None,
     track: Annotated[
         str,
-        typer.Option("--format", help="formal (decks: proved outlines in words), or text (the paper's prose, uncertified)."),
+        typer.Option(
+            "--format", help="Format of the tasks: formal (decks, certified) or text (the paper's prose, uncertified)."
+        ),
     ] = "formal",
-    candidates: Annotated[int, typer.Option(min=1, max=999, help="How many to make; a run goes on where it stopped.")] = 200,
-    sessions: Annotated[int, typer.Option(min=1, max=100, help="Sessions in each condition, of each kind of deal.")] = SESSIONS,
-    seed: Annotated[int, typer.Option(min=0, help="Of the outlines and the sessions.")] = 0,
-    workers: Annotated[int, typer.Option("--workers", "-n", min=1, help="Sessions at once.")] = 4,
-    out: Annotated[Path | None, typer.Option(help=f"Folder of the task folders; {GENERATED} unless given.")] = None,
+    candidates: Annotated[
+        int, typer.Option(min=1, max=999, help="Number of candidates. An interrupted command continues where it stopped.")
+    ] = 200,
+    sessions: Annotated[int, typer.Option(min=1, max=100, help="Sessions per condition and kind of deal.")] = SESSIONS,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the outlines and the sessions.")] = 0,
+    workers: Annotated[int, typer.Option("--workers", "-n", min=1, help="Sessions at the same time.")] = 4,
+    out: Annotated[Path | None, typer.Option(help=f"Folder for the task folders. Default: {GENERATED}.")] = None,
     cost: Cost = False,
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Hidden profiles that a model writes and plays: certified decks, or uncertified prose."""
+    """Have a model write and play hidden profiles: certified decks, or uncertified prose."""
     if model is None:
-        raise UsageError("somebody must write the tasks: name a model", hint=EXAMPLE)
+        raise UsageError("--model is missing, the model that writes the tasks", hint=EXAMPLE)
     if track not in TRACKS:
         raise UsageError(f"--format must be one of {', '.join(TRACKS)}, not {track!r}", hint=EXAMPLE)
     team = Team(
@@ -146,16 +148,16 @@ def generate_hidden_profile(
     summary = generate(request, team, folder, lambda record: say(_line(record, request)))
     _sum_up(summary, folder, json=json)
     if not summary["passed"]:
-        raise GateFailed(f"none of {summary['generated']} candidates would do; {folder / FILE} says why")
+        raise GateFailed(f"none of {summary['generated']} candidates passed; the reasons are in {folder / FILE}")
 
 
 def _agreed_to(request: GenerationRequest, team: Team, folder: Path, *, cost: bool, yes: bool, json: bool) -> bool:
     """Print the remaining cost, and return True if it is confirmed. Raises Cancelled or UsageError if it is not."""
     left = estimate(request, team.pool, made(folder))
-    say(f"at most {left.calls} model calls, about {left.tokens // 1000} thousand tokens; each vote is asked for twice at most")
+    say(f"at most {left.calls} model calls, about {left.tokens // 1000} thousand tokens; each vote is requested at most twice")
     if cost and json:
         emit({"calls": left.calls, "tokens": left.tokens})
-    return agreed_to(left.calls, "make them?", cost=cost, yes=yes)
+    return agreed_to(left.calls, "make these calls?", cost=cost, yes=yes)
 
 
 def _line(record: CandidateRecord, request: GenerationRequest) -> str:

@@ -21,7 +21,7 @@ IMPORTED = Path("imported/hidden-profile")
 
 
 def import_hiddenbench(file: File, out: Out = None, ids: Ids = None, replace: Replace = False, json: Json = False) -> None:
-    """Hidden profiles, one JSON array."""
+    """Import hidden profiles from a file with one JSON array."""
     folder = out or IMPORTED
     tasks = chosen(read_tasks(file), lambda task: (task.name, task.published_name, str(task.published_id)), ids, file)
     paths = [write_task(folder, task.name, task.scenario, DIFFICULTY, replace=replace) for task in tasks]
@@ -35,9 +35,9 @@ def import_hiddenbench(file: File, out: Out = None, ids: Ids = None, replace: Re
         emit({"tasks": told, "sealed": sealed and str(sealed), "presets": PRESETS})
         return
     _show_guesses(rows)
-    say(f"{len(tasks)} tasks in {folder}, uncertified: prose proves nothing")
+    say(f"{len(tasks)} tasks in {folder}, uncertified, because nothing can be proved about prose")
     if sealed:
-        say(f"rationales, which state the answers, are in {sealed} and in no task folder")
+        say(f"the rationales state the answers, so they are in {sealed} and not in the task folders")
     for how, preset in PRESETS.items():
         say(f"  {how}: harness --tasks {quoted(folder.parent)} run --preset {preset} --model MODEL")
 
