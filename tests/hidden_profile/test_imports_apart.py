@@ -127,7 +127,7 @@ def test_the_word_is_in_task_toml_list_and_show(zither: Task, harness: Command) 
     assert [line.split() for line in listed.stdout.splitlines()] == [
         ["hidden-profile:", "1", "task", "difficulty", "certificate"], [NAME, "medium", "uncertified"],
     ]  # fmt: skip
-    assert "\nuncertified: nothing is proved of this task" in shown.stdout
+    assert "\nuncertified: nothing is proved about this task" in shown.stdout
     assert ours.stdout.splitlines()[0].split() == ["hidden-profile:", "1", "task", "difficulty"]
     assert [path for path in (ROOT / "tasks").rglob("task.toml") if "uncertified" in path.read_text(encoding="utf-8")] == []
 
