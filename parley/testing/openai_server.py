@@ -90,8 +90,7 @@ class OpenAIServer:
         self._port = self._socket.getsockname()[1]
         app = FastAPI(openapi_url=None)
         app.add_api_route("/v1/chat/completions", self._complete, methods=["POST"], response_class=Response)
-        models = _json(200, {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "parley"}]})
-        app.add_api_route("/v1/models", lambda: models, methods=["GET"], response_class=Response)
+        app.add_api_route("/v1/models", self._models, methods=["GET"], response_class=Response)
         app.add_api_route("/{path:path}", self._elsewhere, methods=["POST"], response_class=Response)
         self._server = guarded_server(app, server=_Server, log_level="critical", timeout_graceful_shutdown=1)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
@@ -116,6 +115,9 @@ class OpenAIServer:
     def serve(self) -> None:
         """Serve in this thread until interrupted."""
         self._server.run(sockets=[self._socket])
+
+    async def _models(self) -> Response:
+        return _json(200, {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "parley"}]})
 
     async def _elsewhere(self, request: Request) -> Response:
         """Answer requests at other providers' APIs, for which only the cassette and the weather have answers."""

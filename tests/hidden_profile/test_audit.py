@@ -71,7 +71,7 @@ def test_audit_beside_cues(tmp_path: Path) -> None:
     hearings = [(row["hearing"], row["written"]) for row in told["labelled"]]
     assert hearings == [(name, written) for written in ("before", "late") for name in ("cues", "openai/judge")]
     assert second.stdout == first.stdout
-    assert re.search(r"^0 calls were made, \d+ answers were kept", second.stderr, re.MULTILINE)
+    assert re.search(r"^0 calls were made, \d+ answers came from ", second.stderr, re.MULTILINE)
 
 
 def test_a_run_without_sessions_is_refused(tmp_path: Path) -> None:

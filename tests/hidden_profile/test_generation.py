@@ -259,7 +259,7 @@ def test_judge_may_be_another_model(root: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "why"), [(["--format", "verse"], "--format must be one of formal, text"), ([], "name a model")]
+    ("typed", "why"), [(["--format", "verse"], "--format must be one of formal, text"), ([], "--model is missing")]
 )
 def test_command_says_what_is_missing(root: Path, tmp_path: Path, typed: list[str], why: str) -> None:
     """A wrong track and a missing model are errors before anything is asked."""
