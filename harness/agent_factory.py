@@ -13,7 +13,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from harness.agent import AgentIdentity, AgentSpec
 from harness.agents.llm.meter import Meter
@@ -47,8 +47,8 @@ _LOG = "harness.agents.llm.local:keep_log"
 _ALONE = {"oracle": AgentSpec(kind="oracle"), "nop": AgentSpec(kind="nop")}
 """Agents without settings."""
 
-_ABOUT: dict[str, Literal["violation", "replay"]] = {"violation": "violation", "replay": "replay"}
-"""Agents whose name is followed by a colon and a wrong client or a run."""
+_NAMED = frozenset({"violation", "replay"})
+"""Kinds whose agents are typed as `kind:name`, with a wrong client or a run."""
 
 Options = Mapping[str, OptionValue]
 Say = Callable[[str], None]
@@ -88,8 +88,8 @@ def agent_named(
     if name in _ALONE:
         return _ALONE[name]
     kind, _, about = name.partition(":")
-    if kind in _ABOUT and about:
-        return AgentSpec(kind=_ABOUT[kind], name=about)
+    if kind in _NAMED and about:
+        return AgentSpec.model_validate({"kind": kind, "name": about})
     if script is not None:
         return AgentSpec(kind="scripted", actions=tuple(read_actions(script)))
     if plugin("agents", name) is not None:

@@ -170,7 +170,7 @@ def test_any_answer_is_graded(
     tmp_path_factory: pytest.TempPathFactory, presigned: Task, server: OpenAIServer, answer: bytes
 ) -> None:
     """Through a whole episode of a real agent, its verdict and its record."""
-    graded(tmp_path_factory.mktemp("run"), presigned, server.url, answer)
+    assert graded(tmp_path_factory.mktemp("run"), presigned, server.url, answer).status == "graded"
 
 
 @pytest.mark.proof
@@ -180,7 +180,7 @@ def test_any_answer_is_graded_at_length(
     tmp_path_factory: pytest.TempPathFactory, presigned: Task, server: OpenAIServer, answer: bytes
 ) -> None:
     """And many more."""
-    graded(tmp_path_factory.mktemp("run"), presigned, server.url, answer)
+    assert graded(tmp_path_factory.mktemp("run"), presigned, server.url, answer).status == "graded"
 
 
 ARGUMENTS: Mapping[str, str] = {
