@@ -27,7 +27,7 @@ from tests.core.test_serve import RAW, Served, served
 from worlds.core.errors import WireError
 from worlds.core.events import read_log
 from worlds.core.loading import load_world, open_world
-from worlds.core.routes import routes
+from worlds.core.routes import find, routes
 from worlds.core.served import ServedWorld
 from worlds.core.testing import InProcess, client, world_in_process
 from worlds.core.wire import MAX_BODY_BYTES, WireRequest, WireResponse, check_sendable
@@ -164,8 +164,8 @@ def test_a_body_that_breaks_off(twins: Twins, target: str) -> None:
     with raw(far, f"POST {target} HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx".encode()):
         pass
     until(far, before)
-    found = near.app._found("POST", target)
-    near.app.serve(found, WireRequest("POST", target.encode()), whole=False)
+    handler = find(type(near.app.referee.world), "POST", target)
+    near.app.serve(handler, WireRequest("POST", target.encode()), whole=False)
 
     assert near.log.trace_hash == read_log(far.log())[-1].hash
 
