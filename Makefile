@@ -111,20 +111,20 @@ curve: $(SETUP)
 
 # Which command makes which table and figure of the papers; the rows of docs/papers.md
 papers: $(SETUP)
-	@$(BIN)/python -m tests.papers
+	@$(BIN)/python -m tests.docs.papers
 
 # The tasks and digests by which reports judge what is complete: parley/sharing/release.json
 release: $(SETUP)
 	@$(BIN)/harness release
 
 golden: $(SETUP)
-	@$(BIN)/python tests/contract_tasks/test_golden.py
-	@$(BIN)/python tests/calendar/test_golden_traces.py
-	@$(BIN)/python -m tests.hidden_profile.test_golden_prompts
+	@$(BIN)/python tests/tasks/contract/test_golden.py
+	@$(BIN)/python tests/parley/families/calendar/test_golden_traces.py
+	@$(BIN)/python -m tests.parley.families.hidden_profile.test_golden_prompts
 
 # The guesser that learns from all other decks, fitted anew
 learned: $(SETUP)
-	@$(BIN)/python -m tests.hidden_profile.fitting
+	@$(BIN)/python -m tests.oracles.hidden_profile.fitting
 
 # To a registry, for tasks that others build: make images PUSH=registry.example/parley; without it they are built here
 images: $(SETUP)

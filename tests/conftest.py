@@ -25,6 +25,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from harness.paths import ROOT
 from harness.registry import Task, read_task
 from tests.forked import WaitingHarness
 from tests.sampling import unsampled
@@ -35,7 +36,6 @@ from worlds.core.manifest import Budgets, Knob, Manifest, Option
 from worlds.core.testing import InProcess
 from worlds.core.world import World, WorldSetup
 
-ROOT = Path(__file__).parents[1]
 settings.register_profile(
     "parley", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ, print_blob=True
 )

@@ -3,7 +3,7 @@
 A command of `harness` spends most of its time on imports, with statistics half a second more on SciPy, and with a model some
 two on LiteLLM. So one process imports all of it and waits; for each command it forks, and the copy gets the arguments,
 environment, files and exit of a process of its own. What the start itself promises - which modules a command loads - is tested
-in tests/harness/test_cli.py and tests/test_imports.py, in processes that start from nothing.
+in tests/harness/cli/test_cli.py and tests/test_imports.py, in processes that start from nothing.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import runpy
 
 import pytest
 
-from tests.source import ROOT
+from harness.paths import ROOT
 
 
 @pytest.mark.property

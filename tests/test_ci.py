@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from harness.paths import ROOT
 from harness.registry import discover
-from tests.source import ROOT
 
 
 def test_ci_proves_every_family_on_its_routine_seeds() -> None:

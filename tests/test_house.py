@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.source import DEFINITIONS, ROOMS, ROOT, imported, nodes, own_code, parsed
+from harness.paths import ROOT
+from tests.source import DEFINITIONS, ROOMS, imported, nodes, own_code, parsed
 
 MAX_LINES, MAX_FUNCTION = 800, 40
 CLOCKS = {"time", "random", "secrets"}

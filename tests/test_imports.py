@@ -14,7 +14,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.source import MODULES, ROOMS, ROOT, TASK_FILES, entries, imported, nodes, ours, within
+from harness.paths import ROOT
+from tests.source import MODULES, ROOMS, TASK_FILES, entries, imported, nodes, ours, within
 
 FAMILIES = sorted(
     {path.name for room in ("worlds", "oracles") for path in (ROOT / room).iterdir() if (path / "__init__.py").exists()}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.paths import ROOT
 from tests.selecting import is_left_out
-from tests.source import ROOT
 
 DECLARED = ("docker", "bubblewrap", "property", "proof")
 FAST = "not docker and not bubblewrap and not property and not proof"

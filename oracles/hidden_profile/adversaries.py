@@ -6,7 +6,7 @@ use one hand of one deck; the named rules here once broke a suite, and two rules
 
 The learned guesser is a linear score over the visible features of each option, fitted as a logistic regression of "is the key"
 over all hands of all deals of all decks but the one that it guesses. Its weights are data (`learned.json`), so scikit-learn is
-not needed here; `tests/hidden_profile/fitting.py` fits them, and a test repeats it.
+not needed here; `tests/oracles/hidden_profile/fitting.py` fits them, and a test repeats it.
 """
 
 from __future__ import annotations

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.bubblewrap
+from harness.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.bubblewrap
 
 
 def test_a_few_pods_at_once_come_out_as_two() -> None:

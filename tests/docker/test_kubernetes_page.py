@@ -6,12 +6,12 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from harness.paths import ROOT
 from harness.pod import EpisodeSpec
 from harness.runtimes.docker.pod import AGENT, NOBODY
 from harness.runtimes.docker.pod import VERIFIER as TESTS
@@ -20,7 +20,7 @@ from parley.training import tasks_named
 
 pytestmark = pytest.mark.docker
 
-PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
 (BLOCK,) = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 POD, VERIFIER, POLICY = yaml.safe_load_all(BLOCK)
 TASK = tasks_named("presigned-url-download")[0]

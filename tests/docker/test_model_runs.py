@@ -11,14 +11,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from harness.paths import ROOT
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import Messages, Script, ScriptedReply, call
+from tests.harness.agents.atif import SCHEMA
 
 pytestmark = pytest.mark.docker
 
-ROOT = Path(__file__).parents[2]
 TASK = "presigned-url-download"
-SCHEMA = json.loads((ROOT / "tests" / "agents" / "atif-v1.8.schema.json").read_text(encoding="utf-8"))
 
 CAREFUL = r"""
 import html, re, sys, httpx

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import tomli
 
-from tests.source import ROOT
+from harness.paths import ROOT
 
 pytestmark = pytest.mark.docker
 

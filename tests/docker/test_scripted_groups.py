@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec
+from harness.paths import ROOT
 from harness.pod import Runtime
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
@@ -20,7 +21,6 @@ from worlds.hidden_profile.rules.worlds import tabulate
 
 pytestmark = pytest.mark.docker
 
-ROOT = Path(__file__).parents[2]
 NAMES = ("borehole-for-kanyada", "bakery-switch")
 
 

@@ -13,14 +13,14 @@ import tarfile
 import time
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from harness.paths import ROOT
+
 pytestmark = pytest.mark.docker
 
-ROOT = Path(__file__).parents[2]
 BASE = os.environ.get("PARLEY_BASE", "parley/base:bookworm")
 VIRTUAL = "/opt/parley/bin/virtual-time"
 EPOCH = 2_030_512_089

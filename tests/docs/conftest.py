@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.paths import ROOT
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import Script
-from tests.docs.pages import ROOT
 
 COPIED = ("harness", "parley", "worlds", "oracles", "validators", "docker", "tasks", "pyproject.toml", "README.md", "LICENSE")
 

@@ -7,8 +7,9 @@ import re
 
 import pytest
 
+from harness.paths import ROOT
 from tests.docs.conftest import Reader
-from tests.docs.pages import ROOT, commands
+from tests.docs.pages import commands
 
 pytestmark = pytest.mark.property
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.paths import ROOT
 from tests.docs.conftest import Reader
-from tests.docs.pages import PAGES, ROOT, commands, described
+from tests.docs.pages import PAGES, commands, described
 from tests.docs.untyped import ELSEWHERE, OTHERS, PARSED, PLANNED
 
 pytestmark = pytest.mark.bubblewrap

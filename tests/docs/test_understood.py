@@ -11,7 +11,8 @@ import typer
 
 from harness.agents.llm.model_table import KEYS
 from harness.cli import app
-from tests.docs.pages import HARNESS, ROOT, commands, described
+from harness.paths import ROOT
+from tests.docs.pages import HARNESS, commands, described
 from tests.docs.untyped import OTHERS, PARSED, PLANNED
 
 FILES = {"mine.toml": "", "server.toml": "", "mine.md": "", "images.txt": ""}

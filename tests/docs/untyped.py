@@ -10,10 +10,10 @@ from collections.abc import Mapping
 _HOURS = "plays for hours, or wants a provider's key"
 _MANY = "plays 600 games, each in a sandbox"
 _MODELS = "letters stand for models"
-_SERVES = "serves until it is interrupted; tests/reading and tests/people start it"
+_SERVES = "serves until it is interrupted; tests/parley/reports and tests/parley/hosting start it"
 _PERSON = "wants a person at a terminal"
 _SUITES = "a suite of this project, run by .ci/run"
-_ATTACKS = "attacks for half an hour; tests/attacks and .ci/run make them"
+_ATTACKS = "attacks for half an hour; tests/parley/proof/attacks and .ci/run make them"
 _INSTALLS = "installs from a registry of packages; tests/users/test_wheel.py does it from a wheel"
 _OTHERS = "another program's command; a suite of its own (make readers, make inspect-test, make verifiers-test) runs it"
 _CLUSTER = "wants a cluster; make ray-test starts one of two nodes and plays there"
@@ -63,9 +63,9 @@ PARSED: Mapping[str, str] = {
     "harness verify --attacks contract --runtime bubblewrap": _ATTACKS,
     "harness verify --attacks --sample": _ATTACKS,
     "harness verify contract --mutants": "half an hour of mutants; make mutants draws from them",
-    "harness export harbor DIR --images images.txt": "wants images on a registry; tests/sharing pushes to a local one",
-    "harness audit privacy RUN --judge-model M": "asks a judge model; tests/calendar asks a local one",
-    "harness export inspect runs/* --out logs": "wants the viewer's package; tests/sharing and integrations/inspect write logs",
+    "harness export harbor DIR --images images.txt": "wants images on a registry; tests/docker pushes to a local one",
+    "harness audit privacy RUN --judge-model M": "asks a judge model; tests/parley/families/calendar asks a local one",
+    "harness export inspect runs/* --out logs": "wants the viewer's package; tests/parley/interop writes logs",
 }
 """Of these the command line takes every word."""
 
@@ -89,7 +89,7 @@ OTHERS: Mapping[str, str] = {
     'make mutants DRAW="--draw 150"': _SUITES,
     "make mutants DRAW=": _SUITES,
     ".ci/run": _SUITES,
-    "make images PUSH=registry.example/parley > images.txt": "pushes to a registry; tests/sharing pushes to a local one",
+    "make images PUSH=registry.example/parley > images.txt": "pushes to a registry; tests/docker pushes to a local one",
     "uv build --wheel": "tests/users/test_wheel.py builds it",
     "python3 -m venv elsewhere && elsewhere/bin/pip install dist/parley_bench-*.whl": _INSTALLS,
     "elsewhere/bin/harness run presigned-url-download": _INSTALLS,
@@ -102,7 +102,7 @@ OTHERS: Mapping[str, str] = {
     "pip install parley-bench ./integrations/verifiers": _INSTALLS,
     "$EDITOR tasks/hidden-profile/my-case/environment/api/scenario.json": "opens an editor",
     "job=$(sbatch --parsable parley.sbatch contract calendar --model gpt-5 --seeds 0-9 --k 3 --workers 16)": (
-        "wants Slurm; tests/harness/test_sbatch.py runs the job itself"
+        "wants Slurm; tests/docs/test_sbatch.py runs the job itself"
     ),
     "sbatch --dependency=afterok:$job --wrap 'harness merge runs/all shards/*'": "wants Slurm",
     "harbor run -p DIR/tasks -a oracle": _OTHERS,
@@ -117,5 +117,5 @@ OTHERS: Mapping[str, str] = {
 }
 """Of these only the first word is ours to check: that a target of make exists."""
 
-ELSEWHERE = {"docs/add-a-family.md": "tests/families/test_add_a_family.py types the page in a checkout that has its files"}
+ELSEWHERE = {"docs/add-a-family.md": "tests/docs/test_add_a_family.py types the page in a checkout that has its files"}
 """Pages that another test types."""

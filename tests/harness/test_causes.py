@@ -30,6 +30,7 @@ from harness.errors import (
 )  # fmt: skip
 from harness.headline import bounds_of, forfeits_told, setup_caveat
 from harness.outcome import Outcome, outcome_of, record
+from harness.paths import ROOT
 from harness.pod import EpisodeSpec, Pod
 from harness.records import Forfeits, Key, Result, RunFolder, Tokens
 from harness.registry import Task, read_task
@@ -44,7 +45,6 @@ from parley.reports.reading import episode_lines, read_episode
 from parley.reports.reading.addresses import episode_page
 from parley.reports.viewing import Library, Site
 from parley.reports.whole import make_report
-from tests.docs.pages import ROOT
 from worlds.core.turns import NO_REPLY_CAUSES
 
 TASK = read_task(ROOT / "tasks" / "contract" / "presigned-url-download")

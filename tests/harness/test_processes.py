@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import RuntimeFailure, UsageError
+from harness.paths import ROOT
 from harness.processes import Worker, WorkerEnded, orphaned
 
 MUCH = 50_000_000
@@ -162,7 +163,7 @@ from harness.processes import Worker
 from tests.harness.test_processes import outlive
 Worker(copied={copied}).do(outlive, Path({str(tmp_path)!r}))
 """
-    parent = subprocess.Popen([sys.executable, "-c", script], cwd=Path(__file__).parents[2])
+    parent = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT)
     for name in ("started", "told"):
         deadline = time.monotonic() + 30
         while not (tmp_path / name).exists():

@@ -15,6 +15,7 @@ from harness import paths, trust
 from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent, players, violation_names
 from harness.errors import UsageError
+from harness.paths import ROOT
 from harness.pod import EpisodeSpec
 from harness.registry import Task, discover, read_task, tasks_root
 from harness.runtimes.inprocess import InProcessPod, InProcessRuntime
@@ -26,7 +27,6 @@ from parley.proof.plays import play
 from parley.proof.sync import drift, sync
 from parley.proof.workers import WorkerPool
 
-ROOT = Path(__file__).parents[2]
 NAME = "contract/presigned-url-download"
 
 

@@ -11,8 +11,8 @@ from harness.agent_factory import make_agent
 from harness.episode import run_in_process
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import Fault, Script, ScriptedReply
-from tests.agents.imap_model import imap
-from tests.interop.recorded import spec_of
+from tests.harness.agents.imap_model import imap
+from tests.parley.interop.recorded import spec_of
 from tests.readers.asking import read_by
 from tests.shipped import SHIPPED
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.paths import ROOT
 from tests.forked import WaitingHarness
 
-ROOT = Path(__file__).parents[2]
 RECORDED = Path(__file__).with_name("commands")
 PLAYED = {
     "contract": "presigned-url-download multi-turn-recall scheduled-maintenance webhook-hmac-verify --agent oracle,nop --k 2",

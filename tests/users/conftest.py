@@ -13,7 +13,8 @@ from pathlib import Path
 import pydantic
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from harness.paths import ROOT
+
 SHARED = ("harness", "parley", "worlds", "oracles", "validators", "docker")
 TASKS = ("contract/presigned-url-download", "contract/api-rate-limit-patience")
 

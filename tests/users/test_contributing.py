@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.source import ROOT
+from harness.paths import ROOT
 
 pytestmark = pytest.mark.property
 
 Typed = Callable[..., subprocess.CompletedProcess[str]]
 MAIN = "import sys; from harness.cli import main; main()"
-LISTING = ("tests/contract_tasks/test_blind.py", "tests/contract_tasks/test_golden.py", "tests/sharing/test_folder.py",
-           "tests/harness/test_release.py", "tests/harness/test_planned.py")  # fmt: skip
+LISTING = ("tests/tasks/contract/test_blind.py", "tests/tasks/contract/test_golden.py", "tests/parley/sharing/test_folder.py",
+           "tests/parley/sharing/test_release.py", "tests/harness/runs/test_planned.py")  # fmt: skip
 """Modules of tests that compare all tasks with something that is kept beside them."""
 
 SOLVE = 'def solve(api: httpx.Client, instruction: str, wait: Callable[[float], None]) -> None:\n    """'

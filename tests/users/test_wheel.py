@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.paths import ROOT
 from harness.registry import discover
-from tests.source import ROOT
 
 pytestmark = pytest.mark.bubblewrap
 

@@ -85,7 +85,7 @@ PHRASES = {
     r"current length is \d+ while limit is \d": "Cerebras",
     r"context window exceeded for given call": "LiteLLM proxy",
 }
-"""Error messages with the same meaning, in lower case. Recorded bodies are in tests/agents/context_bodies.toml."""
+"""Error messages with the same meaning, in lower case. Recorded bodies are in tests/harness/agents/context_bodies.toml."""
 
 _ANY_CODE = re.compile(rf"\b(?:{'|'.join(CODES)})\b")
 _ANY_PHRASE = re.compile("|".join(f"(?:{phrase})" for phrase in PHRASES), re.MULTILINE)

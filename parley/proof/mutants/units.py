@@ -57,6 +57,8 @@ def traced(files: Collection[str]) -> Iterator[set[tuple[str, int]]]:
 FAST = "not docker and not bubblewrap and not proof and not property and not reference"
 """The marker expression of `make test`."""
 
+_FAMILY_ROOMS = ("worlds", "oracles", "validators", "parley/families")
+
 # importing installed plugins would take longer than most of these tests
 _MODE = (
     "-q", "-m", FAST, "-p", "no:cacheprovider", "--disable-plugin-autoload", "--rootdir", str(ROOT),
@@ -162,7 +164,8 @@ def _run(names: Sequence[str], plugin: object, *options: str) -> None:
 
 def _files(modules: Collection[str]) -> list[str]:
     """Return the test files that import one of these modules, directly or through shared helpers."""
-    folders = [ROOT / "tests" / name for name in (*(name.replace("-", "_") for name in families()), "validators")]
+    names = [f"{room}/{name.replace('-', '_')}" for room in _FAMILY_ROOMS for name in families()]
+    folders = [ROOT / "tests" / name for name in (*names, "validators")]
     files = [path for folder in folders for path in sorted(folder.glob("test_*.py"))]
     packages = {module.rpartition(".")[0] or module for module in modules} | set(modules)
     return [str(path) for path in files if _imports(path) & packages]
