@@ -7,6 +7,7 @@ sentences, `late`, was written after the cues were final, and scored once.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -64,13 +65,7 @@ class Detection:
 @cache
 def sentences() -> tuple[Sentence, ...]:
     """Return the committed labelled sentences."""
-    return LabelledSet.model_validate_json(FILE.read_bytes()).sentences
-
-
-class LabelledSet(Strict):
-    """Content of the file."""
-
-    sentences: tuple[Sentence, ...]
+    return tuple(map(Sentence.model_validate, json.loads(FILE.read_bytes())["sentences"]))
 
 
 def heard(deck: Deck, sentence: Sentence) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 This is the reference for live runs: the same seats through the Turn protocol must give exactly the same figures. Seats speak in
 the same order in every round and hear everything. Seats here are those of the file; a deal that gives their hands to other
-persons is an `order` in which they speak (specification, 1.2 and 2.5). `played` gives the expected scores of a scripted group.
+persons is an `order` in which they speak (specification, 1.2 and 2.5).
 """
 
 from __future__ import annotations
@@ -118,19 +118,9 @@ def _summary(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """Accuracies of the votes after the talk."""
-
-    average: Fraction
-    majority: Fraction
-    grounded: Fraction
-
-
-def played(table: WorldTable, name: str) -> Scores:
-    """Return the accuracies of a group; raises KeyError for an unknown name."""
-    session = play(table, group(name, table.scenario.agents))
-    return Scores(session.average, Fraction(session.majority), session.grounded)
+def played(table: WorldTable, name: str) -> SessionResult:
+    """Play a session of a group; raises KeyError for an unknown name."""
+    return play(table, group(name, table.scenario.agents))
 
 
 def guessing(scenario: Scenario) -> Fraction:

@@ -30,7 +30,6 @@ from parley.reports.reading.model import (
     Act,
     Breach,
     Conversation,
-    FamilyReading,
     Moment,
     RecordedEpisode,
     Section,
@@ -300,8 +299,7 @@ def read_result(folder: Path) -> Result:
 
 def _with_family(episode: RecordedEpisode) -> RecordedEpisode:
     """Return the episode with its family's tables and the cause of its failure."""
-    module: Any = family_part_or_none(episode.result.family, "reading")
-    part: FamilyReading | None = module
+    part: Any = family_part_or_none(episode.result.family, "reading")
     sections = tuple(part.sections(episode)) if part else ()
     if episode.verifier_log:
         sections += (Section(title=f"The end of {VERIFIER_LOG}", notes=episode.verifier_log),)

@@ -1,11 +1,12 @@
-"""Models of a recorded episode, and the protocols of a family's additions to it.
+"""Models of a recorded episode, and what a family adds to it.
 
 1. Seats have the world's own numbers, from 0: those of `GET /session`, of `--seat-model` and of every event of the log. If
    prompts number people differently, `parley.families.<family>.naming` has `seat_name(seat)`, the name of a conversation.
 2. An act is identified by its `seq`, its number in the world's log. Verdicts use the same number for a violation's request.
 3. Times are virtual seconds since the episode began, unless a name says otherwise.
-4. A family's parts are its modules `reading` (`FamilyReading`) and `trace` (`FamilyTrace`). A trace is one file with a recorded
-episode that can be replayed, in the layout of the family's paper.
+4. A family's part `reading` has `sections(episode)`, the tables of an episode, and `breach(episode)`, the cause of its failure.
+5. Its part `trace` has `exported_text(episode, digest)`, `is_trace(document)` and `replayed(document)`. A trace is one file
+with a recorded episode that can be replayed, in the layout of the family's paper.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -172,18 +173,6 @@ class RecordedEpisode(Strict):
 Shape = TypeVar("Shape", bound=BaseModel)
 
 
-class FamilyReading(Protocol):
-    """Protocol of the optional module `reading` of a family."""
-
-    def sections(self, episode: RecordedEpisode) -> list[Section]:
-        """Return the tables of an episode."""
-        ...
-
-    def breach(self, episode: RecordedEpisode) -> Breach | None:
-        """Return the cause of its failure."""
-        ...
-
-
 class NotePlace(NamedTuple):
     """Position of a note of a game: its number in the log, its virtual seconds, and its seat."""
 
@@ -233,22 +222,6 @@ class Replayed(Strict):
 
     unchecked: tuple[str, ...] = ()
     """Parts that no rule determines."""
-
-
-class FamilyTrace(Protocol):
-    """Protocol of the part `trace` of a family."""
-
-    def exported_text(self, episode: RecordedEpisode, digest: str) -> str:
-        """Return the trace of an episode as text of a file. Raises UsageError for an episode without a game."""
-        ...
-
-    def is_trace(self, document: Any) -> bool:
-        """Return True if a JSON document is a trace of this family."""
-        ...
-
-    def replayed(self, document: Any) -> Replayed:
-        """Replay a trace. Raises UsageError if it cannot be read."""
-        ...
 
 
 def trace_files(paths: Iterable[Path]) -> list[Path]:

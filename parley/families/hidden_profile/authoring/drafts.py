@@ -20,6 +20,7 @@ from typing import Annotated, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
+from harness import records
 from harness.errors import UsageError
 from oracles.hidden_profile.dealing import SHAPES, search
 from parley.families.hidden_profile.authoring.derived import CERTIFICATE
@@ -164,10 +165,7 @@ def first_problem(error: ValueError) -> str:
     """Return the first error, in one clause that names the field."""
     if not isinstance(error, ValidationError):
         return str(error)
-    first = error.errors()[0]
-    where = ".".join(map(str, first["loc"]))
-    what = first["msg"].removeprefix("Value error, ")
-    return f"{where}: {what}" if where else what
+    return records.first_problem(error).replace("Value error, ", "", 1)
 
 
 Json = dict[str, Any]

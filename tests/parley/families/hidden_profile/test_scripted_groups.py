@@ -29,7 +29,7 @@ from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
 from oracles.hidden_profile.groups import POLICIES, group
-from oracles.hidden_profile.session import Condition, Scores, play
+from oracles.hidden_profile.session import Condition, play
 from oracles.hidden_profile.session import played as scores_of
 from parley.families.hidden_profile.authoring.folders import write_task
 from parley.families.hidden_profile.seats import PLAYERS, Ear, ScriptedSeat, messages
@@ -118,13 +118,13 @@ def named(name: str) -> Callable[[int], str]:
     return lambda person: name
 
 
-def accuracies(live: Live, scenario: Scenario) -> Scores:
+def accuracies(live: Live, scenario: Scenario) -> tuple[Fraction, bool, Fraction]:
     """Average, majority and grounded accuracy of a session's second vote, exact."""
     after, known, table = live.votes("POST_VOTE"), live.known(), tabulate(scenario)
     right = [vote == scenario.key for vote in after]
     grounded = [hit and entails(table, known[person]) for person, hit in enumerate(right, start=1)]
     n = len(after)
-    return Scores(Fraction(sum(right), n), Fraction(2 * sum(right) > n), Fraction(sum(grounded), n))
+    return Fraction(sum(right), n), 2 * sum(right) > n, Fraction(sum(grounded), n)
 
 
 CASES = [(scenario, name) for scenario in SCENARIOS for name in (*POLICIES, "withhold", "one_liar")]
@@ -139,7 +139,7 @@ def test_live_group_scores_what_is_expected(tasks: Mapping[str, Task], scenario:
     bare = play(tabulate(written), group(name, written.agents), ROUNDS)
 
     assert (live.votes("PRE_VOTE"), live.votes("POST_VOTE")) == (bare.before, bare.after)
-    assert accuracies(live, written) == scores_of(tabulate(written), name)
+    assert accuracies(live, written) == (bare.average, bare.majority, bare.grounded)
     said, cited = live.of_messages("text"), live.of_messages("cites")
     for turn in bare.turns:
         told = {one.id for one in written.facts if one.text in said[turn.round, turn.seat]}
@@ -168,7 +168,7 @@ def test_groups_on_our_decks_score_what_they_must(deck: str) -> None:
         known = {"pool": Fraction(1), "follow": right, "silent": right}
         known |= {name: _by_hand(scenario, rule) for name, rule in (("contra", contrarian), ("reject", second_best))}
 
-        assert accuracies(live, scenario) == Scores(session.average, Fraction(session.majority), session.grounded)
+        assert accuracies(live, scenario) == (session.average, session.majority, session.grounded)
         assert session.average == known[name], (name, scenario.key)
 
     assert set(leader_is_right) == {True, False}
@@ -182,7 +182,7 @@ def test_live_coins_have_the_closed_form(tasks: Mapping[str, Task], q: Fraction)
     for throw in itertools.product(("silent", "pool"), repeat=written.agents):
         chance = math.prod(q if name == "pool" else 1 - q for name in throw)
         found = accuracies(Live(tasks["film-for-four"], dict(enumerate(throw, start=1)).__getitem__, rounds=1), written)
-        mean = [sum_ + chance * one for sum_, one in zip(mean, dataclasses.astuple(found), strict=True)]
+        mean = [sum_ + chance * one for sum_, one in zip(mean, found, strict=True)]
 
     assert mean == [q**3, q**4, q**3]
 
