@@ -327,12 +327,7 @@ _FAMILIES = (
     Column("interval", "95 %", "interval", kept=True, of=lambda one: one.interval),
     Column("p", "p", "p", kept=True, of=lambda one: one.p),
     Column("adjusted", "p of drop, Holm", "p"),
-    Column(
-        "worst",
-        "If missing all failed for B..A",
-        "interval",
-        of=lambda one: one.worst if one.missing or _ungraded(one) else None,
-    ),
+    Column("worst", "If missing all failed for B..A", "interval", of=_worst),
     Column("sees", "Sees, pp", "points", of=lambda one: seen(one.differences) or None),
     Column("k", "k", of=lambda one: one.k),
     Column("first_pass_k", "A pass^k", "rate", of=lambda one: one.reliability(one.first)),

@@ -44,17 +44,6 @@ class TaskKind(NamedTuple):
     pattern: str
 
 
-@dataclass(frozen=True)
-class PublishedRates:
-    """The columns of Tables 11 and 12: success rate by model and task, as printed."""
-
-    rates: dict[str, dict[str, float]]
-
-    def exact(self, model: str) -> dict[str, float]:
-        """Return the exact rates of one model, which are thirds; the paper prints them with two digits."""
-        return {task: round(3 * rate) / 3 for task, rate in self.rates[model].items()}
-
-
 @cache
 def numbers() -> dict[str, Any]:
     """Return the whole file."""
@@ -91,10 +80,15 @@ def catalogue() -> dict[str, TaskKind]:
 
 
 @cache
-def task_rates() -> PublishedRates:
-    """Return Tables 11 and 12 side by side."""
+def task_rates() -> dict[str, dict[str, float]]:
+    """Return Tables 11 and 12 side by side: success rate by model and task, as printed."""
     rates: dict[str, dict[str, float]] = {}
     for part in ("proprietary", "open"):
         for place, model in enumerate(numbers()[part]["models"]):
             rates[model] = {task: row[place] for task, row in numbers()[part]["rates"].items()}
-    return PublishedRates(rates)
+    return rates
+
+
+def exact_rates(model: str) -> dict[str, float]:
+    """Return the exact rates of one model, which are thirds; the paper prints them with two digits."""
+    return {task: round(3 * rate) / 3 for task, rate in task_rates()[model].items()}

@@ -15,7 +15,7 @@ from itertools import chain
 
 from harness.records import Result
 from harness.statistics import Interval, rank_correlation, share_interval
-from parley.families.contract.published import MARK, TaskKind, catalogue, numbers, source, task_rates
+from parley.families.contract.published import MARK, TaskKind, catalogue, exact_rates, numbers, source, task_rates
 from parley.reports.evidence import Evidence, Group
 from parley.reports.table import Column, Row, Table, row_of, table_of, titled
 
@@ -53,7 +53,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 def series(evidence: Evidence, *, published: bool) -> tuple[list[TaskSeries], list[TaskSeries]]:
     """Return our columns, each followed by the published one of the same model; then, on request, the other published ones."""
-    theirs = {model: _published(model) for model in task_rates().rates} if published else {}
+    theirs = {model: _published(model) for model in task_rates()} if published else {}
     ours, beside = [], set[str]()
     for group in evidence.played:
         attempts = {task: len(mine) for task, mine in group.tasks.items()}
@@ -66,9 +66,8 @@ def series(evidence: Evidence, *, published: bool) -> tuple[list[TaskSeries], li
 
 
 def _published(model: str) -> TaskSeries:
-    theirs = task_rates()
-    attempts = dict.fromkeys(theirs.rates[model], int(numbers()["attempts"]))
-    return TaskSeries(f"{model} ({MARK})", theirs.rates[model], theirs.exact(model), attempts)
+    rates = task_rates()[model]
+    return TaskSeries(f"{model} ({MARK})", rates, exact_rates(model), dict.fromkeys(rates, int(numbers()["attempts"])))
 
 
 def _categories(evidence: Evidence) -> dict[str, str]:
@@ -204,8 +203,7 @@ def outlier_tables(evidence: Evidence, *, published: bool) -> list[Table]:
         return []
     rows, notes = list(_outliers(ours, "ours")), [_comparable(ours)]
     if published and evidence.breadth.every_published:
-        rates = task_rates()
-        rows += _outliers({model: rates.exact(model) for model in rates.rates}, MARK)
+        rows += _outliers({model: exact_rates(model) for model in task_rates()}, MARK)
         notes.append(f"{source('Tables 11 and 12')}; findings derived from them here")
     return [Table("outliers", f"Tasks out of line, {evidence.family}", _OUTLIER_COLUMNS, tuple(rows), tuple(notes))]
 

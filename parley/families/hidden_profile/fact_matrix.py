@@ -14,7 +14,7 @@ from oracles.hidden_profile.decks import INFORMED_MOST
 from parley.reports.table import Column, Row, Table, titled
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.deck import Card, Deck, read_task
-from worlds.hidden_profile.rules.scenario import Fact, Frame, Scenario
+from worlds.hidden_profile.rules.scenario import Fact, Frame, Scenario, Words
 
 
 def matrix(task: Task) -> list[Table]:
@@ -39,15 +39,9 @@ def _cards(deck: Deck, certificate: Certificate) -> Table:
 
 
 def _versions(deck: Deck, card: Card) -> Iterator[Row]:
-    holders = deck.seats if card.scope == "shared" else card.holders
     for number, words in enumerate(card.texts):
-        yield {
-            "card": f"{card.id}.{number}" if len(card.texts) > 1 else card.id,
-            **{f"seat{seat}": "x" for seat in holders},
-            **{option: f"{weight:+d}" for option, weight in words.weights.items()},
-            "asserts": ", ".join(words.asserts) or None,
-            "text": words.text,
-        }
+        identity = f"{card.id}.{number}" if len(card.texts) > 1 else card.id
+        yield {"card": identity, "asserts": ", ".join(words.asserts) or None, **_row(deck, card, words)}
 
 
 def _deals(deck: Deck, certificate: Certificate) -> Table:
@@ -88,7 +82,7 @@ def _facts(scenario: Scenario, certificate: Certificate) -> Table:
         *_options(scenario, {scenario.key: " (key)", scenario.decoy or "": " (decoy)"}),
         Column("text", "Text"),
     )
-    rows = tuple(_row(scenario, fact) for fact in scenario.facts)
+    rows = tuple({"fact": fact.id, **_row(scenario, fact, fact)} for fact in scenario.facts)
     notes = (f"certified: {certificate.certified}; who is dealt which hand is drawn",)
     return Table("matrix", f"{scenario.title} ({scenario.domain})", columns, rows, notes)
 
@@ -101,11 +95,8 @@ def _options(frame: Frame, roles: dict[str, str]) -> tuple[Column, ...]:
     return tuple(Column(choice.id, f"{choice.label}{roles.get(choice.id, '')}") for choice in frame.options)
 
 
-def _row(scenario: Scenario, fact: Fact) -> Row:
-    holders = scenario.seats if fact.scope == "shared" else fact.holders
-    return {
-        "fact": fact.id,
-        **{f"seat{seat}": "x" for seat in holders},
-        **{option: f"{weight:+d}" for option, weight in fact.weights.items()},
-        "text": fact.text,
-    }
+def _row(frame: Frame, held: Card | Fact, words: Words) -> Row:
+    """Return the people who hold a card or a fact, and the effect of its text on each option."""
+    holders = frame.seats if held.scope == "shared" else held.holders
+    weights = {option: f"{weight:+d}" for option, weight in words.weights.items()}
+    return {**{f"seat{seat}": "x" for seat in holders}, **weights, "text": words.text}

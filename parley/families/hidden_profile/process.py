@@ -81,17 +81,6 @@ def by_cues(counts: Counts, *, late: bool | None) -> Hearing | None:
     return hearing(those) if those else None
 
 
-def ranges(
-    cues: Hearing, tasks: Iterable[Task], *, pooling: float, listening: float, lucky: float
-) -> tuple[LossRange, LossRange] | None:
-    """Return the ranges of pooling loss and listening loss over these tasks; None if none of them is a deck."""
-    needed = [count for task in tasks if (count := _needed(task.path)) is not None]
-    if not needed:
-        return None
-    least = cues.precision[0], cues.recall[0]
-    return losses_between(*least, pooling=pooling, listening=listening, lucky=lucky, needed=fmean(needed))
-
-
 def losses_between(
     precision: float, recall: float, *, pooling: float, listening: float, lucky: float, needed: float
 ) -> tuple[LossRange, LossRange]:
@@ -259,13 +248,17 @@ def _measured(arm: Arm, condition: str) -> Row:
 
 
 def _ranges(arm: Arm, condition: str, evidence: Evidence, cues: Hearing | None) -> Row:
-    """Return the ranges of the losses; none if facts are cited, or if all seats know everything."""
+    """Return the ranges of the losses; none if facts are cited, if all seats know everything, or without decks."""
     losses = {name: _mean(arm, condition, MEANS[name]) for name in ("pooling", "listening", "lucky")}
     if cues is None or condition != "hidden" or "track=structured" in arm.setup or None in losses.values():
         return {}
     tasks = [evidence.registry[name] for name in arm.tasks(condition) if name in evidence.registry]
-    known = ranges(cues, tasks, **{name: loss or 0.0 for name, loss in losses.items()})
-    return dict(zip(("pooling_range", "listening_range"), known, strict=True)) if known else {}
+    needed = [count for task in tasks if (count := _needed(task.path)) is not None]
+    if not needed:
+        return {}
+    known = {name: loss or 0.0 for name, loss in losses.items()}
+    pooling, listening = losses_between(cues.precision[0], cues.recall[0], needed=fmean(needed), **known)
+    return {"pooling_range": pooling, "listening_range": listening}
 
 
 def _mean(arm: Arm, condition: str, path: Sequence[str]) -> float | None:

@@ -20,7 +20,7 @@ DIFFICULTIES = {"medium": 1, "hard": 18, "very_hard": 9, "extreme": 5}
 MOST_LINES, BLOCK = 4_800, 6
 
 
-CATALOGUE = set(task_rates().rates["GPT-5"])
+CATALOGUE = set(task_rates()["GPT-5"])
 """The tasks that the paper lists; a contributor's own come on top."""
 
 

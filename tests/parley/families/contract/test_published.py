@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from parley.families.contract.published import catalogue, leaderboard, numbers, suite, task_rates
+from parley.families.contract.published import catalogue, exact_rates, leaderboard, numbers, suite, task_rates
 from parley.reports.models import known_models
 from worlds.contract.labels import LABELS, Label
 
@@ -21,10 +21,10 @@ def test_tables_11_and_12() -> None:
     """Fourteen columns of 33 tasks; their thirds add up to Table 10's passes, but for one that the paper prints otherwise."""
     found, passed = task_rates(), {(row.model, row.kind): row.passed for row in leaderboard()}
     kinds = {"DeepSeek-R1 (Thinking)": "thinking", "Phi-4 (vllm)": "base"}
-    sums = {model: round(3 * sum(found.exact(model).values())) for model in found.rates}
+    sums = {model: round(3 * sum(exact_rates(model).values())) for model in found}
     wrong = {model for model, total in sums.items() if total != passed[model, kinds.get(model, "instruct")]}
 
-    assert (14, {33}) == (len(found.rates), {len(rates) for rates in found.rates.values()})
+    assert (14, {33}) == (len(found), {len(rates) for rates in found.values()})
     assert ({"Qwen3.5-27B"}, 61) == (wrong, sums["Qwen3.5-27B"])
 
 
