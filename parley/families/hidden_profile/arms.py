@@ -287,17 +287,15 @@ def row(hidden: Tasks, full: Tasks, floor: Tasks, rule: str) -> dict[str, Value]
 
 def recovered(measured: Figures) -> float | None:
     """Return the share of the difference between Ypre and Yfull that the talk recovers; None if the difference is too small."""
-    if measured.pre is None or measured.post is None or measured.full is None:
-        return None
-    way = measured.full - measured.pre
-    return (measured.post - measured.pre) / way if _beyond(_SMALLEST, way) > 0 else None
+    gain, way = _less(measured.post, measured.pre), _less(measured.full, measured.pre)
+    return gain / way if gain is not None and way is not None and _beyond(_SMALLEST, way) > 0 else None
 
 
 def strong(measured: Figures) -> bool | None:
     """Return True for strong collective reasoning as the paper defines it; None if a condition was not played."""
-    if measured.pre is None or measured.post is None or measured.full is None:
+    gain, way = _less(measured.post, measured.pre), _less(measured.full, measured.pre)
+    if gain is None or way is None or measured.full is None:
         return None
-    gain, way = measured.post - measured.pre, measured.full - measured.pre
     return _beyond(STRONG_FULL, measured.full) > 0 and _beyond(STRONG_SHARE * way, gain) > 0
 
 

@@ -14,7 +14,6 @@ from math import sqrt
 from statistics import fmean
 from typing import TypeVar
 
-from harness.registry import Task
 from oracles.hidden_profile.adversaries import ADVERSARIES, guessed_by_hand
 from oracles.hidden_profile.decks import INFORMED_MEAN, INFORMED_MOST, keys
 from oracles.hidden_profile.guessers import scored
@@ -22,6 +21,7 @@ from oracles.hidden_profile.session import guessing, played
 from parley.families.hidden_profile.arms import MANIFEST, Arm, Tasks, arms, figures, informed, of_task, standing_notes
 from parley.reports.evidence import Evidence
 from parley.reports.table import Column, Row, Table, titled, with_interval
+from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import KINDS, Deck, Draws, read_task
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import LIMIT, tabulate
@@ -79,7 +79,8 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG0
     """Return a table of decks and one of other tasks; none if the registry has no task of these runs."""
     known = {task for group in evidence.played for task in group.tasks}
     mine = {name: task for name, task in evidence.registry.items() if name in known}
-    read, words = {name: _read(task) for name, task in mine.items()}, {name: of_task(task) for name, task in mine.items()}
+    read = {name: read_task(task.world_folder / SCENARIO) for name, task in mine.items()}
+    words = {name: of_task(task) for name, task in mine.items()}
     decks = {name: one for name, one in read.items() if isinstance(one, Deck)}
     scenarios = {name: one for name, one in read.items() if isinstance(one, Scenario)}
     made = []
@@ -149,10 +150,6 @@ def guessed(scenarios: Sequence[Scenario]) -> dict[str, Guessed]:
         shares = [float(played(tabulate(scenario), "contra").average or 0) for scenario in small]
         guesses[CONTRARIAN] = _over(shares, [float(guessing(scenario)) for scenario in small])
     return guesses
-
-
-def _read(task: Task) -> Deck | Scenario:
-    return read_task(task.world_folder / "scenario.json")
 
 
 def _can_weigh(scenario: Scenario) -> bool:

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 from harness.compact_results import MeasurePacker
 from harness.errors import HarnessError, UsageError
+from harness.frames import grouped
 from harness.headline import figure_words
 from harness.limits import RESULT_BYTES
 from harness.records import Key, Result, RunFolder, first_problem, misfit
@@ -71,19 +72,13 @@ class ShownRun:
     @cached_property
     def figures(self) -> dict[str, str]:
         """The figure that each family is ranked by, as `Ypost % 26.8`; empty if it is the success rate."""
-        families = dict.fromkeys(one.key.family for one in self.episodes)
-        return {
-            family: figure_words(family, (one.result for one in self.episodes if one.key.family == family))
-            for family in families
-        }
+        families = grouped(self.episodes, lambda one: one.key.family)
+        return {family: figure_words(family, (one.result for one in mine)) for family, mine in families.items()}
 
     @cached_property
     def by_task(self) -> dict[tuple[str, str], list[Recorded]]:
         """The episodes of each task, by family and task."""
-        tasks: dict[tuple[str, str], list[Recorded]] = {}
-        for one in self.episodes:
-            tasks.setdefault((one.key.family, one.key.task_id), []).append(one)
-        return tasks
+        return grouped(self.episodes, lambda one: (one.key.family, one.key.task_id))
 
 
 class _Shelf(NamedTuple):

@@ -21,6 +21,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from pydantic import ValidationError
 
+from harness.frames import grouped
 from harness.headline import disturbances_told, forfeits_told
 from harness.plugins import families, family_part_or_none
 from harness.records import Key
@@ -363,9 +364,7 @@ def exchanges(episode: RecordedEpisode) -> Iterator[ShownAct]:
     targets = [_target(use) for use in uses]
     broken = episode.breach.seq if episode.breach else None
     lives = lifetimes(episode)
-    made: dict[int, list[Lifetime]] = {}
-    for one in lives:
-        made.setdefault(one.seq, []).append(one)
+    made = grouped(lives, lambda one: one.seq)
     place = 0
     for act in episode.acts:
         ahead = range(place, min(place + _AHEAD, len(targets)) if act.what == "request" else place)

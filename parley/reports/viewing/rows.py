@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from harness.errors import UsageError
+from harness.frames import grouped
 from harness.headline import bounds_of, headline_of, setup_caveat
 from harness.runs.request import Planned
 from harness.statistics import rate_interval
@@ -136,21 +137,19 @@ def episode_row(run: str, one: Recorded) -> EpisodeRow:
 
 def score(episodes: Sequence[Recorded]) -> Score:
     """Return the summary of some episodes, with the interval of their success rate."""
-    by_task: dict[str, list[bool]] = {}
-    for key, result in episodes:
-        if result.status == "graded":
-            by_task.setdefault(key.task_id, []).append(result.success)
-    graded = [success for cluster in by_task.values() for success in cluster]
-    low, high = _interval(list(by_task.values()))
+    graded = [result for _, result in episodes if result.status == "graded"]
     lost = [result for _, result in episodes if result.status != "graded"]
-    bounds = bounds_of([result for _, result in episodes if result.status == "graded"], lost, lambda one: float(one.success))
+    by_task = grouped((one for one in episodes if one.result.status == "graded"), lambda one: one.key.task_id)
+    low, high = _interval([[one.result.success for one in mine] for mine in by_task.values()])
+    succeeded = sum(one.success for one in graded)
+    bounds = bounds_of(graded, lost, lambda one: float(one.success))
     costs = [result.cost_usd for _, result in episodes if result.cost_usd is not None]
     return Score(
         graded=len(graded),
-        succeeded=sum(graded),
+        succeeded=succeeded,
         ungraded=len(lost),
         bounds=bounds.sentence() if bounds else "",
-        rate=sum(graded) / len(graded) if graded else None,
+        rate=succeeded / len(graded) if graded else None,
         low=low,
         high=high,
         tasks=len(by_task),
@@ -161,9 +160,7 @@ def score(episodes: Sequence[Recorded]) -> Score:
 
 def run_rows(run: ShownRun, *, is_playing: bool) -> list[RunRow]:
     """Return a run as one row per family that it has played; one row if it has no episodes."""
-    families: dict[str, list[Recorded]] = {}
-    for one in run.episodes:
-        families.setdefault(one.key.family, []).append(one)
+    families = grouped(run.episodes, lambda one: one.key.family)
     return [_run_row(run, family, played, is_playing=is_playing) for family, played in (families or {"": []}).items()]
 
 

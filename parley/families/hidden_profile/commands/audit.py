@@ -7,6 +7,7 @@ Measures of pooling rely on hand-written cues. The judge names the facts told in
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -114,14 +115,9 @@ class Agreement:
 
 def agreement(heard: Iterable[tuple[Question, frozenset[str]]]) -> Agreement:
     """Return the agreement of cues with a judge, over questions that the judge answered."""
-    both = only_cues = only_judge = neither = 0
-    for question, judged in heard:
-        cued = question.by_cues
-        both += len(cued & judged)
-        only_cues += len(cued - judged)
-        only_judge += len(judged - cued)
-        neither += len(question.facts) - len(cued | judged)
-    return Agreement(both, only_cues, only_judge, neither)
+    sides = ((question.facts, question.by_cues, judged) for question, judged in heard)
+    count = Counter((fact.id in cued, fact.id in judged) for facts, cued, judged in sides for fact in facts)
+    return Agreement(count[True, True], count[True, False], count[False, True], count[False, False])
 
 
 FAMILY = "hidden-profile"
