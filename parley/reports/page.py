@@ -49,7 +49,7 @@ def as_page(report: WholeReport, folder: Path) -> str:
     style = _environment().get_template("style.css.j2").render(heat=[shade(_STOPS, step / 10) for step in range(11)])
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     text = _environment().get_template("report.html.j2").render(
-        title=f"Report on {_many(len(report.runs), 'run')}",
+        title=f"Report on {len(report.runs)} run{'s' * (len(report.runs) != 1)}",
         style=Markup(style),  # noqa: S704 - our own file
         digest=f"sha256-{digest}",
         facts=list(_facts(report)),
@@ -76,12 +76,8 @@ def _facts(report: WholeReport) -> Iterator[tuple[str, str]]:
     yield "Ungraded", f"{len(lost)} ({ungraded_by(lost)})" if lost else "0"
     yield "Tasks", str(len({(result.family, result.task_id) for result in results}))
     yield "Players", str(len([row for row in report.spent.rows if row["player"] != "all"]))
-    total = report.spent.rows[-1]
-    yield "Dollars", report.spent.cells()[-1][_place(report.spent, "usd")] if total["usd"] is not None else "none known"
-
-
-def _place(table: Table, key: str) -> int:
-    return [column.key for column in table.shown].index(key)
+    total = dict(zip(report.spent.header, report.spent.cells()[-1], strict=True))
+    yield "Dollars", total["Dollars"] if report.spent.rows[-1]["usd"] is not None else "none known"
 
 
 def _section(section: FamilyReport, runs: Sequence[Run], folder: Path) -> Data:
@@ -152,7 +148,3 @@ def _episode(run: Run, result: Result, folder: Path) -> Data:
 
 def _id(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "-", name)
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
