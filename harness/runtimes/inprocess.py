@@ -86,7 +86,7 @@ class InProcessRuntime:
         if task.parley is None:
             return f"{task.path}/task.toml:1: a foreign Harbor task needs Docker"
         if not runs_here(task):
-            return f"{task.path} is not one of this harness's own tasks, so its code runs in a sandbox, or here with --trust"
+            return f"{task.path} is not a built-in task, so its code runs in a sandbox, or here with --trust"
         return None
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:

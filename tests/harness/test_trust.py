@@ -162,7 +162,7 @@ def test_commands_that_would_run_it_here_refuse(
 
     assert done.returncode == 2
     assert f"{outside / NAME}" in done.stderr
-    assert "is not one of this harness's own tasks" in done.stderr
+    assert "is not a built-in task" in done.stderr
     assert "--trust" in done.stderr.partition("try: ")[2]
     assert not (tmp_path / "run").exists()
 

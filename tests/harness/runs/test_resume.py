@@ -179,7 +179,7 @@ def test_trust_is_typed_each_time(root: Path, harness: Command, tmp_path: Path) 
     unnamed = harness("run", "--resume", tmp_path / "run", "--trust")
     typed = harness("run", *run, "--resume", tmp_path / "run")
 
-    assert (untrusted.returncode, "is not one of this harness's own tasks" in untrusted.stderr) == (2, True)
+    assert (untrusted.returncode, "is not a built-in task" in untrusted.stderr) == (2, True)
     assert (unnamed.returncode, "--trust applies to folders on the command line" in unnamed.stderr) == (2, True)
     assert typed.returncode == 0, typed.stderr
 

@@ -174,8 +174,8 @@ def test_runs_of_other_plans_are_named(whole: Path, shards: list[Path], tmp_path
     assert refused([*shards[:3], tmp_path / "seeds"], tmp_path / "all").endswith(
         f"{tmp_path / 'seeds'} (shard 4/4) was planned with other seeds than {shards[0]} (shard 1/4)"
     )
-    assert "are shares of different sizes" in refused([*shards[:3], tmp_path / "thirds"], tmp_path / "all")
-    assert refused([*shards[:3], whole], tmp_path / "all") == f"{whole} is no shard: it was planned whole"
+    assert "are shards of differently divided runs" in refused([*shards[:3], tmp_path / "thirds"], tmp_path / "all")
+    assert refused([*shards[:3], whole], tmp_path / "all") == f"{whole} is not a shard: this run was planned as a whole"
 
 
 @pytest.mark.parametrize("field", ["seed", "key_digest"])
@@ -202,7 +202,7 @@ def test_nothing_is_written_over(shards: list[Path], tmp_path: Path) -> None:
     """A folder that holds something is refused before anything is read."""
     (tmp_path / "note").touch()
 
-    with pytest.raises(UsageError, match="nothing is written over"):
+    with pytest.raises(UsageError, match="no file is overwritten"):
         merge(tmp_path, shards)
 
 

@@ -176,8 +176,8 @@ def test_an_address_makes_no_row(record: Record, gathered: Gathered) -> None:
 
     assert ["openai/m (shell)", "azure/m (shell)"] == names(evidence)
     assert [len(group.graded) for group in evidence.groups] == [2, 1]
-    assert f"openai/m (shell) was asked at {at[0]} and at {at[1]}" == first.notes[-1]
-    assert not any("was asked at" in note for note in second.notes)
+    assert f"openai/m (shell) was called at {at[0]} and at {at[1]}" == first.notes[-1]
+    assert not any("was called at" in note for note in second.notes)
 
 
 def test_a_game_is_played_through_no_shell(record: Record, gathered: Gathered) -> None:
