@@ -20,7 +20,7 @@ from harness import paths
 from harness.errors import UsageError
 from harness.registry import Task
 
-HINT = "--trust where you have read that code, or --runtime bubblewrap"
+HINT = "--trust if you have read its code, or --runtime bubblewrap"
 
 
 def own_roots() -> tuple[Path, ...]:
@@ -76,7 +76,7 @@ class TrustGate:
         for task in self.outside[:1]:
             raise UsageError(
                 f"{what} runs code in this process, and {task.path} is not a built-in task",
-                hint=f"{what} --trust, where you have read that code",
+                hint=f"{what} --trust, if you have read its code",
             )
 
     def told(self, where: str) -> list[str]:

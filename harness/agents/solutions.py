@@ -84,7 +84,7 @@ def _planned(
     try:
         plan = json.loads(read_file(task.path, PLAN, SETTINGS_BYTES).data) if (task.path / PLAN).exists() else {}
     except (OSError, ValueError, RecursionError) as error:
-        raise TaskInvalid(f"{task.path / PLAN}:1: is no plan: {error}", hint=f"harness sync {task.task_id}") from None
+        raise TaskInvalid(f"{task.path / PLAN}:1: is not a valid plan: {error}", hint=f"harness sync {task.task_id}") from None
     client(api, plan)
 
 

@@ -1,4 +1,4 @@
-"""The options in `--help`: values are called N, PATH and TEXT, and where there are many they stand under headings."""
+"""Formatting of options in `--help`: values are shown as N, PATH or TEXT, and long lists are grouped under headings."""
 
 from __future__ import annotations
 

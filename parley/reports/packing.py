@@ -120,7 +120,7 @@ def unpack(packed: Path, out: Path) -> int:
         count, made = 0, set[str]()
         for name, part, data in files.everything():
             if not all(map(_PART.fullmatch, name.split("/"))):
-                raise UsageError(f"{packed} holds {name!r}, which leads out of the folder")
+                raise UsageError(f"{packed} holds {name!r}, which is not a path below the folder")
             if part:
                 append_to_file(partial / name, data)
                 continue

@@ -300,7 +300,7 @@ class DrivenEpisode:
         """
         task = task_named(task) if isinstance(task, str) else task
         if why := InProcessRuntime().refuses(task):
-            raise UsageError(why, hint="harness.trust.admitted(task), where you have read that code")
+            raise UsageError(why, hint="harness.trust.admitted(task), if you have read its code")
         options = options_of(task, self._options)
         if options.get("talk") == "chat":
             raise UsageError(

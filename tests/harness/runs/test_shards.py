@@ -78,7 +78,7 @@ def test_the_order_of_tasks_changes_no_shard() -> None:
 @pytest.mark.parametrize("text", ["0/4", "5/4", "1", "1/0", "a/b", "1/2/3", "-1/4", "1/1000000"])
 def test_what_is_no_shard(text: str) -> None:
     """Each is refused with what it would have to look like."""
-    with pytest.raises(UsageError, match="the first is 1/4"):
+    with pytest.raises(UsageError, match="--shard must look like 1/4"):
         parse_shard(text)
 
 

@@ -189,7 +189,7 @@ def test_nobody_sits_without_a_terminal(arguments: Sequence[str], harness: Comma
     done = harness("run", *arguments, *more, "--out", str(tmp_path / "run"))
 
     assert done.returncode == 2
-    assert "a person needs a terminal" in done.stderr
+    assert "a person plays at a terminal" in done.stderr
     assert "harness host TASK" in done.stderr
     assert not (tmp_path / "run").exists()
 

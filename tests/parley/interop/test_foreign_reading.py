@@ -152,7 +152,7 @@ def test_a_compose_file_out_of_bounds_is_refused(folder: Folder, compose: str, w
 def test_a_compose_file_takes_nothing_of_this_host(folder: Folder, asked: str) -> None:
     """Neither by a reference nor by naming a variable without a value."""
     path = _write(folder().path / "environment" / "docker-compose.yaml", f"services:\n  main:\n    {asked}\n")
-    with pytest.raises(UsageError, match=r"yaml:3: \$\{HOME\} would be taken from this host, which needs --env HOME"):
+    with pytest.raises(UsageError, match=r"yaml:3: \$\{HOME\} is a variable of this host, which needs --env HOME"):
         read_compose(path, {})
 
 

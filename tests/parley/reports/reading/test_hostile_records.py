@@ -100,7 +100,7 @@ def test_no_link_on_the_way_is_followed(folder: Path, part: str) -> None:
     moved = place.rename(place.with_name("moved"))
     place.symlink_to(moved)
 
-    with pytest.raises(UsageError, match="no link is followed"):
+    with pytest.raises(UsageError, match="links are not followed"):
         read_episode(folder)
 
 
@@ -249,4 +249,4 @@ def test_a_name_that_no_file_system_takes(commands: Commands) -> None:
     (said,) = commands([["show", "x" * 5000]])
 
     assert (said.code, said.out) == (2, "")
-    assert said.err.startswith("harness: no task is called 'xxx")
+    assert said.err.startswith("harness: no task named 'xxx")
