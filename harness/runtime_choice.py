@@ -121,8 +121,7 @@ def choose_sandbox(name: str, say: Say) -> SandboxedRuntime:
             return made
         why.append(f"{known}: {probe.why}")
     raise RuntimeFailure(
-        f"code that is not part of Parley needs a sandbox, and none works here: {'; '.join(why)}",
-        hint="harness doctor, or --trust",
+        f"code from elsewhere needs a sandbox, and none works here: {'; '.join(why)}", hint="harness doctor, or --trust"
     )
 
 
@@ -145,7 +144,7 @@ def _best(tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
     if broken and TrustGate(tuple(tasks)).outside:
         # report why the sandboxes do not work, not that in-process is not a sandbox
         raise UsageError(
-            f"no runtime can play these tasks: {'; '.join(passed_over)}", hint="harness doctor, or harness run ... --trust"
+            f"no runtime can play this: {'; '.join(passed_over)}", hint="harness doctor, or harness run ... --trust"
         )
     if problem and broken:
         raise UsageError(f"{problem}; {'; '.join(broken)}", hint=problem.hint)

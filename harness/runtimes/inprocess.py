@@ -52,15 +52,11 @@ class InProcessPod:
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
         """Raise RuntimeFailure, because there is no `main` to run a command in."""
-        raise RuntimeFailure(
-            "the in-process runtime cannot run commands or store files", hint="harness run ... --runtime bubblewrap"
-        )
+        raise RuntimeFailure("the in-process runtime runs no commands", hint="harness run ... --runtime bubblewrap")
 
     def put(self, files: Mapping[str, bytes]) -> None:
         """Raise RuntimeFailure, because there is no `main` to put files into."""
-        raise RuntimeFailure(
-            "the in-process runtime cannot run commands or store files", hint="harness run ... --runtime bubblewrap"
-        )
+        raise RuntimeFailure("the in-process runtime runs no commands", hint="harness run ... --runtime bubblewrap")
 
     @property
     def failure(self) -> Exception | None:

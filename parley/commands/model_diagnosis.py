@@ -263,11 +263,7 @@ def _reasoning(tried: Examination) -> None:
     if not said.reasoning:
         tried.add("reasoning", "note", "none is returned")
     elif tried.call(turn, offered).lost_reasoning:
-        tried.add(
-            "reasoning",
-            "note",
-            "the server rejects it or LiteLLM does not send it: the model plays without its earlier reasoning",
-        )
+        tried.add("reasoning", "note", "rejected or not sent back: the model plays without its earlier reasoning")
     else:
         try:
             tried.call(bare, offered)

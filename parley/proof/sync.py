@@ -64,9 +64,7 @@ def instructed(folder: Path, *, admitted: bool = False) -> bytes:
     require_folder(folder, admitted=admitted)
     manifest, api = read_taskfile(folder / "task.toml").manifest(), folder / "environment" / "api"
     if manifest is None:
-        raise TaskInvalid(
-            f"{folder / 'task.toml'}:1: [task] or [metadata.parley] is missing, so the instruction cannot be generated"
-        )
+        raise TaskInvalid(f"{folder / 'task.toml'}:1: needs [task] and [metadata.parley] to generate the instruction")
     try:
         world = load_world(api)(WorldSetup(manifest, folder=api), EventLog())
     except Exception as error:
@@ -97,8 +95,7 @@ def drift(folder: Path, instruct: Instruct = instructed) -> list[Finding]:
     expected = {**dict(_fixed(folder, read_taskfile(folder / "task.toml"))), "instruction.md": instruct(folder)}
     differing = [finding for path, content in expected.items() if (finding := _differs(folder / path, content))]
     outdated = [
-        Place(path, 1).finding("drift", f"was written from an earlier template; {_AGAIN}")
-        for path in _outdated(folder, expected)
+        Place(path, 1).finding("drift", f"is from an earlier template; {_AGAIN}") for path in _outdated(folder, expected)
     ]
     return [*differing, *outdated]
 
@@ -107,9 +104,7 @@ def _fixed(folder: Path, file: TaskFile) -> Iterator[tuple[str, bytes]]:
     """Yield the files that follow from task.toml and the templates alone."""
     manifest = file.manifest()
     if manifest is None:
-        raise TaskInvalid(
-            f"{folder / 'task.toml'}:1: [task] or [metadata.parley] is missing, so the boilerplate cannot be generated"
-        )
+        raise TaskInvalid(f"{folder / 'task.toml'}:1: needs [task] and [metadata.parley] to generate the boilerplate")
     yield from family(manifest.family).boilerplate().items()
     yield "environment/api/world.json", manifest.to_json().encode()
     if module := family_part_or_none(manifest.family, "authoring.derived"):

@@ -66,10 +66,7 @@ def naming_misfits(runs: Sequence[Run]) -> Iterator[None]:
         for result in (result for run in runs for result in run.results):
             if why := misfit(result):
                 path = f"{result.path}/result.json"
-                raise UsageError(
-                    f"{path} is not valid in this version: its metrics: {why}",
-                    hint="harness report with a run that does not contain it",
-                ) from None
+                raise UsageError(f"{path} is not valid in this version: its metrics: {why}", hint="leave its run out") from None
         raise
 
 

@@ -205,9 +205,7 @@ def _write(root: Path, contents: RunContents, out: Path) -> None:
     except duckdb.Error as error:
         if failed:
             raise failed[0] from None
-        raise UsageError(
-            f"{out} cannot be written: {str(error).splitlines()[0]}", hint="harness pack RUN --out FILE, on another disk"
-        ) from None
+        raise UsageError(f"{out} cannot be written: {str(error).splitlines()[0]}", hint="--out FILE on another disk") from None
     finally:
         connection.close()
 
@@ -222,9 +220,7 @@ def _rows(root: Path, contents: RunContents) -> Iterator[dict[str, Any]]:
         try:
             data = next(files)
         except OSError as error:
-            raise UsageError(
-                f"{error.filename or root / name} {error.strerror}", hint="remove the file, then harness pack"
-            ) from None
+            raise UsageError(f"{error.filename or root / name} {error.strerror}", hint="remove it, then harness pack") from None
         if len(data) != size:
             raise UsageError(f"{root / name} changed while it was packed", hint="run the same command again")
         refuse_secrets(str(root / name), data)

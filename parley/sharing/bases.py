@@ -55,13 +55,9 @@ class PinnedBases:
         """Raise UsageError unless agent, world and verifier are each named once, by digest; `tests` may be named too."""
         self._references = {room: reference for reference in references for room in [_room(reference)]}
         if len(self._references) < len(references):
-            raise UsageError(
-                "--images has the same image twice", hint="pass the references that harness images --push PREFIX prints"
-            )
+            raise UsageError("--images has the same image twice", hint="see the output of harness images --push PREFIX")
         if missing := [room for room in ROOMS if room not in self._references]:
-            raise UsageError(
-                f"--images lacks {', '.join(missing)}", hint="pass the references that harness images --push PREFIX prints"
-            )
+            raise UsageError(f"--images lacks {', '.join(missing)}", hint="see the output of harness images --push PREFIX")
         places = sorted({reference.rpartition("/")[0] for reference in self._references.values()})
         self.told = f"on images at {', '.join(places)}, each by its digest"
 
@@ -99,9 +95,7 @@ def _room(reference: str) -> str:
 
 def _with_verifier(task: Task, toml: Content, image: str) -> Content:
     if task.file.verifier.environment is not None or task.file.verifier.env:
-        raise TaskInvalid(
-            f"{task.path}/task.toml:1: [verifier.environment] prevents --images from setting the verifier's image"
-        )
+        raise TaskInvalid(f"{task.path}/task.toml:1: --images cannot replace the image of [verifier.environment]")
     limits = f"cpus = {task.file.environment.cpus or 1:g}\nmemory_mb = {task.file.environment.memory_mb or 1024:g}\n"
     tables = (
         f'\n[verifier.env]\n{TESTS_VARIABLE} = "{name_of_tests(task)}"\n'
@@ -149,9 +143,7 @@ class StandaloneBases:
         own = dict(contents_of(task.path))
         for name in ("environment/Dockerfile", "environment/api/Dockerfile"):
             if name in own:
-                raise TaskInvalid(
-                    f"{task.path}/{name}:1: --standalone does not support a Dockerfile that is not the family's own"
-                )
+                raise TaskInvalid(f"{task.path}/{name}:1: --standalone does not support a Dockerfile of the task's own")
         carried = {name: content for room in FOLDERS for name, content in _carried(self._root, room, task.family).items()}
         dockerfiles = {
             "environment/Dockerfile": self._recipe("agent"),
@@ -224,10 +216,7 @@ def _built(task: Task, compose: str) -> str:
     for ours, built in ((_MAIN, _BUILT_MAIN), (_WORLD, _BUILT_WORLD)):
         if compose.count(ours) != 1:
             place = f"{task.path}/environment/docker-compose.yaml:1"
-            raise TaskInvalid(
-                f"{place}: differs from the family's own, so --standalone does not support it",
-                hint=f"harness sync {task.task_id}",
-            )
+            raise TaskInvalid(f"{place}: --standalone supports only the family's own", hint=f"harness sync {task.task_id}")
         compose = compose.replace(ours, built)
     return compose
 

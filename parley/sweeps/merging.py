@@ -96,9 +96,7 @@ def _read(folder: Path) -> ShardRun:
         raise UsageError(f"{folder} holds no run.json", hint="harness merge OUT SHARD..., the folders that harness run printed")
     request = next(iter(records.values()))[1].request
     if request is None or request.shard is None:
-        raise UsageError(
-            f"{folder} is not a shard: this run was planned as a whole", hint="harness run ... --shard 1/4 --out FOLDER"
-        )
+        raise UsageError(f"{folder} is a whole run, not a shard", hint="harness run ... --shard 1/4 --out FOLDER")
     if alone and alone.part:
         why = f"{folder} is one part of a sweep, and only whole sweeps can be merged"
         raise UsageError(why, hint=f"harness merge OUT {quoted(folder.parent)} ...")
@@ -116,7 +114,7 @@ def _fitting(shards: Sequence[ShardRun]) -> list[ShardRun]:
     for one in others:
         if one.shard.of != first.shard.of:
             raise UsageError(
-                f"{one} and {first} are shards of differently divided runs", hint="harness merge OUT the shards of one run"
+                f"{one} and {first} belong to different numbers of shards", hint="harness merge OUT SHARD... of one run"
             )
         if fields := _differing(first, one):
             raise UsageError(f"{one} was planned with other {', '.join(fields)} than {first}")

@@ -303,9 +303,7 @@ class DrivenEpisode:
             raise UsageError(why, hint="harness.trust.admitted(task), if you have read its code")
         options = options_of(task, self._options)
         if options.get("talk") == "chat":
-            raise UsageError(
-                "an episode that a driver plays does not support free discussion", hint="talk=turns, or harness host"
-            )
+            raise UsageError("a driven episode does not support free discussion", hint="talk=turns, or harness host")
         check_policies(task, self._policies)
         if not task.is_seated and task.parley is not None and "tool" not in task.parley.interfaces:
             raise UsageError(f"{task.task_id} has no tool interface", hint=f"harness show {task.task_id}")

@@ -86,10 +86,7 @@ _TERMS = (
     ("fault", "The action of one seat that lost a round or session, if the rules name one. Its turn is marked."),
     ("oracle", "A scripted control, not a model: it plays each task correctly and must succeed."),
     ("nop", "A scripted control, not a model: it does nothing and must fail."),
-    (
-        "violation:*",
-        "Scripted controls, not models: each breaks the rule after which it is named, and must earn that rule's label.",
-    ),
+    ("violation:*", "Scripted controls, not models: each breaks the rule in its name and must earn that rule's label."),
 )
 
 

@@ -305,9 +305,7 @@ def write_bundle(library: Library, folder: Path, wrote: Callable[[int], None]) -
     """
     folder = folder.absolute()
     if folder.exists() and not (folder / MARK).is_file() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(
-            f"{folder} already exists and is not a bundle", hint=f"harness view RUNS --bundle {quoted(f'{folder}/view')}"
-        )
+        raise UsageError(f"{folder} exists and is not a bundle", hint=f"harness view RUNS --bundle {quoted(f'{folder}/view')}")
     beside = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
     with writing(folder):
         shutil.rmtree(beside, ignore_errors=True)

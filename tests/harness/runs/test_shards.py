@@ -174,8 +174,8 @@ def test_runs_of_other_plans_are_named(whole: Path, shards: list[Path], tmp_path
     assert refused([*shards[:3], tmp_path / "seeds"], tmp_path / "all").endswith(
         f"{tmp_path / 'seeds'} (shard 4/4) was planned with other seeds than {shards[0]} (shard 1/4)"
     )
-    assert "are shards of differently divided runs" in refused([*shards[:3], tmp_path / "thirds"], tmp_path / "all")
-    assert refused([*shards[:3], whole], tmp_path / "all") == f"{whole} is not a shard: this run was planned as a whole"
+    assert "belong to different numbers of shards" in refused([*shards[:3], tmp_path / "thirds"], tmp_path / "all")
+    assert refused([*shards[:3], whole], tmp_path / "all") == f"{whole} is a whole run, not a shard"
 
 
 @pytest.mark.parametrize("field", ["seed", "key_digest"])
