@@ -96,7 +96,7 @@ def read_folder(folder: Path, part: str = "", links: str | None = None) -> dict[
 
 
 def read_file(folder: Path, name: str, most: Limit = FILE_BYTES) -> Content:
-    """Read the file at path `name` below `folder`; raises NotPlain if it is no plain file, OSError if it cannot be read."""
+    """Read the file at path `name` below `folder`; raises NotPlain if it is not a plain file, OSError if it cannot be read."""
     with _opened(folder, name) as file:
         return _content(file, folder, name, most)
 

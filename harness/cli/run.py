@@ -117,7 +117,7 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: ReplyCa
 
 
 def _session(flags: RunFlags, request: RunRequest, tasks: Sequence[Task], key: str, folder: Path, **more: Any) -> RunSession:
-    """Return the session of a request, which is another with --until."""
+    """Return the session of a request; with --until, one that decides early."""
     kind: type[RunSession] = RunSession if request.until is None else optional("until")
     person, command = _person(flags, request), ["harness", *sys.argv[1:]]
     return kind(request, tasks, key, folder, person, command=command, site=_site(flags, request), **more)

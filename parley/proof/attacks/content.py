@@ -213,7 +213,7 @@ def _ways(target: Target) -> Iterator[tuple[str, str]]:
 
 
 def linkable(target: Target) -> list[str]:
-    """Return the files that the agent controls and the verifier reads: of named paths, files in folders where agents work."""
+    """Return the submitted files that the agent controls; of paths that tests name, only those in folders where agents work."""
     others = ("/tests/", "/logs/", "/solution/", "/etc/", "/var/", "/srv/")
     named = named_paths(target.task) if target.shares_verifier else []
     return sorted({*target.artifacts, *(path for path in named if PurePosixPath(path).suffix and not path.startswith(others))})
