@@ -265,7 +265,7 @@ def templates_command(
         for name, text in own_texts(family).items():
             write_file(out / name, text.encode())
     rows = [(name, placeholder, held.doc) for name, may in known.items() for placeholder, held in may.items()]
-    show_table(("file", "placeholder", "what it stands for"), rows)
+    show_table(("file", "placeholder", "meaning"), rows)
     say(f"{len(known)} texts written to {out}")
 
 

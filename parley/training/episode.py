@@ -172,7 +172,7 @@ class DrivenTable:
         """Forfeit the seat's turn; the game continues."""
         if cause not in NO_REPLY_CAUSES:
             raise UsageError(f"unknown cause {cause!r} of a forfeit; known: {', '.join(sorted(NO_REPLY_CAUSES))}")
-        self._answer(turn, Forfeit(cause, "by whoever drives the episode"))
+        self._answer(turn, Forfeit(cause, "by the driver of the episode"))
 
     def stop(self, cause: str) -> None:
         """End the game because a budget that the driver counts is exhausted."""

@@ -275,7 +275,7 @@ class Telling:
     def _cure(self, why: Why) -> str:
         if why == "key":
             return f"check {' and '.join(self._keys()) or 'the API key'}"
-        of = f"; {self._base.rstrip('/')}/models lists what is served" if self._base else ""
+        of = f"; {self._base.rstrip('/')}/models lists the served models" if self._base else ""
         return _CURES.get(why, f"check --model {self._name}{of}")
 
 
