@@ -308,7 +308,7 @@ class Budget:
         is true for a game with seats. Calls `say_once` if `models` have no known price, so that their cost cannot be counted.
         """
         if self.cost_usd is not None and usage.calls and usage.cost_usd is None:
-            say_once(f"{models} has no known price, so its budget of cost cannot hold")
+            say_once(f"{models} has no known price, so the budget of cost cannot be enforced")
         spent = {
             "turns": turns >= self.turns,
             "tokens": self.tokens is not None and usage.prompt_tokens + usage.completion_tokens >= self.tokens,

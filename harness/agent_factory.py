@@ -71,10 +71,10 @@ def agent_named(
     """
     name = name or ("llm" if model else "scripted" if script else "oracle")
     if (name == "llm") != (model is not None):
-        raise UsageError("the llm agent and --model go together", hint="harness run --model gpt-5")
+        raise UsageError("the llm agent and --model must be used together", hint="harness run --model gpt-5")
     if (name == "scripted") != (script is not None):
         raise UsageError(
-            "the scripted agent and --script go together", hint="harness run --agent scripted --script actions.json"
+            "the scripted agent and --script must be used together", hint="harness run --agent scripted --script actions.json"
         )
     if name == HUMAN or is_seat_player(name, families):
         return table.model_copy(update={"kind": "seats", "name": name})
@@ -83,7 +83,7 @@ def agent_named(
     if table.seats or table.has_variants:
         flag = "--seat" if table.seats else "--variant"
         raise UsageError(
-            f"{name} holds no seats, so {flag} means nothing", hint="harness run calendar --agent imap --seat 3=gpt-5"
+            f"{name} does not play seats, so {flag} has no effect", hint="harness run calendar --agent imap --seat 3=gpt-5"
         )
     if name in _ALONE:
         return _ALONE[name]
@@ -95,7 +95,7 @@ def agent_named(
     if plugin("agents", name) is not None:
         return AgentSpec(kind="plugin", name=name)
     known = (*NAMES, *seat_names(families), *plugins("agents"))
-    raise UsageError(f"no agent is called {name!r}; there are {', '.join(known)}")
+    raise UsageError(f"no agent named {name!r}; known: {', '.join(known)}")
 
 
 def read_actions(path: Path) -> list[dict[str, Any]]:
@@ -140,7 +140,9 @@ def _plugged_in(name: str) -> Callable[[], Agent]:
     """Return the class of an agent of another distribution; raises UsageError if no agent of that name is installed."""
     made: Callable[[], Agent] | None = plugin("agents", name)
     if made is None:
-        raise UsageError(f"no installed distribution brings the agent {name!r}", hint="pip install what brings it")
+        raise UsageError(
+            f"no installed distribution provides the agent {name!r}", hint="pip install the distribution that provides it"
+        )
     return made
 
 

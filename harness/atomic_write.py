@@ -32,7 +32,7 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         why = f"{shortened(path)} cannot be written: {error.strerror}"
         if error.errno in _MACHINE:
-            hint = "see to the disk (df -h, ulimit -n), then the same command with --resume"
+            hint = "check df -h and ulimit -n, then the same command with --resume"
             raise RuntimeFailure(why, hint=hint) from None
         raise UsageError(why, hint="the same command with another path") from None
 

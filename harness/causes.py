@@ -72,7 +72,7 @@ FORFEITS: dict[str, str] = {
     "timeout": "no answer came in time",
     "provider": "the provider failed",
     "malformed": "the reply could not be read",
-    "declined": "its holder does not answer",
+    "declined": "its player does not answer",
 }
 """Reasons for which a seat of a game forfeited a turn (`no_reply` of the log), with the clause used in messages."""
 

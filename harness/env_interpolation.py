@@ -35,9 +35,9 @@ def grant(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
     """Return the tasks with these variables of the environment granted to them; raises UsageError if one is not set."""
     for name in names:
         if not _NAME.fullmatch(name):
-            raise UsageError("--env takes the name of a variable and nothing more", hint="harness run ... --env NAME")
+            raise UsageError("--env takes only the name of a variable", hint="harness run ... --env NAME")
         if name not in os.environ:
-            raise UsageError(f"--env {name}: the variable is not set here", hint=f"export {name}=...")
+            raise UsageError(f"--env {name}: the variable is not set", hint=f"export {name}=...")
     granted = {name: os.environ[name] for name in names}
     return [replace(task, granted=granted) for task in tasks] if granted else list(tasks)
 
@@ -73,9 +73,9 @@ def needed(name: str, variables: Mapping[str, str], place: str) -> str:
     if name in variables:
         return variables[name]
     if name in NAMED_BY_HARBOR:
-        raise TaskInvalid(f"{place}: ${{{name}}} is Harbor's own and is not filled in here")
+        raise TaskInvalid(f"{place}: ${{{name}}} is Harbor's own variable and is not substituted here")
     raise UsageError(
-        f"{place}: ${{{name}}} would be taken from this host, which needs --env {name}", hint=f"harness run ... --env {name}"
+        f"{place}: ${{{name}}} is a variable of this host, which needs --env {name}", hint=f"harness run ... --env {name}"
     )
 
 

@@ -88,7 +88,7 @@ def _verdict(played: EpisodeState) -> tuple[Verdict | None, float]:
     try:
         reward = _read_reward(played.judgement.reward)
         if not isinstance(reward, dict) or set(reward) != {"reward"} or not _is_number(reward["reward"]):
-            raise ValueError("reward.json must hold exactly one key, reward, and that a number")
+            raise ValueError("reward.json must hold exactly one key, reward, with a number")
         if not 0 <= reward["reward"] <= 1:
             raise ValueError("the reward must lie in 0..1")
         verdict = _read_verdict(played.judgement.verdict) if played.judgement.verdict else None
@@ -111,7 +111,7 @@ def _read_verdict(data: bytes) -> Verdict:
     try:
         return Verdict.model_validate_json(data)
     except ValidationError as error:
-        raise ValueError(f"verdict.json is no verdict ({len(data)} bytes): {first_problem(error)}") from None
+        raise ValueError(f"verdict.json is not a valid verdict ({len(data)} bytes): {first_problem(error)}") from None
 
 
 def _closed_by(log: bytes) -> CauseName | None:

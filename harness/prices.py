@@ -52,7 +52,7 @@ def read_prices(path: Path) -> dict[str, Price]:
         table = tomli.loads(read_given(path, SETTINGS_BYTES).decode())
     except (OSError, ValueError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"{path} is no file of prices: {why}", hint=HINT) from None
+        raise UsageError(f"{path} is not a valid file of prices: {why}", hint=HINT) from None
     return {model: _price(model, entry, path) for model, entry in table.items()}
 
 

@@ -74,8 +74,8 @@ class Worker:
         except (EOFError, OSError):
             self._join()
             raise WorkerEnded(
-                f"a process of ours has ended, with {self._process.exitcode}",
-                hint="run the same command again, with --resume where it was harness run",
+                f"a worker process ended with {self._process.exitcode}",
+                hint="run the same command again, with --resume if it was harness run",
             ) from None
         if not done:
             raise value

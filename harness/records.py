@@ -303,7 +303,7 @@ class RunFolder:
         """Lock this folder for one process until the context or the process ends; raises UsageError if it is locked already."""
         if is_packed(self.path):
             raise UsageError(
-                f"{self.path} is packed, and nothing can be played into it", hint=f"harness unpack {quoted(self.path)}"
+                f"{self.path} is packed, so no episode can be added to it", hint=f"harness unpack {quoted(self.path)}"
             )
         with locked(self.path):
             yield
@@ -344,7 +344,7 @@ class RunFolder:
                 path = self.path / name
                 what = first_problem(error) if isinstance(error, ValidationError) else error.strerror
                 hint = f"the run's command again, with --resume {quoted(self.path)}"
-                refusal = UsageError(f"{path} is no result of this version: {what}", hint=hint)
+                refusal = UsageError(f"{path} is not a valid result of this version: {what}", hint=hint)
                 if damaged is None:
                     raise refusal from None
                 damaged.append(refusal)
@@ -354,7 +354,7 @@ class RunFolder:
         final = self.episode(key)
         if (done := self.finished(key)) and done.status == "graded":
             raise UsageError(
-                f"{final} is graded already, and a graded episode is never written again",
+                f"{final} is already graded, and graded episodes are never overwritten",
                 hint=f"the same command with --resume {quoted(self.path)}",
             )
         partial = final.with_name(f".{final.name}.{os.getpid()}.partial")
@@ -383,9 +383,11 @@ class RunFolder:
             return None
         except (OSError, ValueError, RecursionError) as error:
             what = error.strerror if isinstance(error, OSError) else error
-            raise UsageError(f"{self.path}/run.json is no plan: {what}", hint="harness run ... --out NEW_FOLDER") from None
+            raise UsageError(
+                f"{self.path}/run.json is not a valid plan: {what}", hint="harness run ... --out NEW_FOLDER"
+            ) from None
         if not isinstance(plan, dict):
-            why = f"{self.path}/run.json is no plan, but a {type(plan).__name__}"
+            why = f"{self.path}/run.json is not a valid plan, but a {type(plan).__name__}"
             raise UsageError(why, hint="harness run ... --out NEW_FOLDER")
         return plan
 
@@ -428,7 +430,7 @@ class RunFolder:
     def _keep(self, final: Path) -> None:
         attempts = final.parent / "attempts"
         if attempts.is_symlink():
-            raise UsageError(f"{attempts} is a link, and earlier attempts are kept here", hint=f"rm {quoted(attempts)}")
+            raise UsageError(f"{attempts} is a link, so earlier attempts cannot be kept there", hint=f"rm {quoted(attempts)}")
         make_folder(attempts)
         number = sum(1 for old in attempts.iterdir() if old.name.startswith(f"{final.name}."))
         final.rename(attempts / f"{final.name}.{number}")

@@ -185,7 +185,7 @@ def read_task(folder: Path) -> Task:
     toml = folder / "task.toml"
     if not _is_id(folder.name):
         raise TaskInvalid(
-            f"{toml}:1: a task's folder is named by letters, digits and _ . + -, in {LONGEST_ID} bytes, not {folder.name!r}"
+            f"{toml}:1: a task's folder name has letters, digits and _ . + -, at most {LONGEST_ID} bytes, not {folder.name!r}"
         )
     if not toml.exists():
         _refuse_other(folder)
@@ -197,7 +197,9 @@ def read_task(folder: Path) -> Task:
         if not optional and not (folder / name).exists():
             raise TaskInvalid(f"{toml}:1: the folder lacks {name}", hint=f"harness sync {folder.name}")
     if file.task is not None and file.metadata.parley is not None and file.task.name.rpartition("/")[2] != folder.name:
-        raise TaskInvalid(f"{toml}:1: task.name ends in {file.task.name.rpartition('/')[2]!r}, the folder is {folder.name!r}")
+        raise TaskInvalid(
+            f"{toml}:1: task.name ends in {file.task.name.rpartition('/')[2]!r}, but the folder is {folder.name!r}"
+        )
     read_text(folder / "instruction.md")
     for name in ("tests/test.sh", "solution/solve.sh"):
         _check_script(folder, name)
@@ -227,7 +229,7 @@ def _check_script(folder: Path, name: str) -> None:
     ended = [number for number, line in enumerate(lines, start=1) if line.endswith(b"\r")]
     if ended and (ended[0] == 1 or 2 * len(ended) > len(lines)):
         raise TaskInvalid(
-            f"{folder / name}:{ended[0]}: {name} has CRLF line ends, which no shell runs",
+            f"{folder / name}:{ended[0]}: {name} has CRLF line endings, which bash cannot run",
             hint=f"sed -i 's/\\r$//' {quoted(folder / name)}",
         )
 
@@ -310,7 +312,7 @@ def _inner(folder: Path) -> list[Path]:
 
 def _refuse_link(folder: Path) -> None:
     if folder.is_symlink():
-        raise TaskInvalid(f"{folder}:1: is a link to {str(folder.readlink())!r}, and no link is followed")
+        raise TaskInvalid(f"{folder}:1: is a link to {str(folder.readlink())!r}, and links are not followed")
 
 
 def select(tasks: Sequence[Task], names: Sequence[str], refused: Sequence[RefusedFolder] = ()) -> list[Task]:
@@ -353,6 +355,4 @@ def _unknown(name: str, tasks: Sequence[Task]) -> UnknownTask:
         return UnknownTask(f"{name} holds no task.toml", hint=f"harness --tasks {quoted(name)} list")
     names = [t.task_id for t in tasks] + sorted({t.family for t in tasks})
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.55)
-    return UnknownTask(
-        f"no task is called {name!r}" + (f"; did you mean {', '.join(near)}?" if near else ""), hint="harness list"
-    )
+    return UnknownTask(f"no task named {name!r}" + (f"; did you mean {', '.join(near)}?" if near else ""), hint="harness list")

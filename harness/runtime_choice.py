@@ -121,7 +121,7 @@ def choose_sandbox(name: str, say: Say) -> SandboxedRuntime:
             return made
         why.append(f"{known}: {probe.why}")
     raise RuntimeFailure(
-        f"code from elsewhere runs in a sandbox, and none works here: {'; '.join(why)}", hint="harness doctor, or --trust"
+        f"code from elsewhere needs a sandbox, and none works here: {'; '.join(why)}", hint="harness doctor, or --trust"
     )
 
 
@@ -143,7 +143,9 @@ def _best(tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
         broken += [] if unfit else passed_over[-1:]
     if broken and TrustGate(tuple(tasks)).outside:
         # report why the sandboxes do not work, not that in-process is not a sandbox
-        raise UsageError(f"no runtime fits: {'; '.join(passed_over)}", hint="harness doctor, or harness run ... --trust")
+        raise UsageError(
+            f"no runtime can play this: {'; '.join(passed_over)}", hint="harness doctor, or harness run ... --trust"
+        )
     if problem and broken:
         raise UsageError(f"{problem}; {'; '.join(broken)}", hint=problem.hint)
     raise problem or RuntimeFailure(f"no runtime works here: {'; '.join(passed_over)}", hint="harness doctor")

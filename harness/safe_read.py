@@ -96,7 +96,7 @@ def read_folder(folder: Path, part: str = "", links: str | None = None) -> dict[
 
 
 def read_file(folder: Path, name: str, most: Limit = FILE_BYTES) -> Content:
-    """Read the file at path `name` below `folder`; raises NotPlain if it is no plain file, OSError if it cannot be read."""
+    """Read the file at path `name` below `folder`; raises NotPlain if it is not a plain file, OSError if it cannot be read."""
     with _opened(folder, name) as file:
         return _content(file, folder, name, most)
 
@@ -175,14 +175,14 @@ def _below(door: int, place: Path, prefix: str, root: Path | None) -> Iterator[_
     Links are yielded as entries if they stay inside `root`, and refused otherwise.
     """
     if prefix.count("/") > FOLDER_DEPTH:
-        raise NotPlain(errno.ELOOP, f"lies deeper than {FOLDER_DEPTH}", str(place))
+        raise NotPlain(errno.ELOOP, f"is nested deeper than {FOLDER_DEPTH}", str(place))
     with os.scandir(door) as entries:
         seen = [entry for entry in entries if entry.name not in IGNORED and not entry.name.startswith(_EDITOR_LOCK)]
         inside = [(entry.name, entry.stat(follow_symlinks=False)) for entry in seen]
     for name, info in inside:
         if _UNSAYABLE.search(name):
             raise NotPlain(
-                errno.EILSEQ, f"holds {name!r}, a name with control characters or bytes that are no UTF-8", str(place)
+                errno.EILSEQ, f"holds {name!r}, a name with control characters or bytes that are not UTF-8", str(place)
             )
         if stat.S_ISDIR(info.st_mode):
             inner = _open(name, door, place / name, os.O_DIRECTORY)
@@ -218,7 +218,7 @@ def _stays(target: str, place: Path, root: Path) -> bool:
 
 
 def _link(target: str, place: Path) -> NotPlain:
-    return NotPlain(errno.ELOOP, f"is a link to {target!r}, and no link is followed", str(place))
+    return NotPlain(errno.ELOOP, f"is a link to {target!r}, and links are not followed", str(place))
 
 
 def _kind(mode: int) -> str:

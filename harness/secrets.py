@@ -135,7 +135,8 @@ def _files(run: Path) -> Iterator[tuple[str, bytes]]:
 
 def _refusal(name: str, what: str) -> UsageError:
     return UsageError(
-        f"{name} holds {what}, and is not published", hint=f"take it out of the file; where it is no secret, {ALLOWED}=1"
+        f"{name} contains {what}, so it is not published",
+        hint=f"remove it from the file, or set {ALLOWED}=1 if it is not a secret",
     )
 
 

@@ -20,7 +20,7 @@ from harness import paths
 from harness.errors import UsageError
 from harness.registry import Task
 
-HINT = "--trust where you have read that code, or --runtime bubblewrap"
+HINT = "--trust if you have read its code, or --runtime bubblewrap"
 
 
 def own_roots() -> tuple[Path, ...]:
@@ -57,9 +57,7 @@ def require(task: Task) -> None:
 def require_folder(folder: Path, *, admitted: bool) -> None:
     """Raise UsageError as `require` does, for a folder that may not be a complete task yet."""
     if not (admitted or is_ours(folder)):
-        raise UsageError(
-            f"{folder} is not one of this harness's own tasks, so its code does not run in this process", hint=HINT
-        )
+        raise UsageError(f"{folder} is not a built-in task, so its code does not run in this process", hint=HINT)
 
 
 @dataclass(frozen=True)
@@ -77,8 +75,8 @@ class TrustGate:
         """Raise UsageError if `what`, an action that runs code of the folders in this process, would run untrusted code."""
         for task in self.outside[:1]:
             raise UsageError(
-                f"{what} runs code in this process, and {task.path} is not one of this harness's own tasks",
-                hint=f"{what} --trust, where you have read that code",
+                f"{what} runs code in this process, and {task.path} is not a built-in task",
+                hint=f"{what} --trust, if you have read its code",
             )
 
     def told(self, where: str) -> list[str]:

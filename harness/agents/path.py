@@ -29,7 +29,7 @@ def check_path(family: str, options: Mapping[str, OptionValue]) -> None:
     """Raise UsageError for a path option that the family does not have, or an unknown value."""
     asked = [name for name in OPTIONS if name in options]
     if asked and family_part_or_none(family, "path") is None:
-        raise UsageError(f"the family {family!r} has no option {asked[0]!r}", hint="harness show TASK, which lists what it has")
+        raise UsageError(f"the family {family!r} has no option {asked[0]!r}", hint="harness show TASK, which lists the options")
     if asked:
         family_part(family, "path").check(options)
 

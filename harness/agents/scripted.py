@@ -42,7 +42,7 @@ class ScriptedAgent(Agent):
         """Return True if the script contains a command; raises UsageError if the runtime cannot run it."""
         needed = any("run" in action for action in self.actions)
         if needed and runtime == "inprocess":
-            hint = "harness doctor, which says what a sandbox lacks here"
+            hint = "harness doctor, which says why no sandbox works here"
             raise UsageError("a script with run actions needs a sandbox", hint=hint)
         return needed
 

@@ -84,7 +84,7 @@ def _planned(
     try:
         plan = json.loads(read_file(task.path, PLAN, SETTINGS_BYTES).data) if (task.path / PLAN).exists() else {}
     except (OSError, ValueError, RecursionError) as error:
-        raise TaskInvalid(f"{task.path / PLAN}:1: is no plan: {error}", hint=f"harness sync {task.task_id}") from None
+        raise TaskInvalid(f"{task.path / PLAN}:1: is not a valid plan: {error}", hint=f"harness sync {task.task_id}") from None
     client(api, plan)
 
 
@@ -160,7 +160,7 @@ class SolutionAgent(Agent):
             return runtime != "inprocess" and not self.by_call and not task.is_seated
         if self.by_call:
             raise UsageError(
-                f"{task.path} is not one of this harness's own tasks, and --mutate, --handles and --mitigate would play its "
+                f"{task.path} is not a built-in task, and --mutate, --handles and --mitigate would play its "
                 f"{self.name} in this process",
                 hint="harness run ... --trust, or --model NAME --interface tool, which runs no code of the folder",
             )

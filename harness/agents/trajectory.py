@@ -88,7 +88,7 @@ class Trajectory:
         step = self._steps[-1]
         made = {call["tool_call_id"] for call in step.get("tool_calls", ())}
         if call_id is not None and call_id not in made:
-            raise ValueError(f"step {step['step_id']} made no call {call_id!r}")
+            raise ValueError(f"step {step['step_id']} did not make the call {call_id!r}")
         results = step.setdefault("observation", {"results": []})["results"]
         results.append(_without_none(source_call_id=call_id, content=content))
 

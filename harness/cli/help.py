@@ -1,4 +1,4 @@
-"""The options in `--help`: values are called N, PATH and TEXT, and where there are many they stand under headings."""
+"""Formatting of options in `--help`: values are shown as N, PATH or TEXT, and long lists are grouped under headings."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _KINDS: dict[Any, str] = {int: "N", float: "X", Path: "PATH"}
 
 
 def write_options(command: Any, ctx: typer.Context, formatter: Any) -> None:
-    """Write the arguments and options, those of a command with groups under their headings and all in the same columns."""
+    """Write arguments and options in aligned columns; options of commands with many of them are grouped under headings."""
     records: dict[str, tuple[str, str]] = {}
     arguments: list[str] = []
     for parameter in command.get_params(ctx):

@@ -74,7 +74,7 @@ class _Board:
         if isinstance(event, Started):
             self.running[event.key] = ("begun", time.monotonic())
         elif isinstance(event, Phase):
-            # of an episode that another process has played, phases come when it is finished
+            # the phases of an episode that another process plays arrive only when it is finished
             if event.key in self.running and event.seconds is None:
                 self.running[event.key] = (event.name, time.monotonic())
         elif isinstance(event, Finished):
@@ -83,7 +83,7 @@ class _Board:
         elif isinstance(event, Scored):
             self.standing = standing(event)
         else:
-            # they are done once more when they are done
+            # retried episodes do not count as done until they finish again
             self.done = {key: one for key, one in self.done.items() if key[1] not in event.keys or one.status == "graded"}
             say(_again(event.keys, event.seconds))
 

@@ -117,7 +117,7 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: ReplyCa
 
 
 def _session(flags: RunFlags, request: RunRequest, tasks: Sequence[Task], key: str, folder: Path, **more: Any) -> RunSession:
-    """Return the session of a request, which is another with --until."""
+    """Return the session of a request; with --until, one that decides early."""
     kind: type[RunSession] = RunSession if request.until is None else optional("until")
     person, command = _person(flags, request), ["harness", *sys.argv[1:]]
     return kind(request, tasks, key, folder, person, command=command, site=_site(flags, request), **more)
@@ -137,7 +137,9 @@ def _site(flags: RunFlags, request: RunRequest) -> RunSite:
     if flags.executor not in {"here", "ray"}:
         raise UsageError(f"--executor must be here or ray, not {flags.executor!r}")
     if (flags.executor == "ray") != (flags.address is not None):
-        raise UsageError("--executor ray and --address go together", hint="harness run ... --executor ray --address auto")
+        raise UsageError(
+            "--executor ray and --address must be used together", hint="harness run ... --executor ray --address auto"
+        )
     if flags.address is None and request.episodes < LEAST:
         return HERE
     if flags.address is None:
@@ -146,7 +148,7 @@ def _site(flags: RunFlags, request: RunRequest) -> RunSite:
         return BulkSite()
     if flags.cache:
         raise UsageError(
-            "--cache is a folder of this machine, and models are called by the nodes of the cluster",
+            "--cache is a folder of this machine, but the nodes of the cluster call the models",
             hint="harness run without --cache",
         )
     site: RunSite = optional("ray")(flags.address)
@@ -199,7 +201,7 @@ def _confirm_all(session: RunSession) -> None:
     if not sys.stdin.isatty():
         cheapest = min(session.tasks, key=lambda task: task.is_seated).task_id
         hint = f"harness run ... --yes, or one task first: harness run ... {cheapest}"
-        raise UsageError("no task was named, so all would run, and there is no terminal to confirm it", hint=hint)
+        raise UsageError("no task was named, and running all tasks needs confirmation at a terminal", hint=hint)
     if not typer.confirm("run them?", err=True):
         raise typer.Exit(0)
 
@@ -216,7 +218,7 @@ def _person(flags: RunFlags, request: RunRequest) -> Person:
         return Person(say, watching)
     if flags.json and flags.jsonl == STDOUT:
         raise UsageError("--json and --jsonl - both write to stdout", hint="harness run ... --jsonl FILE")
-    # a table that is drawn over and over, and lines between, would spoil each other
+    # a live table and printed lines would overwrite each other
     shared = flags.jsonl == STDOUT and sys.stdout.isatty()
     from harness.cli.streaming import streamed  # noqa: PLC0415
 

@@ -316,7 +316,7 @@ def found_again(recorded: dict[str, TaskRef], registry: Sequence[Task], *, trust
             here = read_task(Path(ref.path))
             if trust and not is_ours(here.path):
                 raise UsageError(
-                    f"{here.path} is named only by the run.json, and --trust applies to folders on the command line",
+                    f"only the run.json names {here.path}, and --trust applies to folders on the command line",
                     hint=f"harness run {quoted(here.path)} --trust --resume ...",
                 )
         if here is None:
@@ -331,7 +331,7 @@ def found_again(recorded: dict[str, TaskRef], registry: Sequence[Task], *, trust
 def folder_for(request: RunRequest, tasks: Sequence[Task]) -> Path:
     """Return the default folder of a run, named after the time, the tasks and the players."""
     played = tasks[0].task_id if len(tasks) == 1 else "+".join(_families(tasks))
-    # of a model's name the last part says enough
+    # the last part of a model's name is enough
     who = ((spec.model or "").rpartition("/")[2] if spec.kind == "llm" else spec.title for spec in request.agents)
     named = f"{played}-{'+'.join(who)}"[:100]
     named += f"-shard-{request.shard.number}-of-{request.shard.of}" if request.shard else ""

@@ -118,13 +118,13 @@ def _line(result: Result) -> str:
     try:
         breach = optional("episode")(Path(result.path)).breach
     except UsageError:
-        # an earlier episode of a resumed run may be anything; that it failed is known all the same
+        # the folder of an earlier episode may be damaged, but its failure is known
         return printable(outcome(result))
     told = breach.sentence if breach else str(result.failure_label)
     if result.stopped:
         told = f"stopped: {result.stopped}; {told}"
         if breach and breach.rule.startswith(result.stopped):
-            # no rule broke, so nothing but what stopped it is to be said
+            # no rule was broken, so only the cause that stopped the episode is shown
             where = f", at {breach.where.rpartition(' at ')[2]}" if breach.where else ""
             told = f"stopped: {breach.rule} ({result.failure_label}{where})"
     return printable(f"{told}, reward {result.reward or 0:g}{', recovered' if result.recovered else ''}").replace("\n", " ")

@@ -66,7 +66,7 @@ def _show(rows: Sequence[dict[str, Any]]) -> None:
         mine = [one for one in rows if one["family"] == family]
         columns = ["task_id", "difficulty", *(["certificate"] if any(one["certificate"] for one in mine) else [])]
         heading = f"{family}: {len(mine)} task{'s' * (len(mine) > 1)}"
-        # of some tasks nothing is said
+        # some tasks lack these values
         cells = [["-" if one[column] is None else one[column] for column in columns] for one in mine]
         if number:
             print()

@@ -45,8 +45,8 @@ def read_retry(folder: Path, hint: str, key: str = PUBLISHED_KEY) -> FirstRun:
         raise UsageError(f"{folder} holds no run.json", hint="harness run --retry-of FOLDER, the folder that a run printed")
     failed = [result for result in RunFolder(folder).results() if result.status == "graded" and not result.success]
     if record.identity.key_digest != key_digest(key):
-        why = f"{folder} was played in another edition, so these would be other instances"
-        raise UsageError(why, hint=f"set PARLEY_KEY as then, or --key {quoted(folder)} where that keeps its key")
+        why = f"{folder} was played in another edition, so a retry would play other instances"
+        raise UsageError(why, hint=f"set PARLEY_KEY to the key of that run, or --key {quoted(folder)} if that folder has one")
     if not failed:
         raise UsageError(f"{folder} has no failed episode to retry")
     episodes = tuple(Coached(key=result.key, hint=_hint(result, folder.name, mode)) for result in failed)

@@ -178,7 +178,7 @@ def parse_seeds(text: str) -> list[int]:
             raise UsageError(f"seeds must look like 0-9 or 1,4,7-9, not {text!r}")
         low, high = int(written[1]), int(written[2] or written[1])
         if high < low or high - low > 100_000:
-            raise UsageError(f"seeds {part.strip()!r} is no range from low to high")
+            raise UsageError(f"seeds {part.strip()!r} is not a range from low to high")
         seeds |= set(range(low, high + 1))
     return sorted(seeds)
 

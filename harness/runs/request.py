@@ -166,7 +166,7 @@ class RunRequest(Strict):
             told = [self._called(agent)] if len(self.agents) > 1 else []
             called = ",".join([*told, *(f"{name}={options[name]}" for name in swept)])
             if "/" in called:
-                raise UsageError(f"a part of a sweep has a folder named after it, and {called!r} has a slash")
+                raise UsageError(f"{called!r} has a slash, so it cannot name the folder of a part of a sweep")
             made.append(Part(called, agent, options))
         return made
 
@@ -342,7 +342,7 @@ def read_record(folder: RunFolder) -> RunRecord | None:
     try:
         return RunRecord.model_validate(plan)
     except ValidationError as error:
-        why = f"{folder.path}/run.json is no plan of this version: {first_problem(error)}"
+        why = f"{folder.path}/run.json is not a valid plan of this version: {first_problem(error)}"
         raise UsageError(why, hint="harness run ... --out NEW_FOLDER") from None
 
 
@@ -352,8 +352,8 @@ def requested(record: RunRecord, folder: Path) -> RunRequest:
     Raises UsageError if an older version did not record it, or if it lacks the record's part.
     """
     if record.request is None:
-        why = f"{folder}/run.json is of an older version, which did not write down the whole request"
-        raise UsageError(why, hint="harness run ... --out NEW_FOLDER, with the options it was begun with")
+        why = f"{folder}/run.json was written by an older version, which did not record the whole request"
+        raise UsageError(why, hint="harness run ... --out NEW_FOLDER, with the original options")
     if not any(part.name == record.part for part in record.request.parts):
-        raise UsageError(f"{folder}/run.json says that it is {record.part!r}, which its request has no part for")
+        raise UsageError(f"{folder}/run.json names the part {record.part!r}, which its request does not have")
     return record.request

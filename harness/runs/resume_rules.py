@@ -31,7 +31,7 @@ def grown(before: RunRequest, after: RunRequest, *, game: bool, at: str) -> tupl
     """Return the increases from one request to the next; raises UsageError for a reduction. `game` is true if seats play."""
     changed = [bound for bound in _bounds(before, after, game=game) if bound.before != bound.after]
     if before.shard is not None and (wider := [bound.flag for bound in changed if bound.flag in {"--seeds", "--k"}]):
-        why = f"{wider[0]} cannot grow in shard {before.shard} alone, since the shards together play one plan"
+        why = f"{wider[0]} cannot grow in shard {before.shard} alone, because all shards play one plan"
         raise UsageError(why, hint=f"harness merge OUT SHARD..., then harness run --resume OUT {wider[0]} MORE")
     for bound in changed:
         if bound.shrinks:

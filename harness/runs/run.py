@@ -201,7 +201,7 @@ def _played(executor: Executor, orders: Sequence[Order], workers: int, progress:
             yield result
             if in_a_row == breaker > 0:
                 whose = "the provider" if result.cause == "provider" else "the set-up"
-                said = f"{breaker} episodes in a row failed because of {whose}, and the others are left unplayed"
+                said = f"{breaker} episodes in a row failed because of {whose}, so the others were not played"
                 raise ProviderLost(f"{said}; the last one: {result.error}")
 
 

@@ -77,7 +77,7 @@ class Resumed(NamedTuple):
 def read_resumed(folder: Path) -> Resumed:
     """Read the run in a folder, or the sweep with its parts in it; raises UsageError if there is none that can be rebuilt."""
     if is_packed(folder):
-        raise UsageError(f"{folder} is packed, and nothing can be played into it", hint=f"harness unpack {quoted(folder)}")
+        raise UsageError(f"{folder} is packed, so no episode can be added to it", hint=f"harness unpack {quoted(folder)}")
     alone = read_record(RunFolder(folder))
     if alone is not None and alone.request is not None and alone.request.until is not None:
         why = f"{folder} is one of two players that are compared as they play"
@@ -93,7 +93,7 @@ def read_resumed(folder: Path) -> Resumed:
     latest = requested(records[last], last)
     for path, record in records.items():
         if fields := latest.differing(requested(record, path)):
-            raise UsageError(f"{path} is a part of another run than its neighbours: other {', '.join(fields)}")
+            raise UsageError(f"{path} belongs to another run than the other parts: {', '.join(fields)} differ")
     return Resumed(latest, tuple(part.name for part in latest.parts))
 
 
@@ -156,7 +156,7 @@ class RunSession:
         """
         for (folder, plan), agent in zip(self.plans.items(), self.agents, strict=True):
             if not plan.keys:
-                raise UsageError(f"shard {plan.shard} has no episode: there are {len(plan.every_key)} in all")
+                raise UsageError(f"shard {plan.shard} has no episode, because the run has only {len(plan.every_key)}")
             for task in plan.tasks:
                 plan.options(task)
             if asks and self._site.asks_here:
@@ -250,12 +250,12 @@ class RunSession:
         flag = next((flag for flag, limit in limits.items() if limit is not None), None)
         for model in plan.agent.models if flag else ():
             if self.price(plan, model) is None:
-                raise UsageError(f"{model} has no known price, so {flag} could not hold", hint=HINT)
+                raise UsageError(f"{model} has no known price, so {flag} cannot be enforced", hint=HINT)
 
     def _check_path(self, runtime: Runtime) -> None:
         bent = any(is_bent(plan.overrides) for plan in self.plans.values())
         if bent and any(agent.needs_main(task, runtime.name) for task in self.tasks for agent in self.agents):
-            why = "what runs in main speaks to the world directly, out of reach of --mutate, --handles and --mitigate"
+            why = "programs in main connect to the world directly, so --mutate, --handles and --mitigate do not affect them"
             raise UsageError(why, hint="harness run ... --interface tool")
 
     def _ready(self, plan: Plan, folder: Path, runtime: Runtime) -> Mapping[str, str]:

@@ -54,5 +54,5 @@ def parse_shard(text: str) -> Shard:
     written = re.fullmatch(r"\s*(\d{1,6})\s*/\s*(\d{1,6})\s*", text)
     number, of = (int(written[1]), int(written[2])) if written else (0, 0)
     if not 1 <= number <= of <= MOST:
-        raise UsageError(f"--shard takes a number and of how many, the first is 1/4, and not {text!r}", hint="--shard 1/4")
+        raise UsageError(f"--shard must look like 1/4 for the first of four, not {text!r}", hint="--shard 1/4")
     return Shard(number=number, of=of)

@@ -121,4 +121,4 @@ def line_of(news: News, t: float, totals: Totals) -> Strict:
         return AgainLine(t=t, episodes=tuple(key.name for key in news.keys), pause_s=news.seconds)
     if isinstance(news, Scored):
         return ScoredLine(t=t, **dict(news))
-    raise AssertionError(f"{news} is no news")
+    raise AssertionError(f"{news} is not an event of a run")

@@ -33,7 +33,7 @@ def read_templates(folder: Path) -> dict[str, str]:
     except OSError as error:
         raise UsageError(f"--templates: {error.filename or folder}: {error.strerror}") from None
     if not texts:
-        why = f"--templates: {folder} holds no texts"
+        why = f"--templates: {folder} contains no texts"
         raise UsageError(why, hint=f"harness export templates FAMILY --out {quoted(folder)}")
     return texts
 
@@ -42,7 +42,7 @@ def check_templates(templates: Mapping[str, str], tasks: Sequence[Task], agent: 
     """Raise UsageError, by name, for texts that do not fit these tasks, or that this agent cannot read."""
     families = sorted({task.family for task in tasks})
     if len(families) > 1:
-        raise UsageError(f"--templates holds the texts of one family, and these are tasks of {', '.join(families)}")
+        raise UsageError(f"--templates holds the texts of one family, but these are tasks of {', '.join(families)}")
     for family in families:
         if placeholders(family) is None:
             raise UsageError(f"the family {family} has no texts for seats; {', '.join(with_texts())} have them")
@@ -54,7 +54,7 @@ def check_templates(templates: Mapping[str, str], tasks: Sequence[Task], agent: 
     if scripted is None and agent.team is None and agent.kind in {"oracle", "violation", "seats"}:
         scripted = agent.title
     if scripted is not None:
-        why = f"{scripted} reads our own texts, so with --templates models play"
+        why = f"{scripted} parses the family's own texts, so it cannot play with --templates"
         raise UsageError(why, hint="harness run ... --model gpt-5")
 
 

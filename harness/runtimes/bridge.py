@@ -83,7 +83,7 @@ class Bridge:
             self._waiting.pop(number, None)
             raise WorldFailure(f"the world did not answer {shown} within {ANSWER_LIMIT_S:g} s") from None
         if "error" in said:
-            raise WorldFailure(f"the world broke off at {shown}: {said['error']}")
+            raise WorldFailure(f"the world ended the connection at {shown}: {said['error']}")
         return said
 
     def _submit(self, number: int, reply: SimpleQueue[dict[str, Any]], line: bytes) -> None:

@@ -52,11 +52,11 @@ class InProcessPod:
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
         """Raise RuntimeFailure, because there is no `main` to run a command in."""
-        raise RuntimeFailure("the in-process runtime has no main", hint="harness run ... --runtime bubblewrap")
+        raise RuntimeFailure("the in-process runtime runs no commands", hint="harness run ... --runtime bubblewrap")
 
     def put(self, files: Mapping[str, bytes]) -> None:
         """Raise RuntimeFailure, because there is no `main` to put files into."""
-        raise RuntimeFailure("the in-process runtime has no main", hint="harness run ... --runtime bubblewrap")
+        raise RuntimeFailure("the in-process runtime runs no commands", hint="harness run ... --runtime bubblewrap")
 
     @property
     def failure(self) -> Exception | None:
@@ -86,7 +86,7 @@ class InProcessRuntime:
         if task.parley is None:
             return f"{task.path}/task.toml:1: a foreign Harbor task needs Docker"
         if not runs_here(task):
-            return f"{task.path} is not one of this harness's own tasks, so its code runs in a sandbox, or here with --trust"
+            return f"{task.path} is not a built-in task, so its code needs a sandbox, or --trust"
         return None
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:

@@ -90,15 +90,13 @@ def _agreed(count: int, *, yes: bool) -> bool:
     if yes:
         return True
     if not sys.stdin.isatty():
-        raise UsageError(
-            f"removing {counted(count, 'item')} needs confirmation, and this is no terminal", hint="harness clean --yes"
-        )
+        raise UsageError(f"removing {counted(count, 'item')} needs confirmation at a terminal", hint="harness clean --yes")
     return typer.confirm("remove all of these?", err=True)
 
 
 def _show(left: list[tuple[str, Orphan]]) -> None:
     if not left:
-        say("dead runs have left nothing behind")
+        say("there are no leftovers of dead runs")
         return
     rows = [
         (where, one.kind, one.name, one.run or "-", f"process {one.process}" if one.process else "-", _age(one.age_s))

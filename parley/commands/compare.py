@@ -66,7 +66,7 @@ def compare_command(
         shown(made, print)
     _tell_too_few(comparisons)
     if (decision := _decided(sides)) is not None:
-        say(f"played with --until, so the p values and intervals above are misleading: {decision.told()}\n  {BIASED}")
+        say(f"played with --until, so the p values and intervals above do not hold: {decision.told()}\n  {BIASED}")
         _judge_early(decision, sides, allowed, strict=strict)
         return
     _judge(worse, open_, max_drop)

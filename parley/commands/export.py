@@ -223,7 +223,7 @@ def trace_command(runs: Runs, out: Folder) -> None:
     """Write games as traces for harness replay, one file per episode. Episodes without a trace are counted and named."""
     planned = _publishable(runs)
     root, traced, other, refused = commonpath([path for path, _ in planned]), 0, 0, list[tuple[str, str]]()
-    # one episode after the other, since there may be a hundred thousand
+    # one episode after the other, because there may be 100,000
     for (path, plan), result in ((run, result) for run in planned for result in RunFolder(run[0]).results()):
         part = family_part_or_none(result.family, "trace")
         if part is None:
@@ -235,7 +235,7 @@ def trace_command(runs: Runs, out: Folder) -> None:
         try:
             text = part.exported_text(read_episode(RunFolder(path).episode(result.key)), plan.tasks.get(result.task_id, ""))
         except UsageError as error:
-            # an error itself holds all that was being done, the episode with it
+            # keep only the text: an exception refers to its frames, and so to the whole episode
             refused.append((str(error), error.hint or ""))
             continue
         folder = out / os.path.relpath(path, root)
@@ -265,7 +265,7 @@ def templates_command(
         for name, text in own_texts(family).items():
             write_file(out / name, text.encode())
     rows = [(name, placeholder, held.doc) for name, may in known.items() for placeholder, held in may.items()]
-    show_table(("file", "placeholder", "what it stands for"), rows)
+    show_table(("file", "placeholder", "meaning"), rows)
     say(f"{len(known)} texts written to {out}")
 
 

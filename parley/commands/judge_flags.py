@@ -49,7 +49,7 @@ def agreed_to(calls: int, question: str, *, cost: bool, yes: bool) -> bool:
         return not cost
     if not sys.stdin.isatty():
         raise UsageError(
-            f"{calls} model calls need confirmation, and this is no terminal",
+            f"{calls} model calls need confirmation at a terminal",
             hint="the same command with --yes, or with --cost",
         )
     if not typer.confirm(question, err=True):

@@ -56,7 +56,7 @@ _SIZES = ("max_model_len", "loaded_context_length", "context_length", "context_w
 _SIZE = re.compile(r"(?:context|maximum|limit|n_ctx)\D{0,60}?(\d[\d,]{2,})", re.IGNORECASE)
 
 Verdict = Literal["yes", "no", "note", "not tried"]
-"""`note`: it works in an unusual way, which a run allows for, or it does not matter to a run."""
+"""`note`: unusual, but a run can handle it, or does not need it."""
 
 
 class CheckRow(NamedTuple):
@@ -171,7 +171,7 @@ def examine(settings: ModelSettings, say: Callable[[str], None], *, overfill: bo
     with tried.log.recording():
         for name, check in CHECKS.items() if _connected(tried) else ():
             if time.monotonic() > tried.deadline:
-                tried.add(name, "not tried", "the minute is over")
+                tried.add(name, "not tried", "the examination took a minute")
                 continue
             try:
                 check(tried)
@@ -202,10 +202,10 @@ def _corrected(tried: Examination) -> bool:
     names = list(tried.listed())
     if near := names if len(names) == 1 else difflib.get_close_matches(wanted, names, n=1):
         settings = replace(settings, name=settings.name.removesuffix(wanted) + near[0])
-        told = ("model", f"the server has no {wanted!r}, but {near[0]!r}", f"--model {settings.name}")
+        told = ("model", f"the server does not serve {wanted!r}, but {near[0]!r}", f"--model {settings.name}")
     elif settings.api_base is not None and tried.listed("v1/models"):
         settings = replace(settings, api_base=f"{settings.api_base.rstrip('/')}/v1")
-        told = ("address", "the API lies below /v1", f"--api-base {public_address(settings.api_base or '')}")
+        told = ("address", "the path of the API is /v1", f"--api-base {public_address(settings.api_base or '')}")
     if settings == tried.client.settings:
         return False
     tried.add(told[0], "no", *told[1:])
@@ -221,15 +221,15 @@ def _tools(tried: Examination) -> None:
     except SetupFault as refused:
         fault = refused
     except Refused as refusal:
-        fault = SetupFault(f"a request with a tool is refused: {refusal}", "tools_not_seen")
+        fault = SetupFault(f"a request with a tool is rejected: {refusal}", "tools_not_seen")
     if fault is not None:
         tried.add("tools seen", "no", str(fault), protocol="text")
         return
     tried.called = said
-    unsure, advice = "the model sees the tool and did not call it", ""
+    unsure, advice = "the model sees the tool but did not call it", ""
     if said.usage.estimated:
-        unsure = "no call, and no token counts to show whether the model sees tools"
-        advice = "--protocol text, if episodes have no tool calls"
+        unsure = "the model called no tool, and the server reports no token counts to show whether it sees tools"
+        advice = "--protocol text, if episodes contain no tool calls"
     tried.note("tools seen", said.actions, "the model called the offered tool", unsure, advice)
 
 
@@ -248,7 +248,7 @@ def _results(tried: Examination) -> None:
             tried.call(_turn(said, **how), (READY,))
             tried.add(check, "yes", f"{what} is accepted")
         except (Refused, SetupFault) as refusal:
-            tried.add(check, "no", f"{what} is refused: {refusal}", protocol="text")
+            tried.add(check, "no", f"{what} is rejected: {refusal}", protocol="text")
 
 
 def _reasoning(tried: Examination) -> None:
@@ -263,13 +263,13 @@ def _reasoning(tried: Examination) -> None:
     if not said.reasoning:
         tried.add("reasoning", "note", "none is returned")
     elif tried.call(turn, offered).lost_reasoning:
-        tried.add("reasoning", "note", "refused, or not sent back: the model plays without its earlier reasoning")
+        tried.add("reasoning", "note", "rejected or not sent back: the model plays without its earlier reasoning")
     else:
         try:
             tried.call(bare, offered)
             insists = ""
         except Refused:
-            insists = "; the server insists on it"
+            insists = "; the server requires it"
         tried.add("reasoning", "yes", f"sent back in the next turn and accepted{insists}")
 
 
@@ -289,21 +289,21 @@ def _requests(tried: Examination) -> None:
     try:
         said = tried.call([{"role": "system", "content": "You are brief."}, *PROBE])
     except Refused as refusal:
-        tried.rule_out("system role", f"a system message is refused: {refusal}", "serve the model with another chat template")
+        tried.rule_out("system role", f"a system message is rejected: {refusal}", "serve the model with another chat template")
         return
     effective, price = client.effective, client.price
-    folded = "refused; a run puts the text in front of the first user message"
+    folded = "rejected; a run puts the text before the first user message"
     tried.note("system role", not client.quirks.refuses_system, "accepted", folded)
     if "temperature" in client.requested and "temperature" not in effective:
-        tried.add("temperature", "no", "refused; a run leaves it out", temperature="default")
+        tried.add("temperature", "no", "rejected; a run does not send it", temperature="default")
     else:
         tried.add("temperature", "yes", "accepted")
     sent = "a run sends max_completion_tokens" if "max_completion_tokens" in effective else "--reply-tokens has no effect"
-    tried.note("output limit", "max_tokens" in effective, "max_tokens is accepted", f"max_tokens is refused; {sent}")
-    uncounted = "no token counts; a run estimates them and marks them as estimated"
+    tried.note("output limit", "max_tokens" in effective, "max_tokens is accepted", f"max_tokens is rejected; {sent}")
+    uncounted = "token counts are not reported; a run estimates them and marks them as estimated"
     tried.note("usage", not said.usage.estimated, "token counts are reported", uncounted)
     told = f"${price.input:g} in, ${price.output:g} out per million tokens" if price else ""
-    tried.note("price", price, told, "unknown", "--prices FILE, where --cost or --max-cost is wanted")
+    tried.note("price", price, told, "unknown", "--prices FILE, if you use --cost or --max-cost")
 
 
 def _concurrency(tried: Examination) -> None:
@@ -317,10 +317,10 @@ def _concurrency(tried: Examination) -> None:
                if "ratelimit" in name or name == "retry-after"}  # fmt: skip
     limits = ", ".join(f"{name}: {value}" for name, value in sorted(headers.items())[:4])
     if crowded:
-        seen = f"a second call at the same time gets 429 ({limits or 'it does not say for how long'})"
+        seen = f"a second concurrent call gets status 429 ({limits or 'without a time to wait'})"
         tried.add("concurrency", "no", seen, workers=1)
     else:
-        tried.add("concurrency", "yes", f"{_AT_ONCE} calls at the same time; headers on limits: {limits or 'none'}")
+        tried.add("concurrency", "yes", f"{_AT_ONCE} concurrent calls work; rate limit headers: {limits or 'none'}")
     streams = tried.fetch(_CHAT[1:], {**tried.sent, "stream": True}).startswith("data:")
     tried.add("streaming", "note", f"{'accepted' if streams else 'not accepted'}; a run does not use it")
 
@@ -347,12 +347,12 @@ def _context(tried: Examination) -> None:
     if tried.overfills or (size <= _CHEAP if size else tried.client.price is None):
         size = _overfilled(tried, size)
     else:
-        tried.add("overflow", "not tried", "a prompt that is too long would cost its tokens", "--overfill tries it")
+        tried.add("overflow", "not tried", "an overlong prompt would be charged", "--overfill sends one")
     if 0 < size < _LEAST:
-        seen = f"the context of {size} tokens is too small: a contract task needs at least {_LEAST}"
+        seen = f"{size} tokens are too few: a contract task needs at least {_LEAST}"
         tried.rule_out("context size", seen, "serve the model with a larger context")
     elif size:
-        tried.note("context size", size >= _ROOMY, f"{size} tokens", f"{size} tokens, which will stop long episodes")
+        tried.note("context size", size >= _ROOMY, f"{size} tokens", f"{size} tokens, too few for long episodes")
     else:
         tried.add("context size", "note", "not known", "--context N, if you know it")
 
@@ -366,7 +366,7 @@ def _told_size(tried: Examination) -> int:
             return size
     try:
         return int(library().get_model_info(tried.client.name)["max_input_tokens"] or 0)
-    except Exception:  # noqa: BLE001 - it has many ways of not knowing a model
+    except Exception:  # noqa: BLE001 - it raises various exceptions for an unknown model
         return 0
 
 
@@ -386,7 +386,7 @@ def _overfilled(tried: Examination, size: int) -> int:
     else:
         seen = f"a prompt of {said.usage.prompt_tokens} tokens is accepted"
         if size:
-            tried.add("overflow", "no", f"{seen}, so the server cuts it", context=size)
+            tried.add("overflow", "no", f"{seen}, so the server truncates prompts", context=size)
         else:
             tried.add("overflow", "note", seen)
     return size

@@ -46,7 +46,7 @@ def report_command(
     json: Json = False,
 ) -> None:
     """Summarize these runs; with any option, print the tables of every family in them."""
-    # ten thousand episodes are half a million objects that stay: looking through them for garbage is a third of the time
+    # 10,000 episodes are half a million live objects; scanning them for garbage takes a third of the time
     gc.disable()
     _one_for_stdout({"--markdown": markdown, "--json": json, "--csv -": csv == Path("-")})
     damaged: list[HarnessError] = []

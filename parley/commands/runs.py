@@ -58,7 +58,7 @@ def _row(path: Path, folder: Path, damaged: list[HarnessError]) -> dict[str, Any
     run = RunFolder(path)
     record = read_record(run)
     if record is None:
-        raise UsageError(f"{path} has lost its run.json")
+        raise UsageError(f"the run.json of {path} is missing")
     results = list(run.results(damaged))
     graded = [result for result in results if result.status == "graded"]
     planned, spent = record.planned, spent_by(results)
@@ -103,7 +103,7 @@ def _more(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     whole = {row["all_calls"]["path"]: row["all_calls"] for row in rows if row["all_calls"]}
     for path, calls in whole.items():
         shown = [row for row in rows if row["all_calls"] and row["all_calls"]["path"] == path]
-        # of a part that is listed alone nobody knows how many of its sweep's calls were its own
+        # for a part that is listed alone, its share of the sweep's calls is unknown
         is_whole = len(shown) >= len([*Path(path).glob("*/run.json")])
         if is_whole and calls["calls"] > sum(row["calls"] - row["kept_calls"] for row in shown):
             spent = Spent(**{name: value for name, value in calls.items() if name != "path"})

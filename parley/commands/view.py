@@ -38,7 +38,7 @@ def view_command(
         return
     site = Site(library)
     with open_server(site, host, port) as server:
-        # every result is read, and what draws the pages loaded, before the first of them is asked for
+        # read all results and import the templates before the first request
         site.answer("index.html")
         url = server.url + first_page(library, episode)
         print(url, flush=True)

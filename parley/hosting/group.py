@@ -1,11 +1,12 @@
 """A group of people in a hosted game: their seats, the chat, and the actions of their pages.
 
-1. The game's threads wait here (`ask`, `heard`) for input from pages (`answer`, `speak`, `leave`). One lock guards all state.
-2. A turn is answered once, by its own seat. A turn without an answer within the patience is forfeited as `timeout`. Later turns
-   of that person are forfeited immediately until they are seen again, so an absent person costs one wait.
+1. The threads of the game call `ask` and `heard`, which wait for input from pages (`answer`, `speak`, `leave`). One lock guards
+   all state.
+2. Each turn accepts one answer, from its own seat. A turn that is not answered in time is forfeited as `timeout`. After that,
+   the person's turns are forfeited immediately until their page sends a request, so an absent person delays the game once.
 3. The chat accepts messages until its deadline, by this host's clock. A message is shown once the game has received it.
-4. The module `people` of a family may offer a `Form` with choices for a turn. A choice becomes the text that a model would have
-   written, so the world parses, rejects and logs both in the same way.
+4. The module `people` of a family may offer a `Form` with choices for a turn. The form turns a choice into the text that a
+   model would have written, so the world treats people and models alike.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from worlds.core.turns import OpenTurn
 
 @dataclass(frozen=True)
 class Form:
-    """A question with choices and a line of reasons."""
+    """Question with choices, and a text field for reasons."""
 
     text: str
     """The question, without the format that a program would have to write."""
@@ -81,14 +82,14 @@ class PagePlace:
     """True if the person has left for good."""
 
     away: bool = False
-    """True if the person missed a turn and was not seen since."""
+    """True if the person missed a turn and their page has sent no request since."""
 
     over: bool = False
     saw_the_end: bool = False
     turn: OpenTurn | None = None
     reply: str | None = None
     done: set[str] = field(default_factory=set)
-    """Ids of the turns that this place has had, answered or not."""
+    """Ids of all turns of this place so far, including forfeited ones."""
 
     said: int = 0
     """Number of messages that the person has sent to the chat."""
@@ -159,13 +160,13 @@ class PageGroup:
 
     @property
     def chat(self) -> PageGroup:
-        """The group itself, since people chat here."""
+        """This group, because it also carries the chat."""
         return self
 
-    # what the game asks
+    # called by the game
 
     def check(self) -> None:
-        """Do nothing, since people come by their links."""
+        """Do nothing, because people join through their links."""
 
     def gather(self) -> None:
         """Wait until every person has joined."""
@@ -237,17 +238,17 @@ class PageGroup:
             self._words.clear()
 
     def everybody_saw_the_end(self) -> bool:
-        """Return True if no page is still waiting for the end."""
+        """Return True if every page that is still open shows that the game is over."""
         with self._changed:
             return all(place.saw_the_end or place.away or place.left for place in self.places)
 
-    # what pages hand in
+    # called by pages
 
     def place(self, token: str) -> PagePlace:
         """Return the place of a token and mark its person as present. Raises NotTaken for an unknown token."""
         place = self._by_token.get(token)
         if place is None:
-            raise NotTaken(404, "There is nothing here. The link must be typed whole.")
+            raise NotTaken(404, "Unknown link. Open the complete link that you received.")
         with self._changed:
             place.away = False
         return place
@@ -257,11 +258,11 @@ class PageGroup:
         called = printable(" ".join(name.split()))
         with self._changed:
             if place.joined:
-                raise NotTaken(409, "You have sat down already.")
+                raise NotTaken(409, "You have already joined.")
             if len(called) > LONGEST_NAME:
                 raise NotTaken(422, f"A name has at most {LONGEST_NAME} characters.")
             if called and any(called == other.name for other in self.places):
-                raise NotTaken(409, "Somebody else is called that already.")
+                raise NotTaken(409, "Another person already uses this name.")
             place.name, place.joined = called, True
             self._changed.notify_all()
         there = sum(one.joined for one in self.places)
@@ -271,9 +272,9 @@ class PageGroup:
         """Answer the open turn of a place. Raises NotTaken."""
         with self._changed:
             if turn not in place.done:
-                raise NotTaken(403, "That is not a turn of yours.")
+                raise NotTaken(403, "This turn belongs to another seat.")
             if place.turn is None or place.turn.id != turn or place.reply is not None:
-                raise NotTaken(409, "Too late: that turn was answered already, or its time was up.")
+                raise NotTaken(409, "Too late: this turn was already answered, or its time is over.")
             if len(text) > LONGEST_REPLY:
                 raise NotTaken(422, f"A reply has at most {LONGEST_REPLY} characters, and this has {len(text)}.")
             place.reply = text
@@ -283,9 +284,9 @@ class PageGroup:
         """Send a chat message; `said` is the number of messages sent before it. Raises NotTaken."""
         with self._changed:
             if not self._is_open() or place.left_chat or place.left:
-                raise NotTaken(409, "Too late: the chat is over for you.")
+                raise NotTaken(409, "Too late: the chat is closed for you.")
             if said != str(place.said):
-                raise NotTaken(409, "That message was sent already.")
+                raise NotTaken(409, "This message was already sent.")
             if not text.strip():
                 raise NotTaken(422, "Nothing was typed.")
             if len(text) > LONGEST_MESSAGE:
@@ -298,7 +299,7 @@ class PageGroup:
         """Declare that the person has nothing more to say. Raises NotTaken if the chat is closed."""
         with self._changed:
             if not self._is_open() or place.left_chat:
-                raise NotTaken(409, "Too late: the chat is over for you.")
+                raise NotTaken(409, "Too late: the chat is closed for you.")
             self._leave_chat(place)
             self._changed.notify_all()
 

@@ -75,7 +75,7 @@ def _template(name: str) -> Template:
 
 @cache
 def _markdown() -> MarkdownIt:
-    # what a line break separates stays apart, and nothing leads away from the page
+    # keep line breaks, and render no links away from the page
     return MarkdownIt("commonmark", {"html": False, "breaks": True}).enable("table").disable(["link", "autolink", "image"])
 
 
@@ -114,7 +114,7 @@ class Actions:
         if not place.joined:
             raise NotTaken(409, "Sit down first.")
         if what not in self._known:
-            raise NotTaken(400, "That is nothing that can be done here.")
+            raise NotTaken(400, "Unknown action.")
         self._known[what](place, fields)
 
     def _reply(self, place: PagePlace, fields: Fields) -> None:
@@ -123,11 +123,11 @@ class Actions:
         self._group.answer(place, fields.get("turn", ""), fields["text"])
 
     def _choose(self, place: PagePlace, fields: Fields) -> None:
-        """Answer the turn with the reply that a choice stands for."""
+        """Answer the turn with the text that the form makes of a choice."""
         turn, choice, asked = fields.get("turn", ""), fields.get("choice", ""), place.turn
         form = form_of(self._family, asked if asked and asked.id == turn else None)
         if form is None:
-            # the turn is not open, or no vote: the group says which
+            # the turn is closed or is not a vote: the group's error says which
             self._reply(place, fields)
             return
         if choice not in {value for value, _ in form.choices}:
@@ -163,13 +163,13 @@ class PageRoutes:
     def _guarded(self, handler: _Handler) -> _Handler:
         async def answered(request: Request) -> Response:
             if request.headers.get("host") not in self._hosts:
-                return _html(421, refused("This address is not served here."))
+                return _html(421, refused("This server does not serve this host name."))
             try:
                 return await handler(request)
             except NotTaken as error:
                 return _html(error.status, refused(str(error)))
             except ClientDisconnect:
-                # nobody reads this
+                # the browser ignores this page
                 return Response(status_code=400)
 
         return answered
@@ -187,7 +187,7 @@ class PageRoutes:
     async def _write(self, request: Request) -> Response:
         place = self._place(request)
         if request.headers.get("origin") not in {f"http://{host}" for host in self._hosts}:
-            raise NotTaken(403, "What another site sends is not taken.")
+            raise NotTaken(403, "A form from another site is refused.")
         fields = _fields(await _body(request))
         here = f"/t/{place.token}"
         try:
@@ -220,7 +220,7 @@ async def _body(request: Request) -> bytes:
     async for piece in request.stream():
         body += piece
         if len(body) > LONGEST_BODY:
-            raise NotTaken(413, "That is longer than can be taken.")
+            raise NotTaken(413, "The form is too long.")
     return body
 
 
@@ -229,7 +229,7 @@ def _fields(body: bytes) -> Mapping[str, str]:
     try:
         fields = parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=20, encoding="utf-8", errors="replace")
     except ValueError:
-        raise NotTaken(400, "That is no form.") from None
+        raise NotTaken(400, "The request is not a form.") from None
     return {name: values[0].replace("\r\n", "\n") for name, values in fields.items()}
 
 
@@ -243,12 +243,14 @@ class PageHost:
     def __init__(self, group: PageGroup, title: str, family: str, *, address: str = "127.0.0.1", port: int = 0) -> None:
         """Bind the port (0: any free one). Raises UsageError for an unusable address or port."""
         if address in _EVERYWHERE:
-            raise UsageError(f"--bind {address} names no address that people could type", hint="--bind 192.168.1.20")
+            raise UsageError(f"--bind {address} is not an address that a browser can open", hint="--bind 192.168.1.20")
         is_long = ":" in address
         try:
             self._socket = socket.create_server((address, port), family=socket.AF_INET6 if is_long else socket.AF_INET)
         except OSError as error:
-            raise UsageError(f"{address}, port {port}, cannot be had: {error.strerror}", hint="another --port, or 0") from None
+            raise UsageError(
+                f"cannot listen on {address}, port {port}: {error.strerror}", hint="another --port, or 0"
+            ) from None
         self.group = group
         self.port: int = self._socket.getsockname()[1]
         names = _NAMES.get(address, (f"[{address}]" if is_long else address,))
@@ -272,22 +274,22 @@ class PageHost:
             thread.join(5)
             self._socket.close()
         if thread.is_alive():
-            raise RuntimeFailure("the pages are still being served")
+            raise RuntimeFailure("the server of the pages did not stop")
 
 
 LINGER_S = 5.0
-"""Real seconds for which pages are served after the game, so that they can show that it is over."""
+"""Real seconds for which pages are served after the game, to show that it is over."""
 
 
 def people_at(spec: AgentSpec, task: Task, options: Mapping[str, str]) -> list[int]:
     """Return the seats of a task, under these options, that people hold. Raises UsageError if there are none."""
     if not task.is_seated or task.parley is None:
-        raise UsageError(f"{task.task_id} has no seats for a group", hint=f"harness run {task.task_id} --agent human")
+        raise UsageError(f"{task.task_id} is not a game for several people", hint=f"harness run {task.task_id} --agent human")
     known = family_part_or_none(task.family, "lineups")
     count = len(known.facts(task, options)) if known else task.parley.seats
     seats = [one.seat for one in line_up(spec, count) if one.kind == "human"]
     if not seats:
-        raise UsageError("no seat is left for a person", hint="harness host TASK, with fewer --seat")
+        raise UsageError("--seat leaves no seat for a person", hint="harness host TASK, with fewer --seat")
     return seats
 
 

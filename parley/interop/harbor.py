@@ -74,7 +74,7 @@ class SeatsAgent(_BaseAgent):  # type: ignore[misc] # Any where types are checke
         table = ModelTable(self._client, host, self._budget, instruction, self.name(), session)
         playing = begun(ModelTable.play, table)
         try:
-            # shielded: a thread cannot be cancelled, and would find nobody to tell how it ended
+            # shielded, because a thread cannot be cancelled, and its result would be lost
             await asyncio.shield(asyncio.wrap_future(playing))
         except ProviderFailure as failure:
             raise _ApiError(str(failure)) from failure

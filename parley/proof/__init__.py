@@ -1,1 +1,1 @@
-"""Creation and checks of tasks: templates, `new`, `sync`, lint, and `harness verify`, whose checks form a task's proof."""
+"""Tools for writing tasks: templates, `new`, `sync`, lint, and the checks of `harness verify`."""

@@ -66,7 +66,7 @@ def rule_checks(task: Task) -> Iterator[ProofCheck]:
     if task.is_seated or not path.is_file():
         return
     if not (task.path / TABLE).is_file():
-        told = f"there is no {TABLE}, which names for each rule of the instruction the client that proves it"
+        told = f"{TABLE} is missing; it lists the clients that test each rule of the instruction"
         yield failed("rules", None, Place(path, 1), told)
         return
     try:
@@ -90,9 +90,8 @@ def _unstated(task: Task, rules: list[StatedRule], template: str, labels: Mappin
     """Yield quotations that the template does not contain, and wrong clients that no quotation names."""
     for rule in rules:
         if not rule.spans(template):
-            told = (
-                f"the instruction does not say {rule.words!r}, which {', '.join(rule.proofs)} proves; read the two side by side"
-            )
+            clients = ", ".join(rule.proofs)
+            told = f"the instruction lacks {rule.words!r}, which {TABLE} quotes for {clients}; correct one of the two"
             yield Place(task.path / TABLE, rule.line), told
     named = {name for rule in rules for name in rule.proofs}
     places = violation_lines(task)
@@ -106,10 +105,10 @@ def _unproved(task: Task, rules: list[StatedRule], labels: Mapping[str, str]) ->
     known = {SOLVE, *labels, *DERIVED}
     for rule in rules:
         if unknown := [name for name in rule.proofs if name not in known]:
-            yield Place(task.path / TABLE, rule.line), f"no client is called {', '.join(unknown)}"
+            yield Place(task.path / TABLE, rule.line), f"unknown client {', '.join(unknown)}"
         binding = _BINDING.search(re.sub(r"`[^`]*`", "", rule.words))
         if binding and set(rule.proofs) <= {SOLVE}:
-            yield Place(task.path / TABLE, rule.line), f"{rule.words!r} says {binding[0]!r}, and no wrong client breaks it"
+            yield Place(task.path / TABLE, rule.line), f"{rule.words!r} says {binding[0]!r}, but no wrong client breaks it"
 
 
 def _unquoted(rules: list[StatedRule], template: str, path: Path) -> Iterator[tuple[Place, str]]:
@@ -137,7 +136,7 @@ def nop_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
         if reward == 0:
             yield passed("nop", played.seed)
         else:
-            yield failed("nop", played.seed, evidence.tests, f"nothing was done, and the reward is {reward:g}")
+            yield failed("nop", played.seed, evidence.tests, f"doing nothing earns a reward of {reward:g}")
 
 
 def violation_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
@@ -156,7 +155,7 @@ def violation_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 def leak_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     """Yield checks that no error reveals what a correct client would send, and no answer what it has to derive."""
     if evidence.task.is_seated:
-        # the family's view decides what a seat may be told, and its own tests check that
+        # the family's view decides what a seat may see, and the family's own tests check it
         return
     for oracle in evidence.of(SOLVE):
         known, computed = secrets(oracle), derived(oracle)
@@ -169,7 +168,7 @@ def leak_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
         for place, detail in dict.fromkeys(
             (
                 handler_place(evidence.task, leak.method, leak.path),
-                f"the answer to {leak.method} tells {leak.what} (to {player})",
+                f"the answer to {leak.method} reveals {leak.what} (to {player})",
             )
             for player, leak in told
         ):
@@ -370,7 +369,7 @@ def episodes(scope: Scope) -> list[tuple[str, int, Mapping[str, OptionValue]]]:
     ends = [(name, value) for name, knob in ours.knobs.items() for value in (knob.min, knob.max)]
     for name, option in ours.declared.items():
         if name in STANDARD:
-            # options of the harness, about requests and the end of an episode, which a task cannot implement wrongly
+            # the harness implements these options, so a task cannot implement them wrongly
             continue
         values = (False, True) if option.type == "bool" else option.values
         ends += [(name, value) for value in values if value != option.default and value not in option.floor]
@@ -398,7 +397,7 @@ def _unknown_family(task: Task) -> ProofCheck:
     path = task.path / "task.toml"
     line = line_of(path.read_text(encoding="utf-8"), ("metadata", "parley", "family"))
     known = ", ".join(templates.families())
-    return failed("family", None, Place(path, line), f"no family is called {task.family!r}; there are {known}")
+    return failed("family", None, Place(path, line), f"unknown family {task.family!r}; known: {known}")
 
 
 def _drift(task: Task) -> ProofCheck:

@@ -24,7 +24,9 @@ _STAMPS = frozenset({"date", "x-virtual-time"})
 def seed_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     """Yield checks that no two seeds are the same instance: the oracle's input must differ, apart from the clock."""
     read = ((played, _instance(played), "") for played in evidence.of(SOLVE))
-    yield from _apart("seeds", "instances", "seed {seed} reads like seed {first}", read, lambda *_: evidence.server)
+    yield from _apart(
+        "seeds", "instances", "seed {seed} is the same instance as seed {first}", read, lambda *_: evidence.server
+    )
 
 
 def result_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
@@ -61,7 +63,7 @@ def draw_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
         for stream in streams
         if not purpose.startswith(PAIRED)
     )
-    told = "what is drawn for {what!r} is one on seeds {first} and {seed}; take self.chance for it"
+    told = "the value drawn for {what!r} is the same on seeds {first} and {seed}; draw it from self.chance"
     yield from _apart("draws", "streams", told, draws, lambda _, __, purpose: _drawing(evidence, purpose))
 
 

@@ -1,8 +1,8 @@
 """Checks that errors do not reveal what a correct client would have sent: an error names the rule, never the value.
 
-1. No `violation` or `stray` answer, to any wrong client on the same seed, may contain a secret (`secrets`) in its body or a
-   header, or 8 consecutive characters of one that the client had not sent, forwards or backwards, ignoring separators. A word
-   of the instruction is not a secret, but a slice of a longer string in the instruction is.
+1. Checked are the `violation` and `stray` answers to every wrong client on the same seed. None may contain a secret (`secrets`)
+   that the client had not sent, or 8 consecutive characters of one: in the body or a header, forwards or backwards, ignoring
+   separators. A word of the instruction is not a secret, but a slice of a longer string in the instruction is.
 2. A value that the oracle has to derive (`derived`: slices, proofs, digests, signatures) may not appear in any answer to any
    client, unless that client had sent it before.
 """

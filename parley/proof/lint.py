@@ -80,7 +80,7 @@ def lint_source(path: Path, role: Role | None = None) -> list[Finding]:
     return list(_linted(path, path.read_bytes(), role))
 
 
-# cached, because the code of worlds that all tasks share takes half of the time
+# cached, because checking the code that all worlds share takes half of the time
 @lru_cache(maxsize=1024)
 def _linted(path: Path, source: bytes, role: Role | None) -> Sequence[Finding]:
     try:
@@ -99,9 +99,9 @@ def _uses(tree: ast.Module) -> Iterator[tuple[ast.AST, str, str]]:
     for node in ast.walk(tree):
         for name in _named(node, resolve):
             if name in CLOCK:
-                yield node, "wall-clock", f"{name} is the machine's time; a world has its own clock, a client its `wait`"
+                yield node, "wall-clock", f"{name} uses the machine's clock; use the world's own clock, or `wait` in a client"
             elif any(_within(name, source) for source in RANDOM):
-                yield node, "os-random", f"{name} is the machine's chance; draw from `self.chance`, or derive by SHA-256"
+                yield node, "os-random", f"{name} uses the machine's randomness; draw from `self.chance`, or derive by SHA-256"
 
 
 def _named(node: ast.AST, resolve: Callable[[ast.AST], str]) -> list[str]:
@@ -205,7 +205,7 @@ def _instruction(task: Task) -> Iterator[Finding]:
         content = path.read_bytes() if path.is_file() else b""
         for match in labels.finditer(content):
             label = match[0].decode()
-            yield _line_at(path, content, match.start()).finding("label", f"tells the agent of the label {label}")
+            yield _line_at(path, content, match.start()).finding("label", f"reveals the label {label} to the agent")
     path = task.path / "instruction.md"
     content = path.read_bytes()
     if not task.is_seated and not content.endswith(TIME_NOTE.encode() + b"\n"):
@@ -245,9 +245,7 @@ def _violations(task: Task) -> Iterator[Finding]:
         return
     wrong = [name for name, label in listed.items() if label != SUCCESS]
     if len(wrong) < least:
-        yield definition(path, "VIOLATIONS").finding(
-            "violations", f"{least} wrong clients are the least, there are {len(wrong)}"
-        )
+        yield definition(path, "VIOLATIONS").finding("violations", f"needs at least {least} wrong clients, has {len(wrong)}")
     lines = violation_lines(task)
     for name, label in listed.items():
         if label not in {*labels_of(task.family), SUCCESS}:

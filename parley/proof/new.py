@@ -47,10 +47,10 @@ def checked_name(name: str) -> str:
     """Return a valid task name unchanged. Raises UsageError if it cannot be the name of a folder, or of a task under Harbor."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise UsageError(
-            f"a task's name is lower-case letters, digits and single hyphens, and starts with a letter, not {name!r}"
+            f"a task's name consists of lower-case letters, digits and single hyphens, and starts with a letter, not {name!r}"
         )
     if len(name) > LONGEST_NAME:
-        raise UsageError(f"a task's name has at most {LONGEST_NAME} characters, {name!r} has {len(name)}")
+        raise UsageError(f"a task's name has at most {LONGEST_NAME} characters, but {name!r} has {len(name)}")
     return name
 
 

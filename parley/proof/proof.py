@@ -1,10 +1,10 @@
-"""`harness verify`: the checks that a task must pass before its results mean anything.
+"""`harness verify`: the checks that a task must pass before its results are meaningful.
 
 1. A task that may run here (`harness.trust`) is checked in this process. With several workers, it is checked in one process and
 replayed in another with a different PYTHONHASHSEED; this process is the first worker.
 2. Any other task is checked by the same functions in a sandbox. Its code runs beside them and could forge their results, so the
 oracle, nop and a violation are always played in pods afterwards, where the world, the agent and the verifier are isolated.
-3. Given sandboxed runtimes, the same clients then play in each and must leave the same traces.
+3. If sandboxed runtimes are given, the same clients then play in each and must leave the same traces.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _wrong(player: str, expected: Expected, result: Result) -> str | None:
     if expected.label and result.failure_label != expected.label:
         return f"must earn {expected.label}, earned {result.failure_label}"
     if expected.trace_hash and result.trace_hash != expected.trace_hash:
-        return f"left another trace than in process: {result.trace_hash} for {expected.trace_hash}"
+        return f"left the trace {result.trace_hash}, but {expected.trace_hash} in process"
     return None
 
 
@@ -150,7 +150,7 @@ def _proofs(
     outside = [scope for scope in scopes if scope.task.parley is not None and not runs_here(scope.task)]
     if outside and sandbox is None:
         path = outside[0].task.path
-        raise UsageError(f"{path} is not one of this harness's own tasks, and no sandbox was given to prove it in", hint=HINT)
+        raise UsageError(f"{path} is not a built-in task, so it needs a sandbox to be verified", hint=HINT)
     for scope, proved in _in_process([scope for scope in scopes if scope not in outside], workers):
         of_foreign = [docker] if docker is not None and scope.task.parley is None else []
         yield _finished(scope, proved, runtimes or of_foreign, workers)
@@ -177,8 +177,6 @@ def _finished(scope: Scope, proved: Proved, runtimes: Sequence[Runtime], workers
     for runtime in runtimes if scope.sandboxed else ():
         told += prove_in(runtime, task, scope.sandbox_seeds, expected, workers)
     if task.parley is None and not runtimes:
-        told.append(
-            failed("runtime", None, Place(task.path / "task.toml", 1), "a foreign Harbor task is proved with --runtime docker")
-        )
+        told.append(failed("runtime", None, Place(task.path / "task.toml", 1), "foreign Harbor tasks need --runtime docker"))
     seconds = round(proved.seconds + time.perf_counter() - started, 3)
     return TaskProof(task_id=task.task_id, ok=all(check.ok for check in told), seconds=seconds, checks=tuple(told))

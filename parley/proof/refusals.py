@@ -111,7 +111,8 @@ def recovers_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
         if (verdict.failure_label, verdict.reward, verdict.recovered) == (label, 0, True):
             yield passed("recovers", played.seed, label)
         else:
-            told = f"a goal after {label} must earn {label} and 0, recovered{_earned(played)}, recovered {verdict.recovered}"
+            ended = f"{_earned(played)}, recovered {verdict.recovered}"
+            told = f"a goal after {label} must earn {label} and 0, and count as recovered{ended}"
             yield failed("recovers", played.seed, evidence.tests, told)
 
 
@@ -137,7 +138,7 @@ def artifact_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     ]
     taken = [(kind, played) for kind in kinds for played in evidence.made_as(kind) if played.outcome.reward]
     for kind, played in taken:
-        told = f"{_after(played)}: what is {kind} must not succeed"
+        told = f"{_after(played)}: a value that is {kind} must not succeed"
         if kind == request_mutants.OLDER:
             told += f', unless the instruction says so (quoted in {TABLE} with "{request_mutants.OLDER}")'
         yield failed(kind, played.seed, Place(evidence.server.path, 1), told)
@@ -149,7 +150,7 @@ def twice_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     """Yield checks that a field that the world reads is rejected if it is sent twice, with a right and a wrong value."""
     unread = {_after(played) for played in evidence.made_as(request_mutants.OTHERWISE) if played.outcome.reward}
     doubled = evidence.made_as(request_mutants.TWICE)
-    told = "{after}: this must not succeed; make one value of both (RFC 9110 section 5.3), or refuse two"
+    told = "{after}: this must not succeed; combine both values (RFC 9110 section 5.3), or reject a repeated field"
     wrong = [played for played in doubled if played.outcome.reward and _after(played).partition(",")[0] not in unread]
     yield from _none_taken("twice", doubled, wrong, Place(evidence.server.path, 1), told, f"{len(doubled)} ways")
 
@@ -158,7 +159,7 @@ def tampered_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     """Yield checks that the hidden tests reject logs that this world cannot have written."""
     logs = [played for kind in _LOGS for played in evidence.made_as(kind)]
     taken = [played for played in logs if played.outcome.reward]
-    told = "a log is taken for a success that is none: {player}"
+    told = "a log that cannot be genuine passes the hidden tests: {player}"
     yield from _none_taken("tampered", logs, taken, evidence.tests, told, f"{len(logs)} logs")
 
 
@@ -167,7 +168,7 @@ def left_out_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     free = {_after(played) for played in evidence.made_as(request_mutants.LEFT_OUT) if played.outcome.reward}
     logs = evidence.made_as(tampering.DROPPED)
     taken = [played for played in logs if played.outcome.reward and _after(played) not in free]
-    told = "a log without {after} is taken for a success, and the world demands that step"
+    told = "a log without {after} passes the hidden tests, but the world requires that step"
     yield from _none_taken("left-out", logs, taken, evidence.tests, told, f"{len(logs)} steps, {len(free)} of them free")
 
 
@@ -195,7 +196,7 @@ def hidden_test_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
         yield failed("hidden-tests", None, evidence.tests, told)
     idle = sorted(ran - refusing) if evidence.made else []
     for name in idle:
-        told = f"{name} has refused none of {len(judged)} episodes; assert something that a wrong one lacks"
+        told = f"{name} has rejected none of {len(judged)} episodes; assert something that fails for a wrong episode"
         yield failed("hidden-tests", None, definition(evidence.tests.path, name), told)
     if not idle and claims.keys() <= ran and evidence.made:
         yield passed("hidden-tests", None, f"{len(ran)} tests, {len(judged)} episodes")

@@ -30,7 +30,7 @@ DOUBLED, DROPPED, SWAPPED = "doubled", "dropped", "swapped"
 """Changes to one request of the oracle: sent twice, omitted, or sent after the next one."""
 
 OLDER, UNREAD = "older", "unread"
-"""Name prefixes: a value used after a newer one was issued; any value of equal length, to test if the world reads it."""
+"""Name prefixes: a value used after a newer one was issued; any value of equal length, to test whether the world reads it."""
 
 Change = Callable[[WireRequest], WireRequest]
 Said = Callable[[Any, Any], tuple[Any, ...]]

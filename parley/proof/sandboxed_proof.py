@@ -39,10 +39,10 @@ def proved_apart(sandbox: SandboxedRuntime, scope: Scope) -> Proved:
     try:
         proved = Proved.model_validate(plain(_asked(sandbox, job)))
         if proved.task_id != task.task_id:
-            raise RuntimeFailure(f"the prover told of {proved.task_id!r}")
+            raise RuntimeFailure(f"the prover answered for {proved.task_id!r}")
     except (BoundaryError, ValidationError, RecursionError) as error:
         known = isinstance(error, BoundaryError)
-        why = str(error) if known else f"the prover's answer is no proof: {type(error).__name__}"
+        why = str(error) if known else f"the prover's answer is not valid: {type(error).__name__}"
         broken = failed("prover", None, Place(task.path / "task.toml", 1), why)
         proved = Proved(task_id=task.task_id, checks=(broken,), clients=(), seconds=0.0)
     shown = Place(task.path, 1).finding("", "").path
@@ -52,10 +52,8 @@ def proved_apart(sandbox: SandboxedRuntime, scope: Scope) -> Proved:
     clients = {(one.player, one.seed): one for one in proved.clients if (one.player, one.seed) in wanted}
     if all(check.ok for check in checks) and len(clients) != len(wanted):
         at = Place(task.path / "solution" / "violations.py", 1)
-        checks.append(
-            failed("clients", None, at, "the clients that were proved are not those that VIOLATIONS names in its text")
-        )
-    detail = f"proved in {sandbox.name}, where the folder's own code ran beside the prover: what pods played is the evidence"
+        checks.append(failed("clients", None, at, "the prover checked other clients than those that VIOLATIONS lists"))
+    detail = f"checked in {sandbox.name}, where the folder's own code ran beside the prover: only the play in pods is evidence"
     told = (*checks, passed("apart", None, detail))
     return Proved(task_id=task.task_id, checks=told, clients=tuple(clients.values()), seconds=time.perf_counter() - started)
 
@@ -66,7 +64,7 @@ def instructed_apart(sandbox: SandboxedRuntime, folder: Path) -> bytes:
     try:
         told = Instruction.model_validate(said)
     except ValidationError:
-        raise RuntimeFailure("the prover's answer is no instruction") from None
+        raise RuntimeFailure("the prover's answer is not a valid instruction") from None
     if told.error:
         raise TaskInvalid(f"{folder.parent}/{plain(told.error)}")
     return told.text.encode(errors="replace")

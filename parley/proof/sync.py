@@ -51,7 +51,7 @@ def task_folders(root: Path, names: Sequence[str] = ()) -> list[Path]:
         if not folders and (Path(name) / "task.toml").exists():
             folders = [Path(name).resolve()]
         if not folders:
-            raise UnknownTask(f"no task folder is called {name!r}", hint="harness list")
+            raise UnknownTask(f"no task folder is named {name!r}", hint="harness list")
         chosen += [path for path in folders if path not in chosen]
     return chosen
 
@@ -64,7 +64,7 @@ def instructed(folder: Path, *, admitted: bool = False) -> bytes:
     require_folder(folder, admitted=admitted)
     manifest, api = read_taskfile(folder / "task.toml").manifest(), folder / "environment" / "api"
     if manifest is None:
-        raise TaskInvalid(f"{folder / 'task.toml'}:1: a task without [task] and [metadata.parley] has no instruction of ours")
+        raise TaskInvalid(f"{folder / 'task.toml'}:1: needs [task] and [metadata.parley] to generate the instruction")
     try:
         world = load_world(api)(WorldSetup(manifest, folder=api), EventLog())
     except Exception as error:
@@ -94,7 +94,9 @@ def drift(folder: Path, instruct: Instruct = instructed) -> list[Finding]:
     """Return the changes that `sync` would make, each at the first line that differs. Raises TaskInvalid as `sync` does."""
     expected = {**dict(_fixed(folder, read_taskfile(folder / "task.toml"))), "instruction.md": instruct(folder)}
     differing = [finding for path, content in expected.items() if (finding := _differs(folder / path, content))]
-    outdated = [Place(path, 1).finding("drift", f"is of an earlier template; {_AGAIN}") for path in _outdated(folder, expected)]
+    outdated = [
+        Place(path, 1).finding("drift", f"is from an earlier template; {_AGAIN}") for path in _outdated(folder, expected)
+    ]
     return [*differing, *outdated]
 
 
@@ -102,7 +104,7 @@ def _fixed(folder: Path, file: TaskFile) -> Iterator[tuple[str, bytes]]:
     """Yield the files that follow from task.toml and the templates alone."""
     manifest = file.manifest()
     if manifest is None:
-        raise TaskInvalid(f"{folder / 'task.toml'}:1: a task without [task] and [metadata.parley] has no boilerplate of ours")
+        raise TaskInvalid(f"{folder / 'task.toml'}:1: needs [task] and [metadata.parley] to generate the boilerplate")
     yield from family(manifest.family).boilerplate().items()
     yield "environment/api/world.json", manifest.to_json().encode()
     if module := family_part_or_none(manifest.family, "authoring.derived"):
@@ -127,9 +129,7 @@ def _write(folder: Path, relative: str, content: bytes) -> bool:
     path = folder / relative
     for part in (path, *path.parents[: relative.count("/")]):
         if part.is_symlink():
-            raise TaskInvalid(
-                f"{part}:1: is a link, and sync writes into the folder and nowhere else", hint=f"rm {quoted(part)}"
-            )
+            raise TaskInvalid(f"{part}:1: is a link, and sync writes only inside the folder", hint=f"rm {quoted(part)}")
     mode = EXECUTABLE if is_executable(path.name) else PLAIN
     if path.is_file() and path.read_bytes() == content and path.stat().st_mode & 0o777 == mode:
         return False

@@ -1,8 +1,8 @@
 """Logs that no honest episode of a task leaves, derived from its oracle's log, which the hidden tests must reject.
 
 1. Forged logs are sealed again, so that only a claim about their content can reject them; one is altered without sealing.
-2. A log that ends after a request is equal to the log of a client that gives up, since giving up writes no event.
-3. A log in which a request broke a rule before the goal is equal to the log of a client that recovered, which is no success.
+2. A log that is cut after a request equals the log of a client that gives up, because giving up writes no event.
+3. A log in which a request broke a rule before the goal equals the log of a client that recovered, which is not a success.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def forged(log: bytes) -> Iterator[Tampered]:
 
 
 def late(events: Sequence[Event]) -> Iterator[Tampered]:
-    """Yield for each artifact a log in which it is used just after its window, with all later events delayed as much."""
+    """Yield for each artifact a log in which it is used just after its window; later events move by the same time."""
     ends: dict[str, int] = {}
     done: set[str] = set()
     for place, event in enumerate(events):

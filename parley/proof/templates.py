@@ -23,7 +23,7 @@ SHARED = Path(__file__).parent / "templates" / "shared"
 FAMILIES = Path(__file__).parents[1] / "families"
 """Folder of the families, whose files are read and never imported from here."""
 STAMP = "written by `harness sync`: edits here are lost."
-"""End of the stamp line in files that `sync` writes, and removes once no template creates them."""
+"""End of the stamp line in files that `sync` writes. `sync` removes a stamped file that no template creates any more."""
 
 _SUFFIX = ".j2"
 
@@ -61,7 +61,7 @@ class Family(Strict):
         if not style:
             return files
         if not (own := _rendered(self.folder / "templates" / f"skeleton-{style}", values)):
-            raise UsageError(f"{self.name} has no new task in the style {style!r}", hint=f"harness new {self.name} {task}")
+            raise UsageError(f"{self.name} has no template in the style {style!r}", hint=f"harness new {self.name} {task}")
         return {**files, **own}
 
 
@@ -74,7 +74,7 @@ def families() -> list[str]:
 def family(name: str) -> Family:
     """Return one family's templates. Raises UsageError with the list of known families for an unknown one."""
     if name not in families():
-        raise UsageError(f"no family is called {name!r}; there are {', '.join(families())}")
+        raise UsageError(f"unknown family {name!r}; known: {', '.join(families())}")
     stated = FAMILIES / name.replace("-", "_") / "templates" / "family.toml"
     return Family(name=name, **tomli.loads(stated.read_text(encoding="utf-8")))
 

@@ -1,1 +1,1 @@
-"""Runs on the nodes of a Ray cluster: the driver has the plan and the folder, and a Ray task is one whole episode."""
+"""Runs on the nodes of a Ray cluster: the driver holds the plan and the run's folder; each Ray task plays one whole episode."""

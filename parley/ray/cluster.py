@@ -1,6 +1,6 @@
-"""Nodes that play a run. Each is checked at the start and has a keeper actor, and episodes are sent to these nodes only.
+"""Nodes that play a run. Each node is checked at the start and gets a keeper actor. Episodes are sent to these nodes only.
 
-A node that joins later plays from the next session on, because Ray is told by name which nodes an episode may go to.
+A node that joins later plays from the next session on, because each episode is sent to a node chosen by name.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def keeper_name(node_id: str) -> str:
 class SpendingActor:
     """Actor that counts the spending of all workers, beside the driver, by the rules of a run on one machine.
 
-    The spending of the whole run is checked before each call and updated after it. The driver adds the reported calls to its
-    own meter, which writes them to disk.
+    The spending of the whole run is checked before each call and updated after it. The driver adds the calls that this actor
+    reports to its own meter, which writes them to disk.
     """
 
     def __init__(self, spent: Spent) -> None:
@@ -70,7 +70,7 @@ class SharedSpending:
 
 
 class ClusterMeter(Meter):
-    """Meter of a worker, whose spending is that reported by the actor."""
+    """Meter of a worker; it reads and adds to the spending of the actor."""
 
     def __init__(self, limits: RunLimits, purse: Any) -> None:
         super().__init__(limits)
@@ -91,7 +91,7 @@ class NodeWorkspace:
     """State of a worker process for its lifetime; it belongs to one driver."""
 
     def __init__(self, purse: SharedSpending | None) -> None:
-        """Register this process with the node's keeper before anything starts here."""
+        """Register this process with the node's keeper, before the process starts anything."""
         ray = import_module("ray")
         keeper = ray.get_actor(keeper_name(ray.get_runtime_context().get_node_id()))
         ray.get(keeper.register.remote(this_owner()))
@@ -170,7 +170,7 @@ class NodeActor:
         return self._runtime.sweep() if self._runtime else []
 
     def _prepared(self, needs: SentNeeds) -> dict[str, str]:
-        """Prepare the node and return its images; raises the error that keeps it from playing."""
+        """Prepare the node and return its images; raises the error that prevents it from playing."""
         tasks = [one.here() for one in needs.tasks]
         agents = [make_agent(spec, options) for spec, options in needs.players]
         for agent in agents:
@@ -238,7 +238,7 @@ class Cluster:
             try:
                 names += self.ray.get(one)
             except self.ray.exceptions.RayError:
-                # the node is gone, and what played there with it
+                # the node is gone, and its episodes with it
                 continue
         return names
 

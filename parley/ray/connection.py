@@ -29,7 +29,7 @@ _HEARD_S = 10
 class NoFolders(list[str]):
     """Module search path of workers that stays empty, whatever Ray adds.
 
-    Ray adds the folder of the driver. If a node has a folder of that name, its workers would not use the node's own harness.
+    Ray adds the driver's folder to it. On a node that has a folder of that name, workers would import the harness from there.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class NoFolders(list[str]):
 def connected(address: str) -> Iterator[Any]:
     """Yield the Ray library, connected to the cluster at an address; raises UsageError or RuntimeFailure if that fails."""
     if "://" in address:
-        why = f"--address {address} is that of a Ray client, and a run is driven by a node of the cluster"
+        why = f"--address {address} is a Ray Client address, but a run must start on a node of the cluster"
         raise UsageError(why, hint="on a node: harness run ... --executor ray --address auto")
     ray = library()
     with _signals_kept():
@@ -79,8 +79,8 @@ def library() -> Any:
     try:
         ray = import_module("ray")
     except ModuleNotFoundError:
-        raise UsageError("--executor ray needs Ray, which is not installed here", hint=EXTRA) from None
-    # a worker that ends early is told on stdout, which may be a program's, and no setting of Ray's keeps that from it
+        raise UsageError("--executor ray needs Ray, which is not installed", hint=EXTRA) from None
+    # Ray reports a worker that ends early on stdout, where it would mix with our output, and has no setting to prevent it
     vars(import_module("ray._private.worker"))["print_to_stdstream"] = lambda *told, **how: None
     return ray
 

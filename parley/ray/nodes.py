@@ -1,11 +1,10 @@
-"""Nodes of a cluster: the resources that episodes need of them, and the facts that must be equal on all of them.
+"""Nodes of a cluster: the resources that an episode needs, and the facts in which all nodes must agree.
 
-1. Resources are checked before the start, because Ray would wait forever. An episode takes one `parley_sandbox`, of which each
-node declares a number when it is started, and the processors and memory stated in its task.toml. A node without
-`parley_sandbox` plays nothing.
-2. Equal must be our code, the task folders, and the images that episodes are played in. Code is compared by a digest over every
-file of our packages, because two checkouts of one version can differ. Images have no other reference, so all nodes are compared
-with the first.
+1. Resources are checked before the start, because Ray would wait forever. An episode takes one `parley_sandbox` and the CPUs
+and memory stated in its task.toml. Each node declares its number of `parley_sandbox` when it is started; without any, it
+plays nothing.
+2. Our code, the task folders and the images of episodes must be the same on all nodes. Code is compared by a digest over every
+file of our packages, because two checkouts of one version can differ. Images are compared with those of the first node.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Need = Mapping[str, float]
 
 
 def need_of(task: Task) -> Need:
-    """Return the needs stated in a task's task.toml."""
+    """Return the resources stated in a task's task.toml."""
     asked = task.file.environment
     return {SLOT: 1.0, "CPU": float(asked.cpus or 1), "memory": int((asked.memory_mb or 0) * _MB)}
 
@@ -101,16 +100,16 @@ class NodeFacts:
 
     images: Mapping[str, str] = field(default_factory=dict)
     trouble: str = ""
-    """Problem that keeps it from playing; "" if there is none."""
+    """Problem that prevents the node from playing; "" if there is none."""
 
     def differing(self, other: NodeFacts) -> str:
         """Describe the first difference from another node in one clause; "" if there is none."""
         if self.code != other.code:
-            return f"runs another harness: {self.version}, and not {other.version}, or with other files"
+            return f"runs another harness: {self.version} instead of {other.version}, or the same version with other files"
         for kind, mine, theirs in (("task", self.tasks, other.tasks), ("image", self.images, other.images)):
             for name in sorted({*mine, *theirs}):
                 if mine.get(name) != theirs.get(name):
-                    return f"has another {kind} {name}: {_short(mine.get(name))}, and not {_short(theirs.get(name))}"
+                    return f"has another {kind} {name}: {_short(mine.get(name))} instead of {_short(theirs.get(name))}"
         return ""
 
 

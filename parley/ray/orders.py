@@ -1,12 +1,11 @@
-"""Tasks and orders as they are sent to a node, and episodes as they come back. A node uses its own files and its own secrets.
+"""Tasks and orders in the form sent to a node, and episodes in the form returned. A node uses its own files and secrets.
 
 1. A task is sent as its digest and path. The node reads its own folder, and plays it only if the digest is equal.
 2. Variables granted to foreign tasks are sent by name only, and API keys of models not at all: they must be in the node's
 environment, or the node is refused.
-3. The files of an episode come back as one archive, in pieces so small that none is stored on the node. Ray sends a result of
-less than 100 kB together with the message that a task is done. A larger one is stored on the node where it was made, and lost
-with it. So each piece is a separate result below that size, and the pieces have arrived once the task is done. The rest of an
-archive above 1 MB (about 10 MB of logs) is stored on the node until it is fetched.
+3. The files of an episode are returned as one archive, split into several results of less than 100 kB. Ray sends a result of
+that size together with the message that a task is done. It stores a larger result on the node, where it is lost if the node
+fails. The part of an archive above 1 MB (about 10 MB of logs) is stored on the node until it is fetched.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class SentTask:
         """Return this machine's task; raises RuntimeFailure if it differs from the run's, TaskInvalid and UsageError."""
         task = replace(read_task(self.folder), admitted=self.admitted)
         if task.digest != self.digest:
-            raise RuntimeFailure(f"{task.path} is another {self.task_id} than the run's")
+            raise RuntimeFailure(f"{task.path} differs from the {self.task_id} of the run")
         return grant([task], self.granted)[0]
 
 
@@ -95,7 +94,9 @@ def sent_needs(needed: Needed) -> SentNeeds:
     """Return the requirements of a run as they are sent; raises UsageError if it cannot be played on another machine."""
     for spec, _ in needed.players:
         if spec.has_people:
-            raise UsageError("people play at this terminal, and a cluster has none", hint="harness run ... --executor here")
+            raise UsageError(
+                "people play at a terminal, which the nodes of a cluster do not have", hint="harness run ... --executor here"
+            )
         if spec.api_base and public_address(spec.api_base) != spec.api_base:
             why = "a password in --api-base would be sent to every node"
             raise UsageError(why, hint="export it on the nodes, as the key of the provider")

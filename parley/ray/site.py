@@ -97,9 +97,9 @@ class RayExecutor:
                 raise manifest.failure
             if manifest.result is not None and manifest.digests is not None:
                 return Outcome(manifest.result, unpacked(ray.get(list(flight.refs[1:])), manifest.digests))
-            raise RuntimeFailure(f"{manifest.node} says nothing of {flight.order.key.name}")
+            raise RuntimeFailure(f"{manifest.node} returned no result of {flight.order.key.name}")
         except ray.exceptions.RayTaskError as error:
-            # what plays there is ours, and so is what it raises
+            # only our own code runs there, so the error is ours
             raise RuntimeFailure(f"a worker failed at {flight.order.key.name}: {_last_line(error)}") from error
         except ray.exceptions.RayError as error:
             return self._lost(flight.order, RuntimeFailure(f"lost with its node or process: {type(error).__name__}"))
@@ -129,12 +129,12 @@ class RayCluster(RunSite):
         self._address = address
         self.typed: tuple[str, ...] = ("--executor", "ray", "--address", address)
         self._clusters: list[Cluster] = []
-        """Open cluster; empty if there is none."""
+        """The open cluster; empty while none is open."""
 
     def runtime(self, name: str, tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
         """Return a suitable runtime, which is probed on the nodes."""
         if name == "auto":
-            why = "--runtime auto would choose by what this machine has, and each node of a cluster plays in the same one"
+            why = "--runtime auto chooses by this machine, but the nodes of a cluster need one runtime for all"
             raise UsageError(why, hint=f"harness run ... --runtime {', or '.join(RUNTIMES)}")
         return untried_runtime(name, tasks, agents, say)
 

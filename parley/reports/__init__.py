@@ -1,1 +1,1 @@
-"""Reports from run folders: reading, statistics and rendering of tables, whose contents are defined by each family."""
+"""Reports from run folders: reading, statistics and rendering. Each family defines the contents of its own tables."""

@@ -29,7 +29,7 @@ from harness.safe_read import NotPlain
 
 PIECE, GROUP = PACK_PIECE_BYTES, 256
 KIND, VERSION = "parley_run", "1"
-"""Values in the metadata of a packed run."""
+"""Values in the metadata of a packed run's file."""
 
 _GROUPS_KEPT, _BLOCK = 4, 64
 """Number of cached groups, and of groups whose sizes are queried at once."""
@@ -143,7 +143,7 @@ class PackedFiles:
         for piece in self._pieces(_BOTH):
             part = part + 1 if piece.path == path else 0
             if piece.part != part or (part == 0 and in_order(piece.path) < in_order(path)):
-                raise self._refused(f"piece {piece.part} of {piece.path!r} is not where it belongs")
+                raise self._refused(f"piece {piece.part} of {piece.path!r} is out of order")
             path = piece.path
             yield piece
 
@@ -155,11 +155,11 @@ class PackedFiles:
     def _check(self) -> None:
         facts = self._asked("select key, value from parquet_kv_metadata(?)")
         if dict(facts).get(KIND.encode()) != VERSION.encode():
-            raise self._refused(f"its columns or its version are others than {VERSION} has")
+            raise self._refused(f"its columns or its version differ from those of {VERSION}")
         columns = [(name, kind) for name, kind, *_ in self._asked("describe select * from read_parquet(?)")]
         ((rows,),) = self._asked(_SHAPE)
         if columns != _COLUMNS:
-            raise self._refused(f"its columns or its version are others than {VERSION} has")
+            raise self._refused(f"its columns or its version differ from those of {VERSION}")
         if (rows or 0) > self.size // 4 + PACK_ROWS:
             raise self._refused(f"it holds more than {PACK_ROWS}")
         ((unnamed, longest, total),) = self._asked(_LENGTHS_OF_PATHS)

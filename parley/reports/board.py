@@ -75,7 +75,7 @@ def rank_intervals(strata: Strata) -> list[tuple[int, int]]:
 
 
 def surely_better(strata: Strata) -> Flags:
-    """Return a matrix of which model is significantly better than which, at a level that holds jointly for all pairs."""
+    """Return a matrix: is the row's model significantly better than the column's, at a level that holds for all pairs."""
     means = _means(strata)
     gaps = means[:, None] - means[None, :]
     covariance = sum(np.cov(tasks, ddof=1).reshape(len(means), -1) / tasks.shape[1] for tasks in strata) / len(strata) ** 2
@@ -167,7 +167,7 @@ def entrants(evidence: Sequence[Evidence]) -> list[BoardRow]:
             row = rows.setdefault((group.setup.agent, group.setup.model, how), BoardRow(group.title, how))
             if (other := row.groups.get(family.family)) is not None:
                 raise UsageError(
-                    f"{family.family} was played by {other.name} and by {group.name}, and a model has one row",
+                    f"{family.family} was played by {other.name} and by {group.name}, but a model has only one row",
                     hint="harness leaderboard with one of the two runs",
                 )
             row.groups[family.family] = group
@@ -178,7 +178,7 @@ def board(evidence: Sequence[Evidence], *, published: bool) -> Table:
     """Return the leaderboard over these families. Raises UsageError if no episode is graded."""
     rows = [row for row in entrants(evidence) if any(row.tasks(family) for family in row.groups)]
     if not rows:
-        raise UsageError("no graded episode here", hint="harness run --yes --model NAME")
+        raise UsageError("these runs have no graded episode", hint="harness run --yes --model NAME")
     families = [one.family for one in evidence if any(row.tasks(one.family) for row in rows)]
     wanted = {family: _widest(rows, family) for family in families}
     whole = [row for row in rows if all(wanted[family] <= row.tasks(family).keys() for family in families)]
@@ -311,12 +311,12 @@ def _notes(
         if headline_of(family).meaning:
             yield headline_of(family).meaning
         if len({frozenset(group.seeds) for group in groups}) > 1:
-            yield f"{family}: rows were played at different seeds, so they are of different instances"
+            yield f"{family}: the rows have different seeds, so they played different instances"
         if any(len({group.planned[task] for group in groups if task in group.planned}) > 1 for task in wanted[family]):
             yield f"{family}: rows were played on different versions of some tasks"
     short = [family for family in families if _whole(family, wanted[family]) - wanted[family]]
     if short:
-        yield f"ranks are among these rows, on the tasks that they played: not all of the release in {' and '.join(short)}"
+        yield f"ranks compare these rows on the tasks that they played: not the whole release in {' and '.join(short)}"
     if published:
         yield from (f"{family}, {source}" for family in families if (source := published_headline(family).source))
 

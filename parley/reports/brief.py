@@ -1,8 +1,7 @@
-"""A report in five lines: who is best in each family and by how much, success and reward, what was ungraded, what stopped.
+"""A report in five lines: the best player of each family and its lead, successes and rewards, ungraded and stopped episodes.
 
-The best is the player with the highest figure that the family's paper ranks by, among those that played most tasks. Its figure
-has the interval of the leaderboard; its lead over the next player has the interval of a paired comparison. Retries are left
-out.
+The best player has the highest headline figure among those that played most tasks. Its figure has the interval of the
+leaderboard; its lead over the next player has the interval of a paired comparison. Retries are left out.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ def brief_lines(runs: Sequence[Run], tasks: Sequence[Task], named: Sequence[Path
 
 
 def _best(evidence: Evidence) -> str:
-    """Return who is best in a family, and by how much."""
+    """Return the best player of a family and its lead."""
     headline = headline_of(evidence.family)
     figures = [(group, task_means(group.graded, headline)) for group in evidence.played]
     most = max((len(means) for _, means in figures), default=0)
     if not most:
-        return "nothing that ranks is graded"
+        return "no player that can be ranked has a graded episode"
     rivals = [(fmean(means.values()), group, means) for group, means in figures if len(means) == most]
     rivals.sort(key=lambda rival: -rival[0])
     value, best, means = rivals[0]

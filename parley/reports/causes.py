@@ -1,6 +1,6 @@
-"""Table of what ended and disturbed episodes, for any family, and the columns that accompany a headline figure.
+"""Table of the causes that ended or disturbed episodes, for any family, and the columns beside a headline figure.
 
-Causes are named as in `harness.causes.CAUSES`. Ungraded episodes are not part of any figure; its bounds show how much they
+Causes are named as in `harness.causes.CAUSES`. No figure counts ungraded episodes; the bounds of a figure show how much they
 could change it.
 """
 
@@ -24,7 +24,7 @@ _COLUMNS = (
 
 
 def tables(evidence: Evidence) -> list[Table]:
-    """Return one table, or no table if every episode ended by itself and undisturbed."""
+    """Return one table, or none if no episode was disturbed or stopped."""
     rows = (row for group in evidence.groups for row in _rows(group))
     return table_of(NAME, f"What ended and disturbed episodes, {evidence.family}", _COLUMNS, rows)
 

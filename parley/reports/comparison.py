@@ -53,7 +53,7 @@ def sign_flip(differences: Sequence[float], shift: float = 0.0) -> float | None:
     if len(moved) < 2:
         return 1.0
     if np.ptp(moved) < 1e-12:
-        # scipy warns of constant data, and p is known: of all sign patterns, only the two with equal signs are as extreme
+        # scipy warns of constant data; p is known, because only the two sign patterns with equal signs are as extreme
         return float(2.0 ** (1 - len(moved)))
     test = scipy_stats().permutation_test(
         (moved,), np.mean, permutation_type="samples", n_resamples=DRAWS, rng=np.random.default_rng(SEED)
@@ -73,7 +73,7 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
 
 
 def seen(differences: Sequence[float]) -> float | None:
-    """Return the true difference that these tasks detect with 80 % power, given its spread over tasks; None for too few."""
+    """Return the true difference that these tasks detect with 80 % power, given their spread; None for too few tasks."""
     tasks = len(differences)
     if tasks < 2:
         return None
@@ -145,7 +145,7 @@ class Comparison:
 
     @property
     def p_worse(self) -> float | None:
-        """Two-sided p value of the hypothesis that B is worse by exactly `max_drop`; a drop counts at half of alpha."""
+        """Two-sided p value of the hypothesis that B is worse by exactly `max_drop`; for a drop, compare it with alpha / 2."""
         return self.p if not self.max_drop else sign_flip(self.differences, -self.max_drop)
 
     @property
@@ -236,7 +236,7 @@ def matched(first: Evidence, second: Evidence) -> list[tuple[Group, Group]]:
     if len(pairs) != len(ours) or len(pairs) != len(theirs) or len(by_how) != len(theirs):
         told = " against ".join(", ".join(group.name for group in groups) or "nothing" for groups in (ours, theirs))
         raise UsageError(
-            f"not comparable: the set-ups of {first.family} do not come in pairs: {told}",
+            f"not comparable: the set-ups of {first.family} cannot be paired: {told}",
             hint="harness compare with one set-up on each side: a part of a sweep is a folder of its own",
         )
     return pairs

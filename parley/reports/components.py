@@ -40,7 +40,7 @@ _COLUMNS = (
 _NOTES = (
     "variance components (nested ANOVA) of the headline figure, scale 0..1; SE: standard error of the mean, in points",
     "buys: episodes for the next 100 dollars, or 100 episodes where no cost is recorded; a pair buys them for both",
-    "more tasks: no further than those that exist, then the rest is not spent; - where all are played",
+    "more tasks: at most those that exist, and the rest is not spent; - if all are played",
     "a component is - where nothing was repeated: --k 2 splits off attempts, --seeds 0-1 seeds",
 )
 NEEDED = ("two tasks, with two graded attempts at one of them", "harness run ... --k 2, or --seeds 0-1, with two tasks or more")

@@ -1,6 +1,6 @@
 """Decisions of runs with `--until`: the winner, the e-value, and the share of tasks played.
 
-The plain mean of such a run is shown with the reason not to quote it. The valid result is the confidence sequence beside it.
+The plain mean of such a run is biased, and the table says so. The valid result is the confidence sequence beside it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _COLUMNS = (
     Column("path", "Path", shown=False, of=lambda one: " ".join(map(_step, one.path)) or None),
 )
 _METHOD = (
-    "one difference a task, in an order frozen in the plan; betting e-process, decided at 1 / alpha in either direction; "
+    "one difference per task, in the order of the plan; betting e-process, decided at 1 / alpha in either direction; "
     "until.json has the path"
 )
 

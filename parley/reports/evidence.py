@@ -1,10 +1,10 @@
 """Runs as evidence for tables: reading, grouping by setup, completeness, power, and pass^k (docs/reports.md).
 
-1. Ungraded episodes are kept separate: a failure of a provider or a runtime is not a failure of the agent. Retries are too:
-   they replay failures only and may have received a hint, so they are not first tries.
-2. A setup is the player and every condition that is not the default: episodes under different conditions are never averaged.
-   The model id and the prompt also separate rows, but are shown only if the names would be equal without them. The address of
-   a model does not separate rows: it may change between two runs, and the id names the model that answers there.
+1. Ungraded episodes are counted separately, because a failure of a provider or a runtime is not a failure of the agent. Retries
+   are counted separately too, because they repeat only failed episodes and may have received a hint.
+2. A setup is the player and every condition that is not the default. Episodes under different conditions are never averaged.
+   The model id and the prompt also separate rows, but are shown only if two names would be equal without them. The address of
+   a model does not separate rows, because the same model may move to another address between two runs.
 3. The player is taken from the plan, because an episode whose sandbox never opened does not record its model.
 """
 
@@ -66,7 +66,7 @@ def naming_misfits(runs: Sequence[Run]) -> Iterator[None]:
         for result in (result for run in runs for result in run.results):
             if why := misfit(result):
                 path = f"{result.path}/result.json"
-                raise UsageError(f"{path} is no result of this version: its metrics: {why}", hint="a run without it") from None
+                raise UsageError(f"{path} is not valid in this version: its metrics: {why}", hint="leave its run out") from None
         raise
 
 
@@ -75,7 +75,7 @@ def planned_runs(paths: Sequence[Path]) -> list[tuple[Path, Planned]]:
     folders = dict.fromkeys(folder.resolve() for path in paths for folder in _folders(path))
     records = [(folder, read_record(RunFolder(folder))) for folder in folders]
     if (gone := next((folder for folder, record in records if record is None), None)) is not None:
-        raise UsageError(f"{gone} holds no run.json any more")
+        raise UsageError(f"{gone} no longer holds a run.json")
     return [(folder, record.identity) for folder, record in records if record is not None]
 
 
@@ -471,7 +471,7 @@ def make(
     tables, wanted = {**tables, **named}, [] if ALL in wanted else wanted
     for name in wanted:
         if name not in tables:
-            raise UsageError(f"no table of {evidence.family} is called {name!r}; there are {', '.join(tables)} and all")
+            raise UsageError(f"{evidence.family} has no table {name!r}; it has {', '.join(tables)} and all")
     made: list[Table] = []
     for name in wanted or tables:
         new_tables = [table for maker in tables[name] for table in maker(evidence, published=published)]
@@ -484,7 +484,7 @@ def make(
 def empty(name: str, need: tuple[str, str], played: Sequence[Group]) -> UsageError:
     """Return the error for a requested table that is empty; if nothing is graded, it names the causes."""
     (lacking, hint), lost = need, [result for group in played for result in group.ungraded]
-    why = f"the table {name} needs {lacking}, and these runs have none"
+    why = f"the table {name} needs {lacking}, which these runs do not have"
     if lost and not any(group.graded for group in played):
         count = f"all {len(lost)} episodes are" if len(lost) > 1 else "the one episode is"
         return UsageError(f"{why}: {count} ungraded: {ended_by(lost)}", hint="harness report RUN --table causes")
@@ -493,5 +493,5 @@ def empty(name: str, need: tuple[str, str], played: Sequence[Group]) -> UsageErr
 
 def _with_addresses(made: Sequence[Table], evidence: Evidence) -> list[Table]:
     """Return the tables, with the base URLs of models as notes under the first; rows name models without their addresses."""
-    asked = [f"{group.name} was asked at {' and at '.join(group.addresses)}" for group in evidence.played if group.addresses]
+    asked = [f"{group.name} was called at {' and at '.join(group.addresses)}" for group in evidence.played if group.addresses]
     return [replace(table, notes=(*table.notes, *asked)) if table is made[0] else table for table in made]

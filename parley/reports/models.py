@@ -25,7 +25,7 @@ class ModelEntry(Strict):
     """Name in reports."""
 
     id: str | None = None
-    """LiteLLM id; None if none is pinned."""
+    """LiteLLM id; None if the table has none."""
 
     aliases: tuple[str, ...] = ()
     """Other ids of the same model."""
@@ -39,7 +39,7 @@ class ModelEntry(Strict):
     """Source of its token price."""
 
     printed: Mapping[str, str]
-    """Name in the paper of each family that has it."""
+    """Name in the paper of each family whose paper has the model."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def find_model(model: str | None) -> ModelEntry | None:
 
 
 def printed_name(model: str | None, family: str) -> str | None:
-    """Return the name that the paper of a family uses for a model; None if the paper does not have it."""
+    """Return the name that the paper of a family uses for a model; None if the paper does not name the model."""
     entry = find_model(model)
     return entry.printed.get(family) if entry else None
 

@@ -98,7 +98,7 @@ def pack(run: Path, out: Path, *, with_key: bool = False) -> int:
     if not folder.is_planned or not run.is_dir():
         raise UsageError(f"{run} holds no run.json", hint="harness pack RUN, the folder that harness run printed")
     if out.exists():
-        raise UsageError(f"{out} is there already, and nothing is written over", hint=f"harness pack {quoted(run)} --out FILE")
+        raise UsageError(f"{out} already exists, and no file is overwritten", hint=f"harness pack {quoted(run)} --out FILE")
     with folder.held(), _beside(out) as partial:
         left = {leftover.name for leftover in folder.leftovers()}
         contents = _contents(run, left, with_key=with_key)
@@ -112,7 +112,7 @@ def unpack(packed: Path, out: Path) -> int:
     """Write the folder of a packed run, and return the number of files. Raises UsageError for a path that leads outside."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(
-            f"{out} is there already, and nothing is written over", hint=f"harness unpack {quoted(packed)} --out NEW_FOLDER"
+            f"{out} already exists, and no file is overwritten", hint=f"harness unpack {quoted(packed)} --out NEW_FOLDER"
         )
     files = PackedFiles(packed)
     with _beside(out) as partial:
@@ -120,7 +120,7 @@ def unpack(packed: Path, out: Path) -> int:
         count, made = 0, set[str]()
         for name, part, data in files.everything():
             if not all(map(_PART.fullmatch, name.split("/"))):
-                raise UsageError(f"{packed} holds {name!r}, which is no path below a folder")
+                raise UsageError(f"{packed} holds {name!r}, which is not a path below the folder")
             if part:
                 append_to_file(partial / name, data)
                 continue
@@ -222,7 +222,7 @@ def _rows(root: Path, contents: RunContents) -> Iterator[dict[str, Any]]:
         except OSError as error:
             raise UsageError(f"{error.filename or root / name} {error.strerror}", hint="remove it, then harness pack") from None
         if len(data) != size:
-            raise UsageError(f"{root / name} has changed while it was packed", hint="the same command again")
+            raise UsageError(f"{root / name} changed while it was packed", hint="run the same command again")
         refuse_secrets(str(root / name), data)
         column, other = ("result", "data") if is_result(name) else ("data", "result")
         for part in range(_pieces(size)):

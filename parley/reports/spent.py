@@ -25,9 +25,7 @@ _COLUMNS = (
     Column("hours", "Hours", "rate"),
     Column("seconds", "Seconds", shown=False),
 )
-_NOTE = (
-    "real time of episodes added up, whatever ran side by side; an earlier try of an episode that was played again is not in it"
-)
+_NOTE = "hours: sum over episodes, also of those played in parallel; earlier attempts that were replaced are not counted"
 
 
 @dataclass
@@ -77,9 +75,9 @@ def table(runs: Sequence[Run]) -> Table:
     rows = [one.row(player) for player, one in spent.items()]
     notes = [_NOTE]
     if whole.unpriced:
-        notes.append(f"{whole.unpriced} episodes called a model without a price; their dollars are in no sum (marked +)")
+        notes.append(f"{whole.unpriced} episodes called a model without a known price; sums without them are marked +")
     if any(one.estimated for one in whole.tokens):
-        notes.append("some tokens were counted here, because the provider reported none")
+        notes.append("some tokens were counted by the harness, because the provider reported none")
     return Table(NAME, "What it took", _COLUMNS, (*rows, *([whole.row("all")] if len(rows) > 1 else [])), tuple(notes))
 
 

@@ -94,7 +94,7 @@ class WholeReport:
     sections: tuple[FamilyReport, ...]
     spent: Table
     silent: tuple[str, ...]
-    """Messages about families without reports."""
+    """Messages about families that define no report."""
 
     closes: bool
     """True if no table was named; in this case, `spent` is the end of the report."""
@@ -151,7 +151,7 @@ def make_report(
     breadth: Breadth,
     decided: Sequence[Table] = (),
 ) -> WholeReport:
-    """Return the wanted tables of every family in these runs, or every table that is not empty.
+    """Return the `wanted` tables of every family in these runs. If none is named, return every table that is not empty.
 
     Raises UsageError if no episode is finished, and for a named table that no family has or can fill.
     """
@@ -184,7 +184,7 @@ def _makers(played: Sequence[str]) -> tuple[dict[str, ModuleType], tuple[str, ..
     """Return the reports of each family, and messages about families without one; raise UsageError if none has a report."""
     reports = {family: family_part_or_none(family, "report") for family in played}
     makers = {family: maker for family, maker in reports.items() if maker is not None}
-    lacking = tuple(f"the family {family!r} has no report" for family in played if family not in makers)
+    lacking = tuple(f"the family {family!r} does not define a report" for family in played if family not in makers)
     if not makers:
         family_part(played[0], "report")
     return makers, lacking

@@ -34,8 +34,8 @@ _NAMES_IMAGES = ("task.toml", "Dockerfile", "docker-compose.yaml")
 class LocalBases:
     """The image names that `harness images` creates, for hosts on which it has run.
 
-    `told` is a clause for people that says what the tasks build on, `needed` a sentence for the card about what must be done
-    before a build, if anything.
+    `told` is a clause that names the base of the tasks. `needed` is a sentence for the card about steps before a build; it
+    may be empty.
     """
 
     told = "on parley/agent:1, parley/world:1 and parley/verifier:1"
@@ -55,9 +55,9 @@ class PinnedBases:
         """Raise UsageError unless agent, world and verifier are each named once, by digest; `tests` may be named too."""
         self._references = {room: reference for reference in references for room in [_room(reference)]}
         if len(self._references) < len(references):
-            raise UsageError("--images names an image twice", hint="harness images --push PREFIX prints what to name")
+            raise UsageError("--images has the same image twice", hint="see the output of harness images --push PREFIX")
         if missing := [room for room in ROOMS if room not in self._references]:
-            raise UsageError(f"--images lacks {', '.join(missing)}", hint="harness images --push PREFIX prints what to name")
+            raise UsageError(f"--images lacks {', '.join(missing)}", hint="see the output of harness images --push PREFIX")
         places = sorted({reference.rpartition("/")[0] for reference in self._references.values()})
         self.told = f"on images at {', '.join(places)}, each by its digest"
 
@@ -95,7 +95,7 @@ def _room(reference: str) -> str:
 
 def _with_verifier(task: Task, toml: Content, image: str) -> Content:
     if task.file.verifier.environment is not None or task.file.verifier.env:
-        raise TaskInvalid(f"{task.path}/task.toml:1: a verifier with an environment of its own cannot be given another image")
+        raise TaskInvalid(f"{task.path}/task.toml:1: --images cannot replace the image of [verifier.environment]")
     limits = f"cpus = {task.file.environment.cpus or 1:g}\nmemory_mb = {task.file.environment.memory_mb or 1024:g}\n"
     tables = (
         f'\n[verifier.env]\n{TESTS_VARIABLE} = "{name_of_tests(task)}"\n'
@@ -143,7 +143,7 @@ class StandaloneBases:
         own = dict(contents_of(task.path))
         for name in ("environment/Dockerfile", "environment/api/Dockerfile"):
             if name in own:
-                raise TaskInvalid(f"{task.path}/{name}:1: a Dockerfile of its own is not carried by --standalone")
+                raise TaskInvalid(f"{task.path}/{name}:1: --standalone does not support a Dockerfile of the task's own")
         carried = {name: content for room in FOLDERS for name, content in _carried(self._root, room, task.family).items()}
         dockerfiles = {
             "environment/Dockerfile": self._recipe("agent"),
@@ -216,9 +216,7 @@ def _built(task: Task, compose: str) -> str:
     for ours, built in ((_MAIN, _BUILT_MAIN), (_WORLD, _BUILT_WORLD)):
         if compose.count(ours) != 1:
             place = f"{task.path}/environment/docker-compose.yaml:1"
-            raise TaskInvalid(
-                f"{place}: is not the family's own, which --standalone knows", hint=f"harness sync {task.task_id}"
-            )
+            raise TaskInvalid(f"{place}: --standalone supports only the family's own", hint=f"harness sync {task.task_id}")
         compose = compose.replace(ours, built)
     return compose
 

@@ -128,7 +128,7 @@ def write_harbor(out: Path, tasks: Sequence[Task], bases: Bases) -> int:
     Raises UsageError for a folder that is not empty or a task from outside Parley, TaskInvalid for one that cannot be exported.
     """
     if foreign := [task.task_id for task in tasks if task.parley is None or task.file.task is None]:
-        raise UsageError(f"{foreign[0]} is not a task of Parley's own, and an export holds those alone", hint="harness list")
+        raise UsageError(f"{foreign[0]} is not one of Parley's own tasks, so it cannot be exported", hint="harness list")
     with writing(out):
         if out.exists() and any(out.iterdir()):
             raise UsageError(

@@ -3,8 +3,8 @@
 # ///
 """The mean reward with a 95 % interval that counts tasks, not trials, since trials of one task say little about others.
 
-As a Harbor metric (`-i rewards.jsonl -o metric.json`) it receives rewards without their tasks. The interval is then as wide as
-if all attempts at a task had the same result, assuming that all tasks of the dataset were played.
+As a Harbor metric (`-i rewards.jsonl -o metric.json`) it receives rewards without their tasks. It then assumes that all tasks
+were played and that all attempts at a task had the same result, which gives the widest interval.
 With `--job FOLDER`, the folder of a job, it reads the tasks and clusters by them. Use this if `-k` was above 1 on a part of the
 tasks. A trial that ended in an error has no reward; it is counted, but not as zero.
 """
@@ -80,7 +80,7 @@ def clustered(tasks: Mapping[str, Sequence[float | None]]) -> dict[str, float]:
     mean, count = sum(every) / len(every), len(graded)
     spread = sum(sum(reward - mean for reward in given) ** 2 for given in graded.values()) / len(every) ** 2
     variance = spread * count / (count - 1) if count > 1 else 0.0
-    # as many independent trials as would be this uncertain; where nothing varies, the tasks
+    # the number of independent trials with the same uncertainty; if nothing varies, the number of tasks
     worth = min(len(every), mean * (1 - mean) / variance) if variance else count
     return {**_told(mean, worth, graded=len(every), of=of), "tasks": count}
 

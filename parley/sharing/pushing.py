@@ -29,7 +29,7 @@ def push(engine: Engine, images: Images, prefix: str, tasks: Mapping[str, Task],
     Raises UsageError for an invalid prefix, and RuntimeFailure if the registry or the engine refuses.
     """
     if not _PREFIX.fullmatch(prefix):
-        raise UsageError(f"{prefix!r} is no prefix of image names (HOST[:PORT]/NAME)", hint="make images PUSH=HOST/NAME")
+        raise UsageError(f"{prefix!r} is not a prefix of image names (HOST[:PORT]/NAME)", hint="make images PUSH=HOST/NAME")
     tags = dict(images.build_bases(say=say))
     tags[TESTS_ROOM] = _build_tests(images, tags["verifier"], tasks, say)
     for room, tag in tags.items():
@@ -54,10 +54,10 @@ def _pushed(engine: Engine, tag: str, repository: str) -> str:
     with engine.doing(f"pushing {repository}") as api:
         api.tag(tag, repository, version, force=True)
         try:
-            # to its end, also after an error: the connection closes there
+            # read to the end even after an error, because the connection closes there
             said = list(api.push(repository, tag=version, stream=True, decode=True))
         finally:
-            # the name was for the way; the image keeps its own
+            # the pushed name is temporary; the image keeps its own
             api.remove_image(f"{repository}:{version}", noprune=True)
     return _digest(said, repository)
 
@@ -70,5 +70,5 @@ def _digest(messages: Sequence[Mapping[str, Any]], repository: str) -> str:
             raise RuntimeFailure(f"pushing {repository}: {message['error']}", hint=f"docker login {host}")
         digest = message.get("aux", {}).get("Digest", digest)
     if not digest:
-        raise RuntimeFailure(f"pushing {repository}: the registry named no digest", hint=f"docker push {repository}")
+        raise RuntimeFailure(f"pushing {repository}: the registry returned no digest", hint=f"docker push {repository}")
     return digest

@@ -1,4 +1,4 @@
-"""Early decision between two players of a sweep, as data: the order of tasks, and the progress.
+"""Early decision between two players of a sweep: the order of tasks and the progress.
 
 1. `Until` is part of the request and frozen with it, including the order. The order depends only on the tasks' names, so it
 cannot be chosen by the results.
@@ -98,7 +98,7 @@ FEWEST = 60
 
 
 BIASED = (
-    "a run that stops when the difference looks large has a mean that is too large: quote the anytime-valid interval, which "
+    "a run that stops when the difference looks large overestimates it: quote the anytime-valid interval, which "
     "holds whenever a run stops"
 )
 
@@ -194,7 +194,7 @@ def planned(text: str, parts: Mapping[str, Collection[str]], alpha: float, tasks
     """
     hint = 'harness run --yes --model A,B --until "A-B" --seeds 0-2'
     if len(tasks) < FEWEST:
-        why = f"--until needs {FEWEST} tasks, and there are {len(tasks)}: on fewer, looking early costs more than it saves"
+        why = f"--until needs {FEWEST} tasks, and there are {len(tasks)}: with fewer, stopping early saves too little"
         raise UsageError(why, hint="harness run without --until, then harness compare")
     if len(parts) != 2:
         raise UsageError(f"--until decides between two players, and this run has {len(parts)}", hint=hint)
@@ -220,11 +220,11 @@ def read_decision(folder: Path) -> Decision | None:
     try:
         return Decision.model_validate_json(read_file(folder.resolve(), UNTIL_FILE, RESULT_BYTES).data)
     except (FileNotFoundError, NotADirectoryError):
-        # a packed run is no folder
+        # a packed run is a file
         return None
     except (OSError, ValidationError) as error:
         why = first_problem(error) if isinstance(error, ValidationError) else error.strerror
-        why = f"{folder}/{UNTIL_FILE} is no path of decisions: {why}"
+        why = f"{folder}/{UNTIL_FILE} is not valid: {why}"
         raise UsageError(why, hint="harness run ... --out NEW_FOLDER") from None
 
 

@@ -33,7 +33,7 @@ from harness.runs.shards import Shard
 
 _EPISODES = "episodes"
 _KEPT = re.compile(r"s\d+-a\d+\.\d+/")
-"""Start of the path of a file of an earlier attempt that was kept."""
+"""Prefix of the paths of files that are kept from an earlier attempt."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def merge(out: Path, folders: Sequence[Path]) -> Merged:
     """Write the merged run of these shards to `out`; raises UsageError naming the mismatch."""
     with writing(out):
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise UsageError(f"{out} is there already, and nothing is written over", hint="harness merge NEW_FOLDER SHARD...")
+            raise UsageError(f"{out} already exists, and no file is overwritten", hint="harness merge NEW_FOLDER SHARD...")
     shards = _fitting([_read(folder) for folder in folders])
     for name in shards[0].parts:
         _check_episodes(shards, name)
@@ -96,15 +96,15 @@ def _read(folder: Path) -> ShardRun:
         raise UsageError(f"{folder} holds no run.json", hint="harness merge OUT SHARD..., the folders that harness run printed")
     request = next(iter(records.values()))[1].request
     if request is None or request.shard is None:
-        raise UsageError(f"{folder} is no shard: it was planned whole", hint="harness run ... --shard 1/4 --out FOLDER")
+        raise UsageError(f"{folder} is a whole run, not a shard", hint="harness run ... --shard 1/4 --out FOLDER")
     if alone and alone.part:
-        why = f"{folder} is one part of a sweep, and a sweep is merged whole"
+        why = f"{folder} is one part of a sweep, and only whole sweeps can be merged"
         raise UsageError(why, hint=f"harness merge OUT {quoted(folder.parent)} ...")
     one = ShardRun(folder, request.shard, request, records)
     if missing := [part.name for part in request.parts if part.name not in records]:
-        raise UsageError(f"{one} has not begun its part {missing[0]}", hint=f"harness run --resume {quoted(folder)}")
+        raise UsageError(f"{one} has not started its part {missing[0]}", hint=f"harness run --resume {quoted(folder)}")
     if any(RunFolder(path).is_played for path, _ in records.values()):
-        raise UsageError(f"{one} is being played by another process", hint="the same command once it has ended")
+        raise UsageError(f"{one} is being played by another process", hint="run the same command once it has ended")
     return one
 
 
@@ -113,7 +113,9 @@ def _fitting(shards: Sequence[ShardRun]) -> list[ShardRun]:
     first, *others = shards
     for one in others:
         if one.shard.of != first.shard.of:
-            raise UsageError(f"{one} and {first} are shares of different sizes", hint="harness merge OUT the shards of one run")
+            raise UsageError(
+                f"{one} and {first} belong to different numbers of shards", hint="harness merge OUT SHARD... of one run"
+            )
         if fields := _differing(first, one):
             raise UsageError(f"{one} was planned with other {', '.join(fields)} than {first}")
     by_number: dict[int, ShardRun] = {}
@@ -147,11 +149,11 @@ def _check_episodes(shards: Sequence[ShardRun], part: str) -> None:
         path, _ = one.parts[part]
         held = {_named(name) for name in files_of(path).finished()}
         if foreign := sorted(name for name in held if owner.get(name) is not one):
-            whose = f"belongs to {owner[foreign[0]]}" if foreign[0] in owner else "is in no plan of theirs"
+            whose = f"belongs to {owner[foreign[0]]}" if foreign[0] in owner else "is in none of their plans"
             raise UsageError(f"{one} holds {foreign[0]}, which {whose}", hint=f"remove {path}/{_EPISODES}/{foreign[0]}")
         mine = [name for name, holder in owner.items() if holder is one]
         if lacking := [name for name in mine if name not in held]:
-            why = f"{one} lacks {len(lacking)} of its {len(mine)} episodes, {lacking[0]} for one"
+            why = f"{one} lacks {len(lacking)} of its {len(mine)} episodes, for example {lacking[0]}"
             raise UsageError(why, hint=f"harness run --resume {quoted(one.path)}")
 
 
@@ -195,7 +197,7 @@ def _taken(one: ShardRun, part: str, run: Path, called: Path) -> Iterator[Result
         inside = _files(one, files, name)
         result = _result(one, name, inside["result.json"])
         if result.key_digest != record.identity.key_digest:
-            raise UsageError(f"{one} holds {name} of another edition than it was planned in")
+            raise UsageError(f"{one} holds {name} of another edition than its plan")
         result = result.model_copy(update={"run": part or called.name, "path": str(called / _EPISODES / name)})
         _write(run / _EPISODES / name, inside | {"result.json": result.model_dump_json(indent=2).encode() + b"\n"})
         yield result
@@ -209,7 +211,7 @@ def _result(one: ShardRun, name: str, data: bytes) -> Result:
     try:
         result = Result.model_validate_json(data)
     except ValidationError as error:
-        why = f"{one} holds {name}, whose result.json is no result of this version: {first_problem(error)}"
+        why = f"{one} holds {name}, whose result.json is not valid in this version: {first_problem(error)}"
         raise UsageError(why, hint=f"harness run --resume {quoted(one.path)}") from None
     if result.key.name != name:
         raise UsageError(f"{one} holds {result.key.name} in the place of {name}")
@@ -248,7 +250,7 @@ def _record(shards: Sequence[ShardRun], part: str, called: str) -> RunRecord:
     records = [(one.shard, one.parts[part][1]) for one in shards]
     first = records[0][1]
     costs, tokens = ([getattr(one.request.limits, name) for one in shards] for name in ("cost_usd", "tokens"))
-    # what each shard was allowed, all together were
+    # the limits of the whole run are the sums of those of the shards
     limits = RunLimits(cost_usd=None if None in costs else sum(costs), tokens=None if None in tokens else sum(tokens))
     merged = tuple(MergedShard(shard=shard, run=record.run, environment=record.environment) for shard, record in records)
     return first.model_copy(

@@ -18,20 +18,20 @@ from harness.runs.session import EarlyDecision, RunSession, WatchedRun
 from parley.sweeps.early_stopping import BIASED, Decision, planned, read_decision, write_decision
 
 Play = Callable[[str, Sequence[Key]], Sequence[Result]]
-"""Function that plays the unfinished ones of some episodes of a part, and returns the results of all of them."""
+"""Function that plays those of the given episodes of a part that are unfinished, and returns the results of all."""
 
 
 def play_until(
     until: Until, plan: Plan, folder: Path, workers: int, play: Play, may_go_on: Callable[[], bool] = lambda: True,
     tell: Progress = lambda news: None,
 ) -> Decision:  # fmt: skip
-    """Play until it is decided, the tasks are used up, or a limit forbids more.
+    """Play until the comparison is decided, no task is left, or a limit is reached.
 
     `plan` is that of either part: they differ only in the agent. Raises UsageError for a folder whose path has another plan.
     """
     decision = read_decision(folder) or Decision(until=until)
     if decision.until != until:
-        raise UsageError(f"{folder} decides between other players or tasks", hint="harness run ... --out NEW_FOLDER")
+        raise UsageError(f"{folder} compares other players or tasks", hint="harness run ... --out NEW_FOLDER")
     tell(_news_of(decision))
     by_task: dict[str, list[Key]] = {}
     for key in plan.keys:
@@ -61,7 +61,7 @@ def _scored(
             for name in (decision.until.first, decision.until.second)
         )
         if any(len(mine) < len(keys) or any(one.cause == "limit" for one in mine) for mine in (first, second)):
-            # what the run may spend was spent in the midst of it
+            # the run's limit was reached within this block
             continue
         gap = difference(first, second, headline_of(keys[0].family))
         if gap is None:
@@ -92,7 +92,7 @@ class DecidingSession(RunSession):
         return planned(text, request.aliases, alpha, request.tasks)
 
     def decided(self) -> EarlyDecision | None:
-        """Return what is known by now of which player is better."""
+        """Return the current state of the comparison."""
         decision = read_decision(self.folder)
         if decision is None:
             return None

@@ -82,7 +82,7 @@ class OpenAIServer:
         self._attempts: Counter[str] = Counter()
         self._left, self._replayed = [(one, one.times) for one in self.cassette.calls], 0
         self._number, self._first_at = 0, 0.0
-        # The protocol is named because asyncio switches Nagle's algorithm off (40 ms a request) only where it is.
+        # The protocol is given because asyncio disables Nagle's algorithm (40 ms per request) only if it is.
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.bind(("127.0.0.1", port))
@@ -120,7 +120,7 @@ class OpenAIServer:
         return _json(200, {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "parley"}]})
 
     async def _elsewhere(self, request: Request) -> Response:
-        """Answer requests at other providers' APIs, for which only the cassette and the weather have answers."""
+        """Answer requests at other providers' APIs, from the cassette or with a fault."""
         return await self._unscripted(request, await request.json(), {}) or _refused(404, "no such address")
 
     async def _complete(self, request: Request) -> Response:
@@ -154,7 +154,7 @@ class OpenAIServer:
     async def _unscripted(
         self, request: Request, body: dict[str, Any], whole: dict[str, Any], *, is_probe: bool = False
     ) -> Response | None:
-        """Record a request and return the cassette's answer or a weather fault that replaces `whole`, or None."""
+        """Record a request and return the cassette's answer, or a scripted fault in place of `whole`, or None."""
         received = Received(dict(request.headers), body, time.monotonic())
         (self.probes if is_probe else self.requests).append(received)
         if not is_probe and (played := self._played(request.url.path, body)):
@@ -208,7 +208,7 @@ class OpenAIServer:
         """Reset the connection of a request. The returned response is never sent."""
         for connection in list(self._server.server_state.connections):
             if request.client is not None and getattr(connection, "client", None) == tuple(request.client):
-                # a socket that may not linger is reset, not closed
+                # with a linger time of 0, closing a socket resets the connection
                 transport = connection.transport
                 transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 transport.abort()
@@ -243,7 +243,7 @@ def _completion(reply: ScriptedReply, model: str, messages: Messages, number: in
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
     }
     if reply.usage != "none":
-        # about four characters a token; only that it is there and grows matters
+        # about four characters per token; tests need only that the count exists and grows
         rough = ScriptedUsage(prompt=len(json.dumps(list(messages))) // 4 + 1, completion=len(json.dumps(message)) // 4 + 1)
         tokens = rough if reply.usage == "counted" else reply.usage
         whole["usage"] = {

@@ -1,7 +1,7 @@
 """Scripted model replies: completions and faults as data, or a Python function of the conversation.
 
 A `Script` applies to conversations whose messages contain its `match`; the first matching script wins. Replies are chosen by
-position: the n-th reply answers the request that holds n-1 assistant messages, so concurrent episodes can play the same script
+position: the n-th reply answers a request with n-1 assistant messages, so concurrent episodes can play the same script
 independently. The `faults` of a reply come before it, one per request, each `times` times.
 """
 
@@ -60,7 +60,7 @@ class Fault(Strict):
 class ScriptedReply(Strict):
     """A scripted completion; `usage` is estimated unless given, and omitted if it is "none".
 
-    `tokens` is the text by token, each with the probabilities of its alternatives, for requests that ask for them. `raw`
+    `tokens` are the tokens of the text with the probabilities of their alternatives, for requests with `logprobs`. `raw`
     replaces the whole response body.
     """
 
@@ -83,7 +83,7 @@ class ScriptedReply(Strict):
 
 
 Weather = Callable[[int, float], Fault | None]
-"""Function of a request's number (from 0) and the seconds since the first request that returns a fault, or None to answer."""
+"""Function that takes a request's number (from 0) and the seconds since the first request; returns a fault or None."""
 
 Player = Callable[[Messages], ScriptedReply | str]
 """A model as a function from the conversation to its reply."""

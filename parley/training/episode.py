@@ -68,7 +68,7 @@ class SeatTurn:
     """2 or more if the previous answer was rejected; the text gives the reason."""
 
     ephemeral: bool = False
-    """True if the turn is a measurement only: neither it nor its answer appears in the `messages` of later turns."""
+    """True if the turn is only a measurement: later turns show neither the question nor its answer in their `messages`."""
 
 
 def tasks_named(*names: str) -> list[Task]:
@@ -103,7 +103,7 @@ class DrivenConversation:
         self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, *, protocol: str, handles: bool
     ) -> None:
         interface, speech = Interface("tool", handles=handles), ToolFormat(protocol)
-        # tool calls are handed in, so no server can fail to parse them
+        # tool calls are passed as data, so no server can fail to parse them
         speech.has_called = True
         name = f"{task.task_id}-s{seed}"
         trajectory = Trajectory(name, f"{name}-{NAME}", NAME, tools=interface.tools, extra={"interface": interface.name})
@@ -119,8 +119,8 @@ class DrivenConversation:
         self.turns = () if over else self._next()
 
     def forfeit(self, turn: str, cause: str) -> None:
-        """Raise UsageError, since a single-agent task has no other seat that could play on."""
-        raise UsageError("only turns of games can be given up", hint=f"episode.stop({cause!r})")
+        """Raise UsageError, because only turns of games can be forfeited."""
+        raise UsageError("only turns of games can be forfeited", hint=f"episode.stop({cause!r})")
 
     def stop(self, cause: str) -> None:
         """End the conversation because a budget that the driver counts is exhausted."""
@@ -143,7 +143,7 @@ class DrivenConversation:
 
 
 class DrivenTable:
-    """A game with a driven conversation at every seat that no policy plays."""
+    """A game in which the driver answers for every seat that is not played by a policy."""
 
     def __init__(self, task: Task, pod: Pod, budget: Budget, report: Report, policies: Mapping[int, str]) -> None:
         """Start the game. `policies` maps seats to the names of the family's players for them."""
@@ -171,8 +171,8 @@ class DrivenTable:
     def forfeit(self, turn: str, cause: str) -> None:
         """Forfeit the seat's turn; the game continues."""
         if cause not in NO_REPLY_CAUSES:
-            raise UsageError(f"a turn is given up as {', '.join(sorted(NO_REPLY_CAUSES))}, not as {cause!r}")
-        self._answer(turn, Forfeit(cause, "by whoever drives the episode"))
+            raise UsageError(f"unknown cause {cause!r} of a forfeit; known: {', '.join(sorted(NO_REPLY_CAUSES))}")
+        self._answer(turn, Forfeit(cause, "by the driver of the episode"))
 
     def stop(self, cause: str) -> None:
         """End the game because a budget that the driver counts is exhausted."""
@@ -222,7 +222,7 @@ class SubmittedSeat(TalkingSeat):
 
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
         """Raise AssertionError, since answers to this seat are submitted, never requested."""
-        raise AssertionError("a driven game has no loop that asks")
+        raise AssertionError("answers to this seat are submitted, not requested")
 
 
 def check_policies(task: Task, policies: Mapping[int, str]) -> None:
@@ -255,8 +255,8 @@ class DrivenEpisode:
     ) -> None:
         """Configure the episodes.
 
-        `options` are the world's options, as for `--set`. `policies` maps the seats of a game that are not driven to the
-        players that hold them. `turns` is the maximum number of answers for one seat.
+        `options` are the world's options, as for `--set`. `policies` maps seats of a game to the players that answer for them
+        instead of the driver. `turns` is the maximum number of answers for one seat.
 
         `protocol` is how a single-agent task is played: by tool calls, or by fenced JSON in the text of an answer. `key` is the
         key of the edition.
@@ -300,13 +300,13 @@ class DrivenEpisode:
         """
         task = task_named(task) if isinstance(task, str) else task
         if why := InProcessRuntime().refuses(task):
-            raise UsageError(why, hint="harness.trust.admitted(task), where you have read that code")
+            raise UsageError(why, hint="harness.trust.admitted(task), if you have read its code")
         options = options_of(task, self._options)
         if options.get("talk") == "chat":
-            raise UsageError("nobody here can hold a free talk", hint="talk=turns, or harness host")
+            raise UsageError("a driven episode does not support free discussion", hint="talk=turns, or harness host")
         check_policies(task, self._policies)
         if not task.is_seated and task.parley is not None and "tool" not in task.parley.interfaces:
-            raise UsageError(f"{task.task_id} has no interface of tools", hint=f"harness show {task.task_id}")
+            raise UsageError(f"{task.task_id} has no tool interface", hint=f"harness show {task.task_id}")
         key = Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1)
         spec = EpisodeSpec(NAME, key.name, task, seed, self._key, options)
         playing = EpisodeState(Report(agent=NAME), key, syscalls=NO_POLICY)
@@ -406,12 +406,12 @@ class DrivenEpisode:
     def _open(self, turn: str) -> Driven:
         names = [one.id for one in self.turns]
         if self._driven is None or turn not in names:
-            raise UsageError(f"no turn {turn!r} is open; there are {', '.join(names) or 'none'}", hint="episode.turns")
+            raise UsageError(f"turn {turn!r} is not open; open turns: {', '.join(names) or 'none'}", hint="episode.turns")
         return self._driven
 
     @contextmanager
     def _moving(self) -> Iterator[None]:
-        """Attribute and record failures while the episode advances, and finish it if it is over."""
+        """Record failures and their cause while the episode advances, and finish the episode if it is over."""
         playing = self._playing
         with playing.guarded(interrupts=False), playing.own_failure():
             yield

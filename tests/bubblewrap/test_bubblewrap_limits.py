@@ -246,7 +246,7 @@ def test_limits_say_what_holds(play: Player) -> None:
     """What doctor tells depends on whether there is a control group, and on whose sandboxes these are."""
     limits = play("true").limits
 
-    assert ("no control group can be made" in limits) == (play.who != "here")
+    assert ("no control group can be created" in limits) == (play.who != "here")
     assert ("one user id" in limits) == (play.who == "user")
     assert "CPU of a pod is not limited" in limits
 

@@ -68,7 +68,7 @@ def test_one_failed_build_costs_no_other(harness: Command, tmp_path: Path) -> No
     assert done.stderr.count("the build failed") == 1
     assert f"bad cannot be played: {bad}/Dockerfile:3: the build failed: " in done.stderr
     assert f"(why); try: docker build {bad}\n" in done.stderr
-    assert f"base cannot be played: {base}: image nowhere.invalid/some:1 is not here and cannot be pulled: " in done.stderr
+    assert f"base cannot be played: {base}: image nowhere.invalid/some:1 is missing and cannot be pulled: " in done.stderr
     assert "OTHER: the task's tests gave 0; their log ends: out is hello, reward 0" in done.stderr
     assert "2 of 3 episodes are ungraded" in done.stderr
     assert "harness images" not in done.stderr

@@ -73,7 +73,7 @@ def test_a_registry_that_is_not_there_is_named(runtime: DockerRuntime, presigned
 @pytest.mark.parametrize("prefix", ["", "UPPER/case", "host/name:tag", "host/name@sha256:0", "-v"])
 def test_what_is_no_prefix_is_refused(runtime: DockerRuntime, prefix: str) -> None:
     """Before anything is built or sent."""
-    with pytest.raises(UsageError, match="is no prefix of image names"):
+    with pytest.raises(UsageError, match="is not a prefix of image names"):
         list(push(runtime.engine, runtime.images, prefix, {}, lambda line: None))
 
 

@@ -40,10 +40,10 @@ def file_in_linked_folder(path: Path) -> None:
 
 
 PLANTS: dict[str, tuple[Plant, str]] = {
-    "environ": (lambda path: path.symlink_to(ENVIRON), "is a link to '/proc/self/environ', and no link is followed"),
-    "shadow": (lambda path: path.symlink_to("/etc/shadow"), "is a link to '/etc/shadow', and no link is followed"),
-    "nowhere": (lambda path: path.symlink_to("nowhere"), "is a link to 'nowhere', and no link is followed"),
-    "inside": (lambda path: path.symlink_to("../task.toml"), "is a link to '../task.toml', and no link is followed"),
+    "environ": (lambda path: path.symlink_to(ENVIRON), "is a link to '/proc/self/environ', and links are not followed"),
+    "shadow": (lambda path: path.symlink_to("/etc/shadow"), "is a link to '/etc/shadow', and links are not followed"),
+    "nowhere": (lambda path: path.symlink_to("nowhere"), "is a link to 'nowhere', and links are not followed"),
+    "inside": (lambda path: path.symlink_to("../task.toml"), "is a link to '../task.toml', and links are not followed"),
     "folder": (file_in_linked_folder, "is a link to '/"),
     "fifo": (os.mkfifo, "is a FIFO, not a file"),
     "socket": (unix_socket, "is a socket, not a file"),
@@ -96,7 +96,7 @@ def test_part_that_is_a_link(folder: Path, tmp_path: Path, part: str) -> None:
     (folder / part).rename(tmp_path / "elsewhere")
     (folder / part).symlink_to(tmp_path / "elsewhere")
 
-    with pytest.raises(TaskInvalid, match=rf"{part}:1: is a link to '.*elsewhere', and no link is followed$"):
+    with pytest.raises(TaskInvalid, match=rf"{part}:1: is a link to '.*elsewhere', and links are not followed$"):
         read_task(folder)
 
 
@@ -107,7 +107,7 @@ def test_folder_that_is_a_link(folder: Path, tmp_path: Path, place: str) -> None
     linked.rename(tmp_path / "elsewhere")
     linked.symlink_to(tmp_path / "elsewhere")
 
-    with pytest.raises(TaskInvalid, match=r":1: is a link to '.*elsewhere', and no link is followed$"):
+    with pytest.raises(TaskInvalid, match=r":1: is a link to '.*elsewhere', and links are not followed$"):
         discover(tmp_path / "tasks")
 
 
@@ -137,11 +137,11 @@ def test_link_swapped_in_after_the_look(folder: Path) -> None:
         read_file(folder, "tests/test.sh")
     assert (refused.value.filename, refused.value.strerror) == (
         str(folder / "tests" / "test.sh"),
-        "is a link to '/proc/self/environ', and no link is followed",
+        "is a link to '/proc/self/environ', and links are not followed",
     )
     shutil.rmtree(folder / "tests")
     (folder / "tests").symlink_to("/proc/self")
-    with pytest.raises(NotPlain, match=r"is a link to '/proc/self', and no link is followed"):
+    with pytest.raises(NotPlain, match=r"is a link to '/proc/self', and links are not followed"):
         read_file(folder, "tests/environ")
 
 
@@ -169,7 +169,7 @@ def test_bounds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read_file(folder, "instruction.md", Limit(100, "x"))
     deep = folder.joinpath("solution", *["d"] * 70)
     deep.mkdir(parents=True)
-    with pytest.raises(TaskInvalid, match="lies deeper than 64 folders"):
+    with pytest.raises(TaskInvalid, match="is nested deeper than 64 folders"):
         read_task(folder)
 
 
@@ -207,7 +207,7 @@ def test_names_that_become_paths(folder: Path, name: str) -> None:
     """A folder's name is a task's id, which becomes a folder of every run and a part of its images' names."""
     renamed = folder.rename(folder.with_name(name))
 
-    with pytest.raises(TaskInvalid, match="a task's folder is named by letters, digits"):
+    with pytest.raises(TaskInvalid, match="a task's folder name has letters, digits"):
         read_task(renamed)
 
 

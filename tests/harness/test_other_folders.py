@@ -143,12 +143,12 @@ CASES: dict[str, tuple[Mapping[str, str | bytes], str, str]] = {
     "UTF-16": ({"task.toml": str(FILES["task.toml"]).encode("utf-16")}, "task.toml:1: task.toml is not UTF-8 (byte 0)", ""),
     "CRLF": (
         {"tests/test.sh": str(FILES["tests/test.sh"]).replace("\n", "\r\n")},
-        "tests/test.sh:1: tests/test.sh has CRLF line ends, which no shell runs",
+        "tests/test.sh:1: tests/test.sh has CRLF line endings, which bash cannot run",
         r"sed -i 's/\r$//'",
     ),
     "CRLF below": (
         {"solution/solve.sh": "#!/bin/bash\nset -e\r\necho hello > /app/out.txt\r\n"},
-        "solution/solve.sh:2: solution/solve.sh has CRLF line ends, which no shell runs",
+        "solution/solve.sh:2: solution/solve.sh has CRLF line endings, which bash cannot run",
         r"sed -i 's/\r$//'",
     ),
 }
@@ -194,7 +194,7 @@ def test_letters_of_any_alphabet_name_a_task(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["ö" * 65, "a\u202eb", "ö b", "…", "-ö"])
 def test_other_signs_name_none(tmp_path: Path, name: str) -> None:
     """Marks that turn a line around, blanks, punctuation, and names that are no folder of a run."""
-    with pytest.raises(TaskInvalid, match="a task's folder is named by letters, digits"):
+    with pytest.raises(TaskInvalid, match="a task's folder name has letters, digits"):
         read_task(made(tmp_path / name))
 
 
@@ -236,7 +236,7 @@ def test_a_link_that_leaves_is_refused(tmp_path: Path, case: str) -> None:
     inside = folder / "environment" / ("y/z/planted" if case == "by another link" else "planted")
     inside.symlink_to(LEAVING[case])
 
-    with pytest.raises(TaskInvalid, match=r"planted:1: is a link to '.*', and no link is followed$"):
+    with pytest.raises(TaskInvalid, match=r"planted:1: is a link to '.*', and links are not followed$"):
         read_task(folder)
     inside.unlink()
     assert links_in(folder, "environment") == {"y/z/far": "../../sub"}
@@ -301,7 +301,7 @@ def test_one_that_cannot_be_played_stops_no_other(tmp_path: Path) -> None:
     assert [task.task_id for task in runnable(tasks, [], said.append)] == ["good"]
     assert [line.partition(", which")[0] for line in said] == [
         "left out: gpu needs GPUs",
-        f"left out: {tmp_path}/wants/task.toml:3: environment.env.KEY: ${{PARLEY_TEST_UNSET}} would be taken from this host",
+        f"left out: {tmp_path}/wants/task.toml:3: environment.env.KEY: ${{PARLEY_TEST_UNSET}} is a variable of this host",
     ]
     assert [task.task_id for task in runnable(tasks, ["good", "g*o*d"], said.append)] == ["good"]
     for names, which in ((["good", "gpu"], "gpu needs GPUs"), ([f"{tmp_path}/wants"], "needs --env PARLEY_TEST_UNSET")):

@@ -68,7 +68,7 @@ def test_killed_worker_keeps_nobody_waiting(job: tuple[object, ...]) -> None:
             worker.kill()
             began = time.monotonic()
             if waiting.exception(timeout=20) is not None:
-                with pytest.raises(RuntimeFailure, match="a process of ours has ended, with -9"):
+                with pytest.raises(RuntimeFailure, match="a worker process ended with -9"):
                     waiting.result()
         assert time.monotonic() - began < 20
         assert not worker.alive
@@ -94,7 +94,7 @@ def test_worker_that_died_idle_says_what_is_true() -> None:
     assert worker.do(abs, -1) == 1
     worker.kill()
 
-    with pytest.raises(WorkerEnded, match=r"^a process of ours has ended, with -9$") as ended:
+    with pytest.raises(WorkerEnded, match=r"^a worker process ended with -9$") as ended:
         worker.do(abs, -1)
     assert "--resume" in ended.value.hint
 

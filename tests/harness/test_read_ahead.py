@@ -61,6 +61,6 @@ def test_what_cannot_be_read_is_named(folder: Path) -> None:
     """As reading one file after the other names it."""
     (folder / "f3" / "0-link").symlink_to("/etc/hostname")
 
-    with pytest.raises(NotPlain, match="no link is followed") as refusal:
+    with pytest.raises(NotPlain, match="links are not followed") as refusal:
         list(read_ahead(folder, listed(folder)))
     assert refusal.value.filename == str(folder / "f3" / "0-link")

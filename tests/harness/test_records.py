@@ -137,7 +137,7 @@ def test_rewards(folder: RunFolder) -> None:
 def test_graded_episode_is_never_written_again(folder: RunFolder) -> None:
     """A second grade is refused, and the first stands with nothing beside it."""
     folder.write(KEY, files())
-    with pytest.raises(UsageError, match="s3-a2 is graded already") as refused:
+    with pytest.raises(UsageError, match="s3-a2 is already graded") as refused:
         folder.write(KEY, files(reward=0.0, success=False))
 
     assert folder.finished(KEY) == result()

@@ -162,7 +162,7 @@ def test_missing_part(add: Add, name: str) -> None:
 
 def test_name_and_folder_differ(add: Add) -> None:
     """The name in the file is the folder's."""
-    assert refusal(add("contract/a", ("parley/a", "parley/b"))) == "1: task.name ends in 'b', the folder is 'a'"
+    assert refusal(add("contract/a", ("parley/a", "parley/b"))) == "1: task.name ends in 'b', but the folder is 'a'"
 
 
 def test_foreign_task(add: Add) -> None:
@@ -203,10 +203,10 @@ def test_select(three: list[Task], names: list[str], chosen: list[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("etag-gte", "no task is called 'etag-gte'; did you mean etag-get, etag-put?"),
-        ("contrakt", "no task is called 'contrakt'; did you mean contract?"),
-        ("xyzzy*", "no task is called 'xyzzy*'"),
-        ("", "no task is called ''"),
+        ("etag-gte", "no task named 'etag-gte'; did you mean etag-get, etag-put?"),
+        ("contrakt", "no task named 'contrakt'; did you mean contract?"),
+        ("xyzzy*", "no task named 'xyzzy*'"),
+        ("", "no task named ''"),
     ],
 )
 def test_unknown_name(three: list[Task], name: str, message: str) -> None:

@@ -127,7 +127,7 @@ def test_folder_with_a_secret_is_not_published(harness: Command, tmp_path: Path)
         for words in commands:
             said = harness(*words, env=ENV)
             assert (said.returncode, said.stdout) == (2, ""), words
-            assert f"{log} holds {what}, and is not published" in said.stderr.replace(str(run.resolve()), str(run)), words
+            assert f"{log} holds {what}, so it is not published" in said.stderr.replace(str(run.resolve()), str(run)), words
             assert planted not in said.stderr
             assert not [path for path in tmp_path.iterdir() if path.name != "run"]
     assert harness("pack", run, "--out", tmp_path / "a.run.parquet", env=ENV | {ALLOWED: "1"}).returncode == 0

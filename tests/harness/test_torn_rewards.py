@@ -17,7 +17,7 @@ from tests.shipped import SHIPPED
     [
         (b"", b"{}", "reward.json is not JSON (0 bytes): Expecting value"),
         (b'{"rew', b"{}", "reward.json is not JSON (5 bytes): Unterminated string"),
-        (b'{"reward": 1}', b"[", "verdict.json is no verdict (1 bytes): Invalid JSON"),
+        (b'{"reward": 1}', b"[", "verdict.json is not a valid verdict (1 bytes): Invalid JSON"),
     ],
 )
 def test_a_torn_reward_is_told_in_words(reward: bytes, verdict: bytes, words: str) -> None:

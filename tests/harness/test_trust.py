@@ -102,7 +102,7 @@ LOWEST: dict[str, Callable[[Task], object]] = {
 @pytest.mark.parametrize("way", LOWEST)
 def test_whoever_forgot_to_ask_is_refused(other: Task, way: str) -> None:
     """Every place that imports code of a folder asks for itself."""
-    with pytest.raises(UsageError, match="own tasks, so its code does not run in this process"):
+    with pytest.raises(UsageError, match="is not a built-in task, so its code does not run in this process"):
         LOWEST[way](other)
 
 
@@ -162,7 +162,7 @@ def test_commands_that_would_run_it_here_refuse(
 
     assert done.returncode == 2
     assert f"{outside / NAME}" in done.stderr
-    assert "is not one of this harness's own tasks" in done.stderr
+    assert "is not a built-in task" in done.stderr
     assert "--trust" in done.stderr.partition("try: ")[2]
     assert not (tmp_path / "run").exists()
 
@@ -203,7 +203,7 @@ def test_sync_writes_through_no_link(other: Task, tmp_path: Path) -> None:
         shutil.rmtree(inner) if inner.is_dir() else inner.unlink()
         inner.symlink_to(target if relative != "tests" else tmp_path)
 
-        with pytest.raises(Exception, match="is a link, and sync writes into the folder and nowhere else"):
+        with pytest.raises(Exception, match="is a link, and sync writes only inside the folder"):
             sync(victim)
 
     assert target.read_text() == "precious"

@@ -79,7 +79,7 @@ def test_result_that_names_another_place_is_none(tmp_path: Path, changes: dict[s
     path = folder.write(KEY, {}) / "result.json"
     path.write_text(result().model_copy(update=changes).model_dump_json(), encoding="utf-8")
 
-    with pytest.raises(UsageError, match=r"s3-a2/result\.json is no result of this version: "):
+    with pytest.raises(UsageError, match=r"s3-a2/result\.json is not a valid result of this version: "):
         read_runs([folder.path])
     assert folder.finished(KEY) is None
 
@@ -95,7 +95,7 @@ def test_link_that_leads_out_of_a_run(tmp_path: Path, linked: str) -> None:
     (folder.path / linked).parent.mkdir(parents=True, exist_ok=True)
     (folder.path / linked).symlink_to(outside)
 
-    with pytest.raises(UsageError, match=r"leads out of|is a link, and earlier attempts are kept here"):
+    with pytest.raises(UsageError, match=r"leads out of|is a link, so earlier attempts cannot be kept there"):
         folder.write(KEY, {"result.json": result().model_dump_json().encode()})
     assert [path.name for path in outside.rglob("*")] == ["kept"]
 
@@ -107,7 +107,7 @@ def test_result_that_is_no_file(tmp_path: Path, plant: Callable[[Path], object])
     plant(folder.write(KEY, {}) / "result.json")
 
     assert folder.finished(KEY) is None
-    with pytest.raises(UsageError, match=r"result\.json is no result of this version: "):
+    with pytest.raises(UsageError, match=r"result\.json is not a valid result of this version: "):
         list(folder.results())
     folder.write(KEY, {"result.json": result().model_dump_json().encode()})
     assert folder.finished(KEY) == result()
@@ -118,7 +118,7 @@ def test_plan_that_is_none(tmp_path: Path, content: bytes) -> None:
     """A run.json that was broken, or made to break its readers, is named."""
     (tmp_path / "run.json").write_bytes(content)
 
-    with pytest.raises(UsageError, match=r"run\.json is no plan"):
+    with pytest.raises(UsageError, match=r"run\.json is not a valid plan"):
         RunFolder(tmp_path).read_plan()
 
 
@@ -130,7 +130,7 @@ def test_plan_that_is_a_link(tmp_path: Path) -> None:
     (tmp_path / "run" / "run.json").unlink()
     (tmp_path / "run" / "run.json").symlink_to("/proc/self/environ")
 
-    with pytest.raises(UsageError, match=r"run\.json is no plan: is a link"):
+    with pytest.raises(UsageError, match=r"run\.json is not a valid plan: is a link"):
         RunFolder(tmp_path / "run").read_plan()
 
 

@@ -194,6 +194,6 @@ def test_agents_runtimes_and_commands_of_other_distributions(installed: Path, ho
     )
     assert "inprocess, nearby, not 'far'" in typed(installed, home, "run", "presigned-url-download", "--runtime", "far", code=2)
     subprocess.run([uv, "pip", "uninstall", "-q", "--python", installed.with_name("python"), "tiny-plugins"], check=True)
-    assert "no installed distribution brings the agent 'knock'" in typed(
+    assert "no installed distribution provides the agent 'knock'" in typed(
         installed, home, "run", "--resume", "knocked", "--seeds", "0-1", code=2
     )

@@ -121,7 +121,7 @@ def read_completion(answer: WireAnswer, request: Mapping[str, Any], number: int,
     if said.is_empty and said.finish_reason == "content_filter":
         raise ContentFiltered("its content filter withheld the reply")
     if said.is_empty and not said.reasoning and (said.usage.estimated or not said.usage.completion_tokens):
-        raise RetryableFailure(f"it answered with nothing, and reports no tokens (finish reason {said.finish_reason})")
+        raise RetryableFailure(f"its reply was empty and reports no tokens (finish reason {said.finish_reason})")
     return said
 
 

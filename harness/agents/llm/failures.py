@@ -29,15 +29,15 @@ Why = Literal["key", "quota", "access", "model", "stream", "redirect"]
 
 _DENIALS: dict[Why, str] = {
     "key": "does not accept the key",
-    "quota": "says that the account has nothing left to spend",
-    "access": "does not let this account in",
-    "model": "knows no such model, or has nothing at that address",
-    "stream": "answers in streams alone, which a run does not request",
+    "quota": "says that the account's quota is used up",
+    "access": "denies access to this account",
+    "model": "does not know this model or this address",
+    "stream": "answers only in streams, which a run does not request",
     "redirect": "redirects to another server, to which no key is sent",
 }
 _ANOTHER_SERVER = "--api-base URL of a server, or of a proxy before it, that answers without streaming"
 _CURES: dict[Why, str] = {
-    **dict.fromkeys(("quota", "access"), "see to that account, or use another one's key"),
+    **dict.fromkeys(("quota", "access"), "check that account, or use the key of another"),
     "redirect": "--api-base with the new address, if the key may be sent there",
     "stream": _ANOTHER_SERVER,
 }
@@ -226,7 +226,7 @@ class Telling:
     def gave_up(self, last: RetryableFailure, seconds: float) -> RetriesExhausted:
         """Return the failure for a call whose retry time is used up."""
         asked = f", which asks to wait {last.retry_after:g} s" if last.retry_after else ""
-        hint = "see that the server is up, or run again later with --resume"
+        hint = "check that the server is up, or run again later with --resume"
         failure = RetriesExhausted(
             f"{self._name}: no answer from {self._at(last)} in {seconds:.0f} s{asked}: {last}", hint=hint
         )
@@ -241,9 +241,9 @@ class Telling:
             hint = f"start that proxy, unset {variable}, or name the host of {self._at(failure)} in NO_PROXY"
         elif self._base is None:
             told = f"{self._at(failure)} cannot be reached"
-            hint = "see that this machine has a network, or --api-base URL for a server that it reaches"
+            hint = "check the network of this machine, or --api-base URL of a server that it can reach"
         else:
-            told, hint = f"nobody answers at {self._base}", "start that server, or type another --api-base URL"
+            told, hint = f"no server answers at {self._base}", "start that server, or use another --api-base URL"
         return Unreachable(f"{self._name}: {told}: {failure}", hint=hint)
 
     def refused(self, refusal: Refused) -> ProviderFailure:
@@ -259,14 +259,14 @@ class Telling:
 
     def no_tools(self, failure: CallFailure) -> SetupFault:
         """Return the failure for a server that does not support tools."""
-        told = f"{self._name}: {self._at(failure)} takes no tools: {failure}; run with --protocol text"
+        told = f"{self._name}: {self._at(failure)} does not support tools: {failure}; run with --protocol text"
         return SetupFault(told, "tools_not_seen", hint="harness run ... --protocol text")
 
     def not_ready(self, last: RetryableFailure) -> ProviderLost:
         """Return the failure for a probe before a run that got no reply."""
         if isinstance(last, NotAnApi):
             return ProviderLost(f"{self._name}: {self._at(last)} answers with {last}", hint=last.hint)
-        hint = "see that the server is up and has the model ready, or --no-probe to begin all the same"
+        hint = "check that the server is up and has loaded the model, or start anyway with --no-probe"
         return ProviderLost(f"{self._name}: no answer from {self._at(last)} to a first call: {last}", hint=hint)
 
     def _at(self, failure: CallFailure) -> str:
@@ -275,7 +275,7 @@ class Telling:
     def _cure(self, why: Why) -> str:
         if why == "key":
             return f"check {' and '.join(self._keys()) or 'the API key'}"
-        of = f"; {self._base.rstrip('/')}/models lists what is served" if self._base else ""
+        of = f"; {self._base.rstrip('/')}/models lists the served models" if self._base else ""
         return _CURES.get(why, f"check --model {self._name}{of}")
 
 
@@ -474,24 +474,24 @@ def _unanswered(broken: Exception, clean: Clean, silent_for: str) -> ResponseTim
     if isinstance(broken, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
         return ConnectionFailed(said or "no connection in time")
     if isinstance(broken, httpx.TimeoutException):
-        return ResponseTimeout(f"one call was silent for longer than {silent_for}")
+        return ResponseTimeout(f"one call received no data for longer than {silent_for}")
     return ResponseTimeout(f"the connection broke: {said or type(broken).__name__}")
 
 
 def _no_completion(error: Exception | None, call: WireExchange, value: Any, clean: Clean) -> CallFailure:
     """Classify a response with HTTP 200 that is not a completion."""
     if error is not None and _stumbled(error):
-        return MalformedToolCall("the reply held a tool call that cannot be read")
+        return MalformedToolCall("the reply contained a tool call that cannot be parsed")
     if _PAGE.search(call.text):
-        return NotAnApi("a web page, where a model's answer should be")
+        return NotAnApi("a web page instead of a model's answer")
     if value is None:
         if _EVENTS.search(call.text):
-            return UnexpectedStream("a stream of events, which was not requested, where one JSON document should be")
-        return RetryableFailure("what is no JSON, where a model's answer should be")
+            return UnexpectedStream("a stream of events, which was not requested, instead of JSON")
+        return RetryableFailure("data that is not JSON instead of a model's answer")
     body = _read({"error": value})
     # at other addresses, the last response may have been a provider's access token
     whole = json.dumps(value) if call.is_openais else str(error)
-    told = f"it answered with JSON that is no completion: {_shown(body.line or whole, clean)}"
+    told = f"it answered with JSON that is not a completion: {_shown(body.line or whole, clean)}"
     return ContextOverflow(told) if is_context_full(None, body) else Refused(told)
 
 

@@ -159,7 +159,7 @@ class Interface:
     def needs_main(self, runtime: str) -> bool:
         """Return True if `main` must exist; raises UsageError if the runtime has none."""
         if self.name == "shell" and runtime == "inprocess":
-            hint = "--interface tool, or harness doctor, which says what a sandbox lacks here"
+            hint = "--interface tool, or harness doctor, which says why no sandbox works here"
             raise UsageError("the shell interface needs a sandbox, and inprocess has none", hint=hint)
         return self.name == "shell"
 

@@ -55,7 +55,7 @@ class LocalServer:
             self.stop()
             said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             shutil.rmtree(log.parent)
-            raise ProviderLost(f"the server of --model {LOCAL} did not start: {said[-1] if said else 'it said nothing'}")
+            raise ProviderLost(f"the server of --model {LOCAL} did not start: {said[-1] if said else 'it printed nothing'}")
         self.address = f"{address}/v1"
 
     def stop(self) -> None:

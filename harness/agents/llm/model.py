@@ -176,7 +176,7 @@ class Quirks:
             self.drop("temperature")
         elif "logprobs" in request and _is_about("logprobs", refusal):
             self._gives_chances = False
-            self._say_once(f"{self._model} names no probabilities of tokens: its numbers count as written")
+            self._say_once(f"{self._model} returns no token probabilities, so the numbers in its text are used")
         elif limit is not None and _is_about(limit, refusal) and _UNSUPPORTED.search(str(refusal)):
             if limit == "max_tokens":
                 self._rename_limit()
@@ -184,7 +184,7 @@ class Quirks:
                 self.drop(limit)
         elif _is_about_system(refusal, {message["role"] for message in request["messages"]}):
             self.refuses_system = True
-            self._say_once(f"{self._model} does not take system messages: their text goes in front of the first user message")
+            self._say_once(f"{self._model} does not accept system messages, so their text is put before the first user message")
         else:
             return False
         return True
@@ -195,7 +195,7 @@ class Quirks:
         self._sent.pop(name, None)
         self._limit = None if name in _LIMITS else self._limit
         if value is not None:
-            self._say_once(f"{self._model} does not take {name} {value:g}: left out, the provider's default applies")
+            self._say_once(f"{self._model} does not accept {name} {value:g}, so the provider's default applies")
 
     def lost_reasoning(self, messages: Messages, sent: Messages, body: bytes) -> bool:
         """Return True if an answered request did not contain the reasoning in `messages`; report and remember a rejection."""
@@ -203,11 +203,11 @@ class Quirks:
             return False
         if not carries_reasoning(sent):
             self._takes_reasoning = False
-            self._say_once(f"{self._model} refuses its earlier reasoning: sent without it, episodes are marked")
+            self._say_once(f"{self._model} rejects its earlier reasoning, so it is not sent, and episodes are marked")
         elif has_arrived(body, messages):
             return False
         else:
-            self._say_once(f"{self._model}: LiteLLM does not send its earlier reasoning back, episodes are marked")
+            self._say_once(f"{self._model}: LiteLLM does not send back its earlier reasoning, so episodes are marked")
         return True
 
     def _parameters(self, limit: int | None = None) -> dict[str, Any]:
@@ -216,7 +216,7 @@ class Quirks:
 
     def _rename_limit(self) -> None:
         self._limit = self._limit and "max_completion_tokens"
-        self._say_once(f"{self._model} does not take max_tokens: sent as max_completion_tokens")
+        self._say_once(f"{self._model} does not accept max_tokens, so max_completion_tokens is sent")
 
 
 class ContextBudget:
@@ -385,7 +385,7 @@ class ModelClient:
             except ConnectionFailed as failure:
                 raise self._telling.never_there(failure) from None
             except RateLimited as busy:
-                return f"{name} is there, and busy: {busy}"
+                return f"{name} is available but busy: {busy}"
             except RetryableFailure as failure:
                 is_over = isinstance(failure, NotAnApi) or time.monotonic() - began > _LONGEST_PROBE_S
                 pause = None if is_over else next(pauses, None)
@@ -395,7 +395,7 @@ class ModelClient:
             except AccessDenied as refusal:
                 raise self._telling.refused(refusal) from None
             except CallFailure as failure:
-                return f"{name} is there, and refused a first small call: {failure}"
+                return f"{name} is available but rejected a first small call: {failure}"
 
     def _patiently(self, messages: Messages, tools: Messages, *, chances: bool) -> Completion:
         """Retry until there is a reply, and record in it the time spent waiting for the provider."""
@@ -420,7 +420,7 @@ class ModelClient:
                     raise self._telling.gave_up(failure, spent_s) from None
                 # the rate limit was reported once for all calls
                 if pause >= _WORTH_SAYING_S and told is None:
-                    self.say(f"{self.settings.name}: {failure}; asking again in {pause:.0f} s")
+                    self.say(f"{self.settings.name}: {failure}; retrying in {pause:.0f} s")
                 self.halt.wait(pause)
             except CallFailure as failure:
                 failure.waited_s = waited_s

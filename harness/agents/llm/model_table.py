@@ -50,7 +50,7 @@ def require_key(model: str) -> None:
 def no_key(model: str, names: Sequence[str]) -> UsageError:
     """Return the error for a model whose keys are not set."""
     hint = f"export {names[0]}=..., or --api-base URL for a server that takes any key"
-    return UsageError(f"{model} needs {' and '.join(names)}, not set here", hint=hint)
+    return UsageError(f"{model} needs {' and '.join(names)}, which is not set", hint=hint)
 
 
 def provider_of(model: str) -> str | None:

@@ -144,7 +144,7 @@ def unknown_provider(model: str, *, has_base: bool) -> UsageError:
     providers = [str(getattr(p, "value", p)) for p in library().provider_list]
     near = difflib.get_close_matches(prefix, providers, n=1)
     if slash and near:
-        return UsageError(f"no provider is called {prefix!r}", hint=f"--model {near[0]}/{name}")
+        return UsageError(f"no provider named {prefix!r}", hint=f"--model {near[0]}/{name}")
     hint = f"--model openai/{model}" if has_base else "--model PROVIDER/NAME, for example openai/gpt-5"
     return UsageError(scrub(f"no provider is known for the model {model!r}"), hint=hint)
 
@@ -193,4 +193,4 @@ def _network_fault(error: Exception) -> UsageError:
     finally:
         os.environ.update(given)
     names = ", ".join(f"{name}={value}" for name, value in given if name.lower().startswith("ssl"))
-    return UsageError(f"no HTTP client can be made: {error}", hint=f"check {names}" if names else "")
+    return UsageError(f"no HTTP client can be created: {error}", hint=f"check {names}" if names else "")

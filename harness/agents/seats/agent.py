@@ -84,7 +84,7 @@ class SeatAgent(Agent):
             return self._alone.needs_main(task, runtime)
         if self._talk == "chat" and (self._desk is None or self._desk.chat is None):
             hint = "harness host TASK, or without talk=chat"
-            raise UsageError("a free chat needs people on pages and a clock", hint=hint)
+            raise UsageError("talk=chat needs people on web pages", hint=hint)
         known, seated = seat_players(task.family), self._line_up(task)
         check_variants(self.spec, task, len(seated))
         if any(one.kind == "policy" and one.name in known for one in seated):

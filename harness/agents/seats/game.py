@@ -86,7 +86,7 @@ class SeatedGame:
 
     def _talked(self, turns: Sequence[OpenTurn]) -> Sequence[OpenTurn]:
         if self.chat is None:
-            raise UsageError("nobody here can hold a free talk", hint="harness host TASK")
+            raise UsageError("none of the players supports free discussion", hint="harness host TASK")
         started = time.monotonic()
         try:
             return self.chat.hold(turns, self.seats, self.answer)

@@ -99,8 +99,8 @@ class PolicySeat(SeatHolder):
 class TalkingSeat(SeatHolder):
     """Seat with a model's conversation: the seat's rules, its turns, and the replies.
 
-    A turn that only measures is asked within the conversation and leaves no trace in it. A reply over the length limit is not
-    kept either, because it would fill the model's context for all later turns.
+    A turn that only measures is asked within the conversation but not added to it. A reply over the length limit is not added
+    either, because it would fill the model's context for all later turns.
     """
 
     def __init__(self, seat: int, name: str, rules: str, trajectory: Trajectory | None = None) -> None:
@@ -114,7 +114,7 @@ class TalkingSeat(SeatHolder):
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
         """Record the answer, and add it to the conversation if the turn belongs there."""
         said = reply.completion
-        assert said is not None, "a model's reply has what the model said"
+        assert said is not None, "the reply of a model has a completion"
         is_long = said.left_out > 0 or is_too_long(said.text)
         if self.trajectory is not None:
             self.trajectory.user(turn.text)

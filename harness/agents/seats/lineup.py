@@ -40,7 +40,7 @@ def line_up(spec: AgentSpec, seats: int, attempt: int = 1, task: str = "") -> tu
     usual = [SeatSpec(seat=number, kind=spec.usual.kind, name=spec.usual.name) for number in range(seats)]
     for one in spec.seats:
         if one.seat >= seats:
-            raise UsageError(f"there are the seats 0 to {seats - 1}, so --seat {one.seat} means nothing")
+            raise UsageError(f"--seat {one.seat} does not exist; the seats are 0 to {seats - 1}")
         usual[one.seat] = one
     if not spec.rotate:
         return tuple(usual)
@@ -81,8 +81,8 @@ def _read(text: str, families: Sequence[str]) -> SeatSpec:
 
 def _of_team(team: SeatTeam, seats: int, attempt: int, task: str) -> tuple[SeatSpec, ...]:
     if task not in team.lineups:
-        raise UsageError(f"the team has no line-up for {task}", hint="harness run ... --out NEW_FOLDER --team A,B,C")
+        raise UsageError(f"the team was planned without {task}", hint="harness run ... --out NEW_FOLDER --team A,B,C")
     line = team.lineup(task, attempt)
     if len(line) != seats:
-        raise UsageError(f"{task} has {seats} seats here, and the team {len(line)} members")
+        raise UsageError(f"{task} has {seats} seats, but the team has {len(line)} members")
     return tuple(SeatSpec(seat=seat, kind=one.kind, name=one.name) for seat, one in enumerate(line))

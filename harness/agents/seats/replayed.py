@@ -67,9 +67,9 @@ def read_recording(folder: str) -> tuple[str, Mapping[str, Turned]]:
     except (OSError, LogError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         hint = "--seat 0=replay:RUN/episodes/FAMILY/TASK/s0-a1"
-        raise UsageError(f"{folder}/events.jsonl is no recorded episode: {why}", hint=hint) from None
+        raise UsageError(f"{folder}/events.jsonl is not a recorded episode: {why}", hint=hint) from None
     opened, turns = events[0], {event.turn: event for event in events if isinstance(event, Turned)}
-    assert isinstance(opened, Opened), "a log that reads begins with what was opened"
+    assert isinstance(opened, Opened), "a valid log starts with the opening of the episode"
     return opened.task_id, turns
 
 
@@ -145,7 +145,7 @@ def _interface(result: Result, where: Path) -> str:
     """Return the interface of the recorded calls; raises UsageError for an episode without any."""
     if result.model is None or result.interface is None:
         hint = f"harness run {result.task_id} --agent {result.agent}"
-        raise UsageError(f"{where}: {result.agent} played {result.task_id}, and no model's calls are recorded", hint=hint)
+        raise UsageError(f"{where}: {result.agent} played {result.task_id}, so no model calls are recorded", hint=hint)
     return result.interface
 
 
@@ -159,4 +159,4 @@ def _calls(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 if not str(told.get(made["tool_call_id"], NOT_RUN)).startswith(NOT_RUN):
                     yield made["function_name"], made["arguments"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UsageError(f"{folder}/trajectory.json cannot be read as one of ours: {type(error).__name__}") from None
+        raise UsageError(f"{folder}/trajectory.json is not a valid trajectory: {type(error).__name__}") from None

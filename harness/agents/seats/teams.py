@@ -32,12 +32,12 @@ def read_members(flags: TeamFlags, families: Sequence[str]) -> tuple[Holder, ...
     """Parse the members, an entrant last; raises UsageError for an invalid name."""
     names = flags.members.split(",")
     if "" in (flags.entrant, *names):
-        raise UsageError("a team is names joined by commas", hint="harness run calendar --team A,B,C,D --entrant E")
+        raise UsageError("--team takes names joined by commas", hint="harness run calendar --team A,B,C,D --entrant E")
     if flags.entrant_seat is not None and flags.entrant is None:
-        raise UsageError("--entrant-seat is an entrant's", hint="harness run calendar --team A,B,C,D --entrant E")
+        raise UsageError("--entrant-seat requires --entrant", hint="harness run calendar --team A,B,C,D --entrant E")
     members = tuple(read_holder(name, families) for name in (*names, *([flags.entrant] if flags.entrant else [])))
     if other := next((one for one in members if one.kind not in {"policy", "model"}), None):
-        raise UsageError(f"{other.kind} {other.name}".strip() + " is no member of a team: models and policies are")
+        raise UsageError(f"{other.kind} {other.name}".strip() + " cannot be a member of a team; only models and policies can")
     return members
 
 
@@ -50,7 +50,7 @@ def make_team(
     """
     members = read_members(flags, families)
     if flags.entrant_seat is not None and flags.entrant_seat not in range(len(members)):
-        raise UsageError(f"there are the seats 0 to {len(members) - 1}, so --entrant-seat {flags.entrant_seat} means nothing")
+        raise UsageError(f"--entrant-seat {flags.entrant_seat} does not exist; the seats are 0 to {len(members) - 1}")
     facts: dict[str, Facts] = {}
     for task in tasks:
         for options in combinations:
@@ -69,6 +69,6 @@ def _facts(task: Task, options: Mapping[str, str], members: int) -> Facts:
     module = family_part_or_none(task.family, "lineups")
     facts: Facts = module.facts(task, options) if module else [{}] * task.parley.seats
     if len(facts) != members:
-        why = f"{task.task_id} has {len(facts)} seats, and the team {members} members"
+        why = f"{task.task_id} has {len(facts)} seats, but the team has {members} members"
         raise UsageError(why, hint=f"--team with {len(facts)} names, or one less and --entrant")
     return facts

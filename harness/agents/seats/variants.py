@@ -29,12 +29,14 @@ def read_variant(name: str, families: Sequence[str]) -> Variant:
     homes = {family: folder / f"{name}{SUFFIX}" for family in families if (folder := _folder(family)) is not None}
     if "/" not in name and any(path.exists() for path in homes.values()):
         if without := [family for family in families if family not in homes or not homes[family].exists()]:
-            raise UsageError(f"the variant {name} is not one of {', '.join(without)}", hint="a run of one family")
+            raise UsageError(
+                f"the variant {name} does not belong to {', '.join(without)}", hint="harness run with the tasks of one family"
+            )
         return _read(name, homes[families[0]])
     path = Path(name)
     if not path.is_file():
         known = [one for family in families for one in shipped(family)]
-        raise UsageError(f"no variant is called {name!r}, and no file; there are {', '.join(known) or 'none of this family'}")
+        raise UsageError(f"no variant or file named {name!r}; variants: {', '.join(known) or 'none of this family'}")
     return _read(path.stem, path)
 
 
@@ -50,7 +52,7 @@ def read_seat_variants(texts: Sequence[str], families: Sequence[str]) -> dict[in
     for text in texts:
         seat, name = seat_and_name(text, "a seat's variant must look like 0=redteam or 0=mine.md")
         if seat in made:
-            raise UsageError(f"seat {seat} is given two variants")
+            raise UsageError(f"seat {seat} has two variants")
         made[seat] = read_variant(name, families)
     return made
 
@@ -58,14 +60,14 @@ def read_seat_variants(texts: Sequence[str], families: Sequence[str]) -> dict[in
 def check_variants(spec: AgentSpec, task: Task, seats: int) -> None:
     """Raise UsageError for a variant at a nonexistent seat, or at a seat that may be played by anything but a model."""
     if beyond := next((seat for seat in sorted(spec.seat_variants) if seat >= seats), None):
-        raise UsageError(f"{task.task_id}: there are the seats 0 to {seats - 1}, so --seat-variant {beyond} means nothing")
+        raise UsageError(f"{task.task_id}: --seat-variant {beyond} does not exist; the seats are 0 to {seats - 1}")
     for seat in range(seats):
         variant = spec.variant_at(seat)
         if variant is None:
             continue
         if deaf := next((one for one in may_hold(spec, seat, seats) if one.kind != "model"), None):
             who = f"{'replay:' * (deaf.kind == 'replay')}{deaf.name or deaf.kind}"
-            why = f"{who} reads no prompt, so the variant {variant.name} means nothing at seat {seat}"
+            why = f"{who} does not read prompts, so the variant {variant.name} has no effect at seat {seat}"
             raise UsageError(why, hint="--seat-variant SEAT=NAME for the seats of models")
 
 

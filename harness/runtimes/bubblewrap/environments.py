@@ -117,7 +117,7 @@ def find_interpreters() -> Iterator[Interpreter]:
 
 
 def _output(
-    command: list[str], failure: str = "a Python for the sandboxes cannot be made", *, limit_s: int = 120, hint: str = "",
+    command: list[str], failure: str = "a Python for the sandboxes cannot be created", *, limit_s: int = 120, hint: str = "",
     cwd: str | None = "/",
 ) -> str:  # fmt: skip
     """Return a program's stdout; raises RuntimeFailure with the last line of its stderr if it fails."""
@@ -265,7 +265,7 @@ def _installer(python: Path) -> list[str]:
         return [sys.executable, "-m", "pip", "--python", target, "install", *quiet, "--only-binary=:all:", "--require-hashes"]
     if uv := shutil.which("uv"):
         return [uv, "pip", "install", "-q", "--python", target, "--only-binary=:all:", "--require-hashes"]
-    raise RuntimeFailure("neither pip nor uv is here to install the sandboxes' packages", hint="python3 -m ensurepip")
+    raise RuntimeFailure("neither pip nor uv is available to install the sandboxes' packages", hint="python3 -m ensurepip")
 
 
 def _let_all_read(folder: Path) -> None:

@@ -113,7 +113,7 @@ class Folder:
 
 
 def folders_root() -> Path:
-    """Return the parent of all of them, in the system's temporary folder; raises RuntimeFailure unless it is ours alone."""
+    """Return the parent of all episode folders, in the temporary folder; raises RuntimeFailure unless it is ours alone."""
     root = Path(tempfile.gettempdir()) / f"parley-{os.geteuid()}"
     root.mkdir(mode=0o700, exist_ok=True)
     status = root.lstat()

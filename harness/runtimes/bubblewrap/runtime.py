@@ -225,10 +225,10 @@ class BubblewrapRuntime:
         """Return the limitations of this runtime here, in one line."""
         missing = ["the CPU of a pod is not limited"]
         if not bounds.has_groups():
-            counted = "a pod above its memory is ended within a tenth of a second or so, not at the byte"
-            missing.append(f"no control group can be made: {counted}, and its number of processes is its user's")
+            counted = "a pod that exceeds its memory is killed after about 0.1 s, not immediately"
+            missing.append(f"no control group can be created: {counted}, and the limit of processes applies to its user")
         if not rooms.is_root():
-            missing.append("the agent and the world run under one user id, apart in namespaces only")
+            missing.append("the agent and the world share one user id and are separated only by namespaces")
         if not list(Path("/usr/lib").glob("*/faketime/libfaketime.so.1")):
             missing.append("programs read the machine's date, not the world's (apt-get install libfaketime)")
         return "; ".join(missing)

@@ -310,7 +310,7 @@ class DockerRuntime:
             with self.engine.doing("speaking to a container"):
                 said.frames.send(b"\n")
                 if said.frames.receive() != b"ready\n":
-                    raise RuntimeFailure(f"a container said {said.frames.stderr[-200:]!r} instead of ready")
+                    raise RuntimeFailure(f"a container answered {said.frames.stderr[-200:]!r} instead of ready")
 
 
 def _stdout_of_prover(program: Exec, stdin: bytes, limit_s: float, most: int) -> bytes:
@@ -323,7 +323,7 @@ def _stdout_of_prover(program: Exec, stdin: bytes, limit_s: float, most: int) ->
     except OSError as error:
         raise RuntimeFailure(f"the prover's container broke off: {error}") from None
     if said is None:
-        raise RuntimeFailure(f"the prover said more than {most} bytes")
+        raise RuntimeFailure(f"the prover printed more than {most} bytes")
     if (code := program.exit_code(tries=SETTLE_TRIES)) != 0:
         raise RuntimeFailure(f"the prover ended with {code}: {program.frames.stderr[-600:].decode('utf-8', 'replace').strip()}")
     return said

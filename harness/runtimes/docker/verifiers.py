@@ -149,7 +149,7 @@ class WarmVerifiers:
             if tested is not None:
                 return tested
             check()
-        raise VerifierFailure("the verifier gave no answer, twice")
+        raise VerifierFailure("the verifier did not answer twice in a row")
 
     def abort(self, run_id: str) -> None:
         """Kill the verifiers that are judging a log of a run, from any thread."""

@@ -62,10 +62,10 @@ def test_what_no_node_can_play_is_refused_with_what_each_lacks(cluster: TwoNodes
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--executor", "ray"), "--executor ray and --address go together"),
+        (("--executor", "ray"), "--executor ray and --address must be used together"),
         (("--executor", "dask", "--address", "auto"), "executor must be here or ray"),
-        (("--executor", "ray", "--address", "ray://127.0.0.1:1"), "is that of a Ray client"),
-        (("--executor", "ray", "--address", "auto", "--runtime", "auto"), "each node of a cluster plays in the same one"),
+        (("--executor", "ray", "--address", "ray://127.0.0.1:1"), "is a Ray Client address"),
+        (("--executor", "ray", "--address", "auto", "--runtime", "auto"), "nodes of a cluster need one runtime for all"),
         (("--executor", "ray", "--address", "auto", "--cache", "replies"), "--cache is a folder of this machine"),
     ],
 )

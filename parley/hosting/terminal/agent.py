@@ -1,7 +1,7 @@
 """Person who plays a task without seats at the terminal, with the tools of the interface `tool`.
 
-Each entry (`HELP`) is a call that a model would make too, and its result is shown as to a model; the address of a request is
-sent byte for byte. Harness budgets do not apply to a person, but the world's own steps and virtual time do.
+Each entry (`HELP`) makes a tool call that a model could make, and shows the result that a model would get. The address of a
+request is sent byte for byte. The harness's budgets do not apply to a person; the world's limits on steps and virtual time do.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class HumanAgent(Agent):
         """Return False; raises UsageError for a task without a tool interface."""
         has = task.parley.interfaces if task.parley else ("shell",)
         if self._interface.name not in has:
-            raise UsageError(f"{task.task_id} has no tool interface for a person, it has {', '.join(has)}")
+            raise UsageError(
+                f"{task.task_id} cannot be played at the terminal: it has no tool interface, only {', '.join(has)}"
+            )
         return self._interface.needs_main(runtime)
 
     def check(self) -> None:
@@ -103,7 +105,7 @@ def read_command(entry: str) -> tuple[str, dict[str, Any]]:
         return "submit", {"body": "\n".join(part for part in (after, rest) if part)}
     asked = _REQUEST.fullmatch(first.strip())
     if asked is None:
-        raise Mistake(f"{first[:60]!r} is no command: GET /path, wait SECONDS or submit TEXT")
+        raise Mistake(f"{first[:60]!r} is not a command: GET /path, wait SECONDS or submit TEXT")
     head, body = _parted(rest)
     headers = [_header(line) for line in head.splitlines() if line.strip()]
     return "http_request", {"method": asked[1].upper(), "url": asked[2], "headers": headers, "body": body}
@@ -120,7 +122,7 @@ def _parted(rest: str) -> tuple[str, str]:
 def _header(line: str) -> list[str]:
     header = _HEADER.fullmatch(line)
     if header is None:
-        raise Mistake(f"{line[:60]!r} is no header (Name: value); a body comes after a line {BODY}")
+        raise Mistake(f"{line[:60]!r} is not a header (Name: value); a body comes after a line {BODY}")
     return [header[1], header[2]]
 
 

@@ -1,6 +1,6 @@
-"""Desk for people at the terminal of this process: the messages to a seat, and its person's replies, one seat at a time.
+"""Desk for people at the terminal of this process: it shows a seat's messages and reads the person's replies.
 
-1. A reply is one entry of the terminal. `/rules` shows the seat's rules again, `/pass` replies with nothing, `/quit` leaves the
+1. A reply is one entry of the terminal. `/rules` shows the seat's rules again, `/pass` sends an empty reply, `/quit` leaves the
 game: this turn and all later ones of the seat are forfeited as `declined`.
 2. A reply that the game rejects is followed by a new turn that states the broken rule, exactly as for a model.
 3. The seat of each turn is announced, because several people may share a terminal. Earlier output stays on the screen.
@@ -26,7 +26,7 @@ class TerminalDesk:
     """True if people here are asked at the same time."""
 
     chat = None
-    """None, because there is no discussion at a terminal."""
+    """None, because a terminal has no chat."""
 
     def __init__(self, terminal: Terminal | None = None) -> None:
         self.terminal = terminal or Terminal()
@@ -51,14 +51,14 @@ class TerminalDesk:
             if typed == RULES:
                 self.terminal.show(f"\n{sitter.rules.strip()}\n")
             elif typed == QUIT:
-                self.terminal.show("You left. What your seat is still asked is forfeited.")
+                self.terminal.show("You left. All further turns of your seat are forfeited.")
                 return None
             elif typed == "/pass":
                 return ""
             elif typed.startswith("/") and "\n" not in typed and " " not in typed:
-                self.terminal.show(f"There is no {typed}. {HELP}")
+                self.terminal.show(f"Unknown command {typed}. {HELP}")
             elif is_too_long(typed):
-                self.terminal.show("That is longer than a reply can be (1 MiB). Once more:")
+                self.terminal.show("A reply has at most 1 MiB. Enter it again:")
             else:
                 return typed
 

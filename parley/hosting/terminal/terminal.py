@@ -22,7 +22,7 @@ LONGEST_LINE = 4095
 """Maximum bytes of a line that a terminal passes on."""
 
 QUIT, RULES = "/quit", "/rules"
-"""Entries that leave for good, and show the instruction again."""
+"""Entries that leave the game and that show the instruction again."""
 
 _NARROWEST, _WIDEST = 40, 100
 
@@ -38,7 +38,9 @@ class Terminal:
     def check(self) -> None:
         """Raise UsageError if there is no interactive terminal."""
         if not (os.isatty(self._keyboard) and os.isatty(self._screen)):
-            raise UsageError("a person needs a terminal, and this is none", hint="harness host TASK, which serves a web page")
+            raise UsageError(
+                "a person plays at a terminal, but standard input is not one", hint="harness host TASK, which serves a web page"
+            )
 
     def show(self, text: str) -> None:
         """Print lines for the person, wrapped at the width of the terminal; indentation is kept."""
@@ -57,13 +59,13 @@ class Terminal:
             line = self._line("> " if not lines else ". ")
             if line is None:
                 self._write("\n")
-                # at a terminal that hung up every read is the end, so nothing typed is nobody there
+                # every read from a closed terminal returns the end of input, so an empty entry means that the person is gone
                 return _joined(lines) if lines else QUIT
             if len(line.encode()) >= LONGEST_LINE:
                 self.show(
-                    f"That line filled the {LONGEST_LINE} bytes that a terminal takes, so its end is lost. Begin again, and"
+                    f"A line has at most {LONGEST_LINE} bytes at a terminal, so the end of yours is lost. Start again, and"
                 )
-                self.show("end lines with a backslash where they go on.")
+                self.show("end a line with a backslash to continue it on the next.")
                 lines = []
             elif line.strip():
                 lines.append(line)

@@ -214,7 +214,7 @@ class _Reader:
         try:
             return self._filled(loader.construct_document(node), self._place(node))
         except (self._yaml.YAMLError, ValueError, RecursionError):
-            raise TaskInvalid(f"{self._place(node)}: is no plain data") from None
+            raise TaskInvalid(f"{self._place(node)}: is not plain data") from None
         finally:
             loader.dispose()
 
@@ -240,7 +240,7 @@ class _Reader:
         seen: set[str] = set()
         for key, value in node.value:
             if not isinstance(key, self._yaml.ScalarNode) or key.value in seen:
-                raise TaskInvalid(f"{self._place(key)}: each key must be a word that stands once")
+                raise TaskInvalid(f"{self._place(key)}: each key must be a word that occurs once")
             seen.add(key.value)
             yield key, value
 
@@ -250,7 +250,7 @@ class _Reader:
 
         def visit(name: str, above: tuple[str, ...]) -> None:
             if name in above or name not in services:
-                raise TaskInvalid(f"{self._path}:1: depends_on of {above[-1]} names {name}, which is no service below it")
+                raise TaskInvalid(f"{self._path}:1: depends_on of {above[-1]} names {name}, which is unknown or depends on it")
             for below in services[name].depends_on:
                 visit(below, (*above, name))
             ordered.setdefault(name, services[name])

@@ -80,7 +80,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object with unique keys; raises ValueError for duplicates, because neither of two rewards would count."""
     names = [name for name, _ in pairs]
     if len(set(names)) != len(names):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return dict(pairs)
 
 
@@ -115,7 +115,7 @@ def cleaned(archive: bytes) -> Clean:
                 plain.mode, plain.pax_headers = entry.mode & 0o777, {}
                 target.addfile(plain, source.extractfile(entry) if entry.isreg() else None)
     except (tarfile.TarError, OSError, ValueError):
-        return Clean(None, ("what is no archive",))
+        return Clean(None, ("an invalid archive",))
     return Clean(buffer.getvalue() if kept else None, tuple(left_out))
 
 

@@ -61,7 +61,7 @@ def _look_at_image(target: Target, hidden: Hidden, exam: Exam) -> None:
         hit = f"all of {whole}" if whole else hidden.within(file.data)
         exam.look(f"/{file.path} in the image holds {hit}" if hit and not file.gone else None)
         if hit and file.gone:
-            exam.notes.append(f"a layer of the image holds {hit} in /{file.path}, which a later one takes away")
+            exam.notes.append(f"a layer of the image holds {hit} in /{file.path}, which a later layer removes")
 
 
 def _look_at_world(target: Target, hidden: Hidden, exam: Exam) -> None:
@@ -109,7 +109,7 @@ def _compare(answers: Iterable[Asked], hidden: Hidden, handed_in: Mapping[bytes,
     for one in answers:
         hit = hidden.within(one.answer)
         told = next((name for value, name in handed_in.items() if value in one.answer), None)
-        exam.look(f"{one} tells {hit}" if hit else None, f"{one} tells what the solution hands in ({told})" if told else None)
+        exam.look(f"{one} tells {hit}" if hit else None, f"{one} reveals what the solution submits ({told})" if told else None)
 
 
 def _looked(pod: Pod) -> bytes:
@@ -243,7 +243,7 @@ class Dummy(NamedTuple):
     name: str
     content: bytes
     telling: bool = True
-    """True if a reward for it is a hole; otherwise a reward is a note."""
+    """True if a reward for this content is a hole; otherwise it is a note."""
 
 
 def submits(target: Target) -> bool:
@@ -265,7 +265,7 @@ def hand_in_dummies(target: Target) -> Exam:
         gained = target.gain(_handed(target, dummy.content))
         exam.blame(f"handed in {dummy.name}", gained if dummy.telling else None)
         if gained and not dummy.telling:
-            exam.notes.append(f"handed in {dummy.name}: {gained}")
+            exam.notes.append(f"submitted {dummy.name}: {gained}")
     return exam
 
 
@@ -335,7 +335,7 @@ def plant_answers(target: Target) -> Exam:
     The solution is recorded once. Other episodes then replay:
     1. only the submission. For a world this is the last request of the solution, at the same seed; for a foreign folder, the
        files that it made. If the environment has a service that the work must use, a reward is a hole. Otherwise the artifact
-       is the work, and a reward is a note.
+       itself is the work, and a reward is a note.
     2. all requests and files, in another instance: at the next seed, or in a second episode for foreign folders, which have no
        seeds. A reward is a hole if the submission contains a service's answer from the first instance and is still correct in
        the second. In games every turn is replayed and counts, so a reward there is a note: a folder is one game.
@@ -359,9 +359,9 @@ def _plant(target: Target, recording: Recording, exam: Exam) -> None:
     served = bool(services_beside(target.task) or recording.listening)
     alone = target.gain(target.strike(lambda pod: pod.put(kept)))
     names = ", ".join(sorted(kept)[:5])
-    exam.blame(f"planted {names} alone, which no service was asked for", alone if served else None)
+    exam.blame(f"planted {names} alone, without a request to any service", alone if served else None)
     if alone and not served:
-        exam.notes.append(f"{STATIC}: no service is part of the work, and {names} alone is worth it")
+        exam.notes.append(f"{STATIC}: the work uses no service, and {names} alone earns the reward")
     if alone or not recording.exchanges:
         return
 
@@ -373,9 +373,9 @@ def _plant(target: Target, recording: Recording, exam: Exam) -> None:
     again = target.gain(target.strike(plant_and_resend))
     carried = carried_over(target.instruction, recording)
     both = f"{again}; {carried} is right again" if carried and again else None
-    exam.blame(f"planted {names} and sent what was sent before", both)
+    exam.blame(f"planted {names} and repeated the earlier requests", both)
     if again and not carried:
-        exam.notes.append(f"{STATIC}: what was sent before is right again, and nothing that a service said is part of it")
+        exam.notes.append(f"{STATIC}: the earlier submission is right again, and it contains nothing from a service")
 
 
 def _replay(target: Target, recording: Recording, seeds: Sequence[int], exam: Exam) -> None:
@@ -384,12 +384,12 @@ def _replay(target: Target, recording: Recording, seeds: Sequence[int], exam: Ex
     named = f"{sent[-1].method} {sent[-1].path.decode()}" if sent else "none"
     exam.blame(f"sent only the last request of the solution, {named}", last)
     if len(seeds) == 1:
-        exam.notes.append(f"{STATIC}: the folder has one instance, and its solution is right for all of it")
+        exam.notes.append(f"{STATIC}: the folder has one instance, so its solution is always right")
         return
     every = [one.request for one in recording.exchanges]
     outcome = target.strike(lambda pod: _send(pod, target, every), seed=seeds[1], hands=False)
     gained = target.gain(outcome, seeds[1])
-    said = f"what the solution sent at seed {seeds[0]}, sent at seed {seeds[1]}"
+    said = f"repeated at seed {seeds[1]} what the solution sent at seed {seeds[0]}"
     exam.blame(said, None if target.task.is_seated else gained)
     if gained and target.task.is_seated:
         exam.notes.append(f"{STATIC}: {said}: {gained}")
@@ -406,7 +406,7 @@ def carried_over(instruction: str, recording: Recording) -> str | None:
             if len(word) >= CARRIED and word.decode("utf-8", "replace") not in instruction:
                 where = next((name for name, data in (*handed, *later) if word in data), None)
                 if where is not None:
-                    return f"what {one.request.path.decode()} answers, handed in by {where},"
+                    return f"the answer of {one.request.path.decode()}, submitted by {where},"
     return None
 
 

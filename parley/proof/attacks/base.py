@@ -1,4 +1,4 @@
-"""Interface of attacks: a name, the flaw that an attack looks for, where it does not apply, and the function that runs it.
+"""Interface of attacks: the name, the flaw that the attack looks for, when it does not apply, and the function that runs it.
 
 1. `machine` attacks target what the stamped files of a folder produce, which is the same for every folder with those files.
    `folder` attacks target a folder's own files.
@@ -18,7 +18,7 @@ from worlds.core.models import Strict
 
 Scope = Literal["machine", "folder"]
 Outcome = Literal["held", "broken", "n/a", "vacuous", "error"]
-"""`vacuous`: it examined nothing and gave no reason. `error`: it could not be carried out. Neither is a pass."""
+"""`vacuous`: the attack examined nothing and gave no reason. `error`: it could not be carried out. Neither is a pass."""
 
 
 class AttackRow(Strict):
@@ -95,7 +95,7 @@ class Reason(StrEnum):
     """Reasons why an attack does not apply to a folder. The list is closed, so no attack can be skipped without one of them."""
 
     ONE_SEAT = "the task has one seat"
-    NO_ARTIFACT = "the agent's machine hands in no file"
+    NO_ARTIFACT = "the agent's machine submits no file"
     NO_SERVICE = "no service runs beside the agent"
     NO_SOLUTION = "the folder has no solution"
 

@@ -53,10 +53,10 @@ class Marker:
         """Return where an episode shows the marker, or None."""
         whole = "".join(self.halves)
         if places := [name for name, data in outcome.files.items() if whole.encode() in data]:
-            return f"ran it: its mark stands in {places[0]}"
+            return f"ran it: its mark is in {places[0]}"
         if whole in (outcome.result.error or ""):
-            return "ran it: its mark stands in the verifier's output"
-        return f"ran it: the reward {self.reward} is its own" if outcome.result.reward == self.reward else None
+            return "ran it: its mark is in the verifier's output"
+        return f"ran it: the reward {self.reward} comes from it" if outcome.result.reward == self.reward else None
 
 
 RUN: Mapping[str, Callable[[str], bytes]] = {
@@ -137,7 +137,7 @@ def _as_requests(target: Target) -> Exam:
         outcome = target.strike(partial(_say, list(contents.values()), contents[last], target), hands=False)
         ran, gained = marker.seen(outcome), target.gain(outcome)
         broke = f"the verifier failed: {outcome.result.error}" if outcome.result.cause == "verifier" else None
-        exam.blame(f"hostile requests and replies, {last} handed in", ran, gained, broke)
+        exam.blame(f"hostile requests and replies, {last} submitted", ran, gained, broke)
         exam.examined += len(contents)
     return exam
 
@@ -213,7 +213,7 @@ def _ways(target: Target) -> Iterator[tuple[str, str]]:
 
 
 def linkable(target: Target) -> list[str]:
-    """Return the files that the agent controls and the verifier reads: of named paths, files in folders where agents work."""
+    """Return the submitted files that the agent controls; of paths that tests name, only those in folders where agents work."""
     others = ("/tests/", "/logs/", "/solution/", "/etc/", "/var/", "/srv/")
     named = named_paths(target.task) if target.shares_verifier else []
     return sorted({*target.artifacts, *(path for path in named if PurePosixPath(path).suffix and not path.startswith(others))})

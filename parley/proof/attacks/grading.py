@@ -57,7 +57,9 @@ def a_year_later(task: Task) -> Task:
     """
     library = next(Path(LIBRARIES).glob("*/faketime/libfaketime.so.1"), None)
     if library is None:
-        raise RuntimeFailure("this host has no libfaketime to turn a verifier's clock with", hint="apt-get install libfaketime")
+        raise RuntimeFailure(
+            "libfaketime, which changes a verifier's clock, is not installed", hint="apt-get install libfaketime"
+        )
     content = base64.b64encode(library.read_bytes()).decode()
     script = _CLOCK.format(scratch=SCRATCH, days=YEAR_DAYS)
     return before_tests(task, script, {"CLOCK_LIBRARY": content})
@@ -73,7 +75,7 @@ TOOLS = "python3 python pytest uv pip curl wget nc cmp diff grep jq node npm go 
 """Tools that tests commonly use."""
 
 BROKEN = {
-    "no tool is there": "PATH=/nowhere",
+    "every tool is missing": "PATH=/nowhere",
     "every tool fails": f'for tool in {TOOLS}; do eval "$tool() {{ return 3; }}"; done',
     "the tests are killed at once": "kill -9 $$",
     "the tests end at once with 0": "exit 0",
@@ -102,7 +104,7 @@ def crash_verifier(target: Target) -> Exam:
         return exam
     for how, broken in BROKEN.items():
         outcome = target.strike(lambda pod: None, task=before_tests(target.task, broken))
-        exam.blame(f"where {how}, no work at all", target.gain(outcome))
+        exam.blame(f"if {how}, doing nothing", target.gain(outcome))
     _cut_files(target, exam)
     return exam
 
@@ -135,7 +137,7 @@ def _judge_broken(target: Target, exam: Exam) -> None:
     log = target.oracle().files["events.jsonl"]
     for how, broken in BROKEN.items():
         passed = _passed(target, before_tests(target.task, broken), log)
-        exam.look(f"where {how}, the right work still {passed}" if passed else None)
+        exam.look(f"if {how}, the right work still {passed}" if passed else None)
     last = log.rindex(b"\n", 0, -1) + 1
     for end in (*(len(log) * quarter // 4 for quarter in QUARTERS), last + (len(log) - last) // 2, len(log) - 1):
         passed = _passed(target, target.task, log[:end])
@@ -159,7 +161,7 @@ def _cut_files(target: Target, exam: Exam) -> None:
     empty, *parts = (_with_files_cut(target, paths, quarter) for quarter in QUARTERS)
     if target.gain(empty):
         exam.look()
-        exam.notes.append(f"the verdict does not rest on {', '.join(paths)}: it is the same where that is empty")
+        exam.notes.append(f"the verdict does not depend on {', '.join(paths)}: empty files earn the same")
         return
     for quarter, outcome in zip(QUARTERS[1:], parts, strict=True):
         exam.blame(f"{', '.join(paths)} cut after {quarter} of 4 quarters", target.gain(outcome))
@@ -208,7 +210,7 @@ def _grade_again(target: Target, played: Outcome, exam: Exam) -> None:
     if online:
         changes["without a network"] = with_verifier(task, network_mode="no-network")
     elif target.shares_verifier:
-        exam.notes.append("the verifier shares the agent's machine and its network: it was not graded without one")
+        exam.notes.append("the verifier shares the agent's machine and network, so grading without a network was not tried")
     everything = with_verifier(later, network_mode="no-network") if online else later
     if (together := _differs(target, everything, played)) is None:
         exam.look(*[None] * len(changes))
@@ -240,7 +242,7 @@ def _differs(target: Target, changed: Task, played: Outcome) -> str | None:
     if problem is None and "BASH_ENV" in changed.file.verifier.env:
         wanted, begun = datetime.now(UTC).date() + timedelta(days=YEAR_DAYS - _SLACK_DAYS), begun_on(output)
         if begun is None or begun < wanted:
-            raise RuntimeFailure(f"the verifier's clock could not be turned: its tests began on {begun or 'no known date'}")
+            raise RuntimeFailure(f"the verifier's clock could not be changed: its tests began on {begun or 'no known date'}")
     return problem
 
 

@@ -77,7 +77,7 @@ def use_up(target: Target) -> Exam:
         "memory": lambda pod: _above(
             _number(pod, f"bash /tmp/memory {HOLDERS} {HELD_MB} 2> /dev/null"),
             bounds.memory_mb,
-            f"{{count}} MB held at once on a machine of {MEMORY_MB} MB",
+            f"{{count}} MB allocated at once on a machine of {MEMORY_MB} MB",
         ),
         "disks": lambda pod: _disks(pod, bounds),
         "output": lambda pod: _above(
@@ -122,7 +122,7 @@ def _disks(pod: Pod, bounds: Bounds) -> list[str]:
 
 def _nines(pod: Pod) -> list[str]:
     done = pod.run(["python3", "/tmp/runner"], timeout_s=20, stdin=NINES, virtual_time=False)
-    return _above(done.omitted, MOST_BYTES, "a command is believed to have printed more bytes than there are")
+    return _above(done.omitted, MOST_BYTES, "the harness believed a forged count of printed bytes")
 
 
 def _connections(pod: Pod) -> list[str]:
@@ -134,7 +134,7 @@ def _connections(pod: Pod) -> list[str]:
         problems.append("the world does not answer the host while connections are held")
     code = shell(pod, "curl -s -o /dev/null --retry 5 --retry-all-errors --max-time 5 http://api:8080/clock", 40).code
     if code != 0:
-        problems.append("the world is deaf to its own agent while connections are held")
+        problems.append("the world does not answer its own agent while connections are held")
     return problems
 
 
@@ -233,7 +233,7 @@ def examine_privileges(target: Target) -> Exam:
         for name, problem in judged(facts, kind_of(target)):
             exam.look(f"{name} is {facts.get(name) or 'nothing'}" if problem else None)
         if "calls" not in facts:
-            exam.notes.append("there is no python3: system calls and keyrings were not tried")
+            exam.notes.append("python3 is missing: system calls and keyrings were not tried")
         _look_for_keys(other, mark, facts, exam)
         _call_each_other(one, other, target, exam)
     exam.look(target.host.harm())

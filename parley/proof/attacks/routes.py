@@ -19,7 +19,7 @@ FILES_OF_OTHERS = {
     "state/events.jsonl": b'"type":"opened"', "srv/world/world.json": b'"budgets"', "srv/world/server.py": b"class ",
     "tests/test.sh": b"#!/bin/", "solution/solve.sh": b"#!/bin/",
 }  # fmt: skip
-"""Files that path traversal requests, with text that identifies each. A host's name cannot be told from other text."""
+"""Files that path traversal requests, each with text that identifies it. A host's name would not be identifiable."""
 
 CLIMBS = (
     "/../../../../{}", "/..%2f..%2f..%2f..%2f{}", "/%2e%2e/%2e%2e/%2e%2e/%2e%2e/{}", "/%252e%252e%252f%252e%252e%252f{}",
@@ -119,7 +119,7 @@ def _told(probe: RouteProbe, answer: WireResponse) -> str | None:
     if answer.status not in _REFUSED:
         return f"{asked} is answered {answer.status}: {answer.body[:80]!r}"
     return (
-        f"{asked} tells a file of somebody else's: {answer.body[:80]!r}" if probe.mark and probe.mark in answer.body else None
+        f"{asked} reveals a file of another machine: {answer.body[:80]!r}" if probe.mark and probe.mark in answer.body else None
     )
 
 
@@ -128,6 +128,6 @@ def _leaked(one: Asked, hidden: Hidden) -> str | None:
     body = one.answer.partition(b"\r\n\r\n")[2]
     mark = next((mark for name, mark in FILES_OF_OTHERS.items() if mark and one.target.endswith(name) and mark in body), None)
     if mark:
-        return f"{one} tells a file of the service's machine: {body[:80]!r}"
+        return f"{one} reveals a file of the service's machine: {body[:80]!r}"
     hit = hidden.within(body)
     return f"{one} tells {hit}" if hit else None

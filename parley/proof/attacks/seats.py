@@ -68,11 +68,11 @@ def _hold_by_one(target: Target, exam: Exam) -> None:
     gained = target.gain(outcome)
     told: Mapping[str, Any] = json.loads(said[-1].splitlines()[-1])
     if not told["answered"]:
-        raise RuntimeFailure("a shell in main was shown no turn, so nobody held the seats")
+        raise RuntimeFailure("a shell in main saw no turn, so no seat was played")
     exam.examined += told["answered"]
-    exam.holes += [f"every seat in one hand: {wrong}" for wrong in told["wrong"]]
+    exam.holes += [f"one client at every seat: {wrong}" for wrong in told["wrong"]]
     dead = None if told["alive"] else f"the world no longer answers after {told['answered']} disrupted turns"
-    exam.look(f"every seat in one hand: {gained}" if gained else None, dead)
+    exam.look(f"one client at every seat: {gained}" if gained else None, dead)
 
 
 class _Table:
@@ -96,7 +96,7 @@ class _Table:
                 ("POST", turn),
                 ("POST", f"{turn}?no_reply=timeout"),
             ):
-                self._try(f"a stranger with {stranger or 'no token'}", stranger, method, target)
+                self._try(f"a client with {stranger or 'no token'}", stranger, method, target)
         seen = self._send(self._mine, "GET", "/turns")
         others = [turn for turn in seen.get("turns", ()) if turn["seat"] != self.SEAT]
         self._exam.look(f"seat {self.SEAT} is shown a turn of seat {others[0]['seat']}" if others else None)
@@ -128,7 +128,7 @@ class _Table:
         now = self._host.open()
         still = turn.id in {other.id for other in now}
         lost = not accepted and not still
-        self._exam.look(f"a reply of {len(text)} characters was refused, and its turn is gone" if lost else None)
+        self._exam.look(f"a reply of {len(text)} characters was rejected, and its turn is no longer open" if lost else None)
         if still:
             now = self._host.forfeit(turn.id, "malformed")
         self._try(f"seat {self.SEAT} once more", self._mine, "POST", target, "a second answer")
@@ -140,9 +140,9 @@ class _Table:
         said = self._send(headers, method, target, body)
         shown = sorted({turn["seat"] for turn in said.get("turns", ())} - {self.SEAT if headers == self._mine else None})
         self._exam.look(
-            f"{who}: {method} {target} was taken" if said.get("accepted") or said.get("seats") else None,
+            f"{who}: {method} {target} was accepted" if said.get("accepted") or said.get("seats") else None,
             f"{who}: {method} {target} shows turns of seats {shown}" if shown else None,
-            f"{who}: {method} {target} changed what is open" if self._host.open() != before else None,
+            f"{who}: {method} {target} changed the open turns" if self._host.open() != before else None,
         )
 
     def _send(self, headers: Mapping[str, str], method: str, target: str, body: str = "") -> dict[str, Any]:

@@ -150,7 +150,7 @@ def _assault(task: Task, runtime: Runtime, host: Host, attacks: Sequence[tuple[A
 
 
 def _unbuildable(task: Task, runtime: Runtime) -> Callable[[Attack], AttackRow] | None:
-    """Return a function for the rows of a folder that this runtime refuses or cannot build, or None."""
+    """Return a function that makes the rows of a folder if this runtime refuses or cannot build it, otherwise None."""
     try:
         refused = runtime.refuses(task)
         if refused is None:

@@ -59,7 +59,7 @@ class Host:
         if text != UNTOUCHED:
             return f"{self.file} of the host was written to"
         others = [path.name for path in self.folder.iterdir() if path != self.file]
-        return f"{others[0]} was made in {self.folder} of the host" if others else None
+        return f"{others[0]} was created in {self.folder} of the host" if others else None
 
 
 @contextmanager
@@ -123,7 +123,7 @@ class Target:
         """Play and grade one attack episode. `hands` gives it a shell, `task` is a modified copy of the folder.
 
         `more` sets fields of the EpisodeSpec. An episode that was spoiled by the runtime, or whose world did not open, is
-        retried once: engines and starts fail occasionally, and an effective attack succeeds both times.
+        retried once, because engines and starts fail occasionally. An effective attack succeeds both times.
         """
         outcome = self._episode(AttackAgent(act, hands=hands), seed, task or self.task, **more)
         spoiled = outcome.result.status != "graded" and outcome.result.cause in {"runtime", "world"}
@@ -176,7 +176,7 @@ class Target:
             return harm
         if result.status == "graded":
             idle = self.idle_reward(seed)
-            return f"reward {result.reward:g}, where doing nothing earns {idle:g}" if (result.reward or 0) > idle else None
+            return f"reward {result.reward:g}; doing nothing earns {idle:g}" if (result.reward or 0) > idle else None
         if result.cause == "verifier":
             return None
         return f"its episode was not graded, because of the {result.cause}: {result.error}"

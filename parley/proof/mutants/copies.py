@@ -46,7 +46,7 @@ def each_in_a_copy(
     Raises RuntimeFailure if this process cannot be forked.
     """
     if not can_copy():
-        raise RuntimeFailure("mutants are tried in copies of this process, which needs Linux and no other threads")
+        raise RuntimeFailure("mutants are tried in forks of this process, which needs Linux and a single thread")
     # objects that exist now stay in use; frozen, they are skipped by collections in a fork, so their pages stay shared
     gc.collect()
     gc.freeze()

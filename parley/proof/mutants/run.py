@@ -94,13 +94,13 @@ class MutantReport(Strict):
 
     @property
     def allowed(self) -> int:
-        """Maximum number of survivors."""
+        """Maximum number of mutants that may survive."""
         tried = len(self.mutants) - len(self.of("equivalent"))
         return _most_alive(tried) if self.drawn else int(tried * (1 - LEAST) + 1e-9)
 
     @property
     def rules_alive(self) -> list[TriedMutant]:
-        """Survivors in a task's server, which contains its rules. There must be none, except listed ones with a reason."""
+        """Survivors in a task's server, which contains its rules. Only listed ones with a reason are allowed."""
         return [mutant for mutant in self.of(*ALIVE) if mutant.kind == "server"]
 
     @property
@@ -197,7 +197,7 @@ class _Rounds:
                     left.append(one)
                 shutil.rmtree(_folder(self._scratch, one), ignore_errors=True)
                 if done % 100 == 0:
-                    self._progress(f"{done} of {len(jobs)} by {fate}, {len(left)} not noticed")
+                    self._progress(f"{done} of {len(jobs)} by {fate}, {len(left)} not detected")
         return left
 
     def surveyed(self, shared: Sequence[Trying]) -> UnitTests:
@@ -208,8 +208,8 @@ class _Rounds:
         with closing(each_in_a_copy([targets], surveyed_units, 1)) as copies:
             units = next(copies)[1]
         if units is None or units.failing:
-            what = units.failing[0] if units else "they did not come to an end"
-            raise TaskInvalid(f"{ROOT}/tests:1: the unit tests fail as they are ({what})", hint="make test")
+            what = units.failing[0] if units else "they did not finish"
+            raise TaskInvalid(f"{ROOT}/tests:1: the unit tests fail without any mutant ({what})", hint="make test")
         self._progress(f"{len(units.seconds)} unit tests")
         return units
 
@@ -271,7 +271,7 @@ def read_equivalents(path: Path = LIST) -> list[Equivalent]:
         rows = tomli.loads(path.read_text(encoding="utf-8")).get("equivalent", [])
         listed = [Equivalent.model_validate(row) for row in rows]
     except (OSError, ValueError, ValidationError) as error:
-        raise TaskInvalid(f"{path}:1: is no list of equivalents: {error}") from None
+        raise TaskInvalid(f"{path}:1: is not a valid list of equivalents: {error}") from None
     seen: set[tuple[str, ...]] = set()
     for entry in listed:
         if entry.key in seen:
@@ -288,8 +288,8 @@ def matched(listed: Sequence[Equivalent], mutants: Iterable[SourceMutant], files
     for entry in listed:
         if entry.path in tried and entry.key not in used:
             raise TaskInvalid(
-                f"{LIST}:1: {entry.path} has no {entry.operator} of `{entry.was}` in `{entry.line}` ({entry.within or 'top'})",
-                hint="look at the line again, then correct or remove the entry",
+                f"{LIST}:1: {entry.path} lacks {entry.operator} of `{entry.was}` in `{entry.line}` ({entry.within or 'top'})",
+                hint="check the line, then correct or remove the entry",
             )
     return fitting
 
@@ -368,7 +368,7 @@ def _surveyed(
     files = {str(target.file) for _, target in waiting}
     jobs = [(task, seeds_of(task, seeds)[: 1 if is_data(task) else None]) for task in tasks if task.task_id in chosen]
     surveys = each_in_a_copy(jobs, partial(_survey, files), workers)
-    told = standing(ground or Ground(task, wrong="its proof did not come to an end") for (task, _), ground in surveys)
+    told = standing(ground or Ground(task, wrong="its checks did not finish") for (task, _), ground in surveys)
     return sorted(told, key=lambda ground: ground.task.task_id)
 
 

@@ -96,7 +96,7 @@ def standing(grounds: Iterable[Ground]) -> list[Ground]:
     for ground in listed:
         if ground.wrong:
             raise TaskInvalid(
-                f"{ground.task.path}/task.toml:1: is not proved as it is ({ground.wrong})",
+                f"{ground.task.path}/task.toml:1: fails its checks without any mutant ({ground.wrong})",
                 hint=f"harness verify {ground.task.task_id}",
             )
     return listed
@@ -188,7 +188,7 @@ class Trial:
         return "" if now.outcome.reward else "oracle"
 
     def seeds_alike(self) -> str:
-        """Return the check that fails because two of the oracle's seeds are alike, or an empty string."""
+        """Return the check that fails because two of the oracle's seeds give the same instance, or an empty string."""
         clients = [client for client in self.ground.plays if client[0] == SOLVE and not client[2]]
         evidence = TaskEvidence(self._task, [self._played(client, self.ground.plays[client]) for client in clients])
         return next((check.name for claim in _OF_SEEDS for check in claim(evidence) if not check.ok), "")

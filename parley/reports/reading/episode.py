@@ -2,7 +2,7 @@
 
 Each file is parsed by the schema of its writer, then the files are combined, then the family's part is added. result.json is
 required. Any other file may be missing or empty, for example if an episode was never judged; a file that exists and cannot be
-parsed is an error, because half an episode would look like a whole one.
+parsed is an error, because an incomplete episode would look like a complete one.
 
 Prompts and replies of seats come from the world's log, which is the evidence and covers every seat; other conversations, and
 the reasoning of seats, come from trajectory.json (ATIF), whose later versions may have other fields.
@@ -151,7 +151,7 @@ def seat_conversations(events: Sequence[Event], recorded: Sequence[Conversation]
 
 
 def _laid_beside(turns: Sequence[Turned], recorded: Sequence[Utterance]) -> Iterator[Utterance]:
-    """Yield the turns of a seat, each with its reply. The reasoning is that of the recorded step that answers the same text."""
+    """Yield the turns of a seat, each with its reply and the reasoning of the recorded step that answers the same text."""
     answered: dict[str, list[int]] = {}
     for number, told in enumerate(recorded[:-1]):
         if told.speaker == "user" and recorded[number + 1].speaker == "agent":
@@ -321,7 +321,7 @@ def _doubts(result: Result, verdict: Verdict | None, events: list[Event]) -> lis
     last = events[-1].hash if events else None
     doubts = []
     if verdict is not None and last is not None and verdict.trace_hash != last:
-        doubts.append("verdict.json judges another log than events.jsonl")
+        doubts.append("verdict.json belongs to another log than events.jsonl")
     said = result.reward, result.failure_label
     if verdict is not None and result.status == "graded" and (verdict.reward, verdict.failure_label) != said:
         doubts.append("result.json has another reward or label than verdict.json")
@@ -334,7 +334,7 @@ def _bytes(folder: Path, name: str) -> bytes:
         return read_recorded(folder, name, FILES.get(name, TEXT_BYTES))
     except FileNotFoundError:
         if name == "result.json":
-            raise unreadable(str(folder), name, "there is none, so this is no finished episode") from None
+            raise unreadable(str(folder), name, "it is missing, so this episode is not finished") from None
         return b""
     except OSError as error:
         raise unreadable(str(folder), name, error.strerror or type(error).__name__) from None
@@ -374,11 +374,11 @@ def recorded_episodes(words: Sequence[str]) -> list[Path]:
     first, *rest = words
     path = Path(first)
     if not _is_there(path):
-        raise UsageError(f"there is no run in {first}", hint="harness show TASK, or harness show RUN [TASK [s0-a1]]")
+        raise UsageError(f"{first} does not contain a run", hint="harness show TASK, or harness show RUN [TASK [s0-a1]]")
     if is_episode(path):
         if rest:
             raise UsageError(
-                f"{first} is one episode, and {' '.join(rest)} names another", hint=f"harness show {quoted(first)}"
+                f"{first} is one episode, so {' '.join(rest)} cannot select another", hint=f"harness show {quoted(first)}"
             )
         return [path]
     task, attempt = (*rest, "*", "*")[:2]
@@ -395,7 +395,7 @@ def _is_there(path: Path) -> bool:
     try:
         return path.is_dir() or is_packed(path) or is_packed(run_and_place(path)[0])
     except OSError:
-        # a name that no file system accepts
+        # a file name that is not valid here
         return False
 
 

@@ -3,9 +3,9 @@
 1. The log records when an artifact was issued and when it expires, but not an earlier end. If a use was refused as too late,
 its details contain the time at which the artifact had ended.
 2. Without such a use, the end is estimated from the next generation: `token_1` follows `token_0`, or an artifact is issued
-again under its own name. Some worlds keep the previous one valid for a while, so such an end `is_certain` only if a refusal
-confirms it. An artifact that is issued again with the same start was extended.
-3. The log does not show that an artifact is for single use until it is used twice. Until then its uses are listed, not an end.
+again under its own name. Some worlds keep the previous artifact valid for a while, so such an end `is_certain` only if a
+refusal confirms it. An artifact that is issued again with the same start was extended.
+3. The log shows that an artifact is for single use only if it is used twice. Otherwise its uses are listed without an end.
 """
 
 from __future__ import annotations

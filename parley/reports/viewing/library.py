@@ -1,9 +1,8 @@
 """The displayed runs by name, with their results, which are cached until a folder changes.
 
-1. A result is read on first use and cached with the modification time of its task's folder: an episode arrives there by a
-   rename, so new ones are noticed while a run is in progress.
-2. A run with an unreadable run.json and an episode with an unreadable result.json are reported in their place. Nothing is left
-   out silently.
+1. A result is read on first use and cached with the modification time of its task's folder. Episodes are renamed into that
+   folder, which changes its time, so new episodes appear while a run is in progress.
+2. A run with an unreadable run.json, or an episode with an unreadable result.json, is listed with the error.
 """
 
 from __future__ import annotations

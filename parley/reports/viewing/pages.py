@@ -76,18 +76,18 @@ GLOSSARY = "glossary.html"
 _TERMS = (
     ("run", "Some tasks played by one agent or model, at one or more seeds, a number of attempts each."),
     ("episode", "One attempt at one task at one seed."),
-    ("seed", "The number that a task's texts, tokens and times are drawn from. Two seeds of a task are two variants of it."),
-    ("world", "The server of one task. It answers the agent, keeps the time, and logs what it was asked."),
-    ("virtual time", "The time of the world's own clock. Requests and waits move it, and thinking does not."),
-    ("contract", "What a world demands of a request: which bytes, in which window of time, after which step."),
-    ("artifact", "Something that a world hands out under a contract, such as a token or a link."),
-    ("verdict", "What a validator made of the world's log after the episode: success, or the label of what went wrong."),
-    ("hidden tests", "The checks behind a verdict, which the agent never saw. An episode succeeds where all of them pass."),
-    ("resolution", "The end of a round or session, when the rules look at what all seats decided; it can fail a game."),
-    ("fault", "What one seat did that lost a round or session, where the rules say it; its turn is marked."),
-    ("oracle", "A scripted control, no model: it plays each task as it should be played, and must succeed."),
-    ("nop", "A scripted control, no model: it does nothing, and must fail."),
-    ("violation:*", "Scripted controls, no models: each breaks the one rule that it is named after, and must earn its label."),
+    ("seed", "The number from which a task's texts, tokens and times are drawn. Two seeds give two variants of a task."),
+    ("world", "The server of one task. It answers the agent, keeps virtual time, and logs every request."),
+    ("virtual time", "The time of the world's own clock. Requests and waits advance it; thinking does not."),
+    ("contract", "A requirement of a world for a request: which bytes, in which window of time, after which step."),
+    ("artifact", "Something that a world issues under a contract, such as a token or a link."),
+    ("verdict", "The result of the hidden tests for the world's log: success, or a label that names the failure."),
+    ("hidden tests", "The checks that make the verdict. The agent cannot see them. An episode succeeds if all of them pass."),
+    ("resolution", "The end of a round or session, when the rules evaluate the decisions of all seats; a game can fail there."),
+    ("fault", "The action of one seat that lost a round or session, if the rules name one. Its turn is marked."),
+    ("oracle", "A scripted control, not a model: it plays each task correctly and must succeed."),
+    ("nop", "A scripted control, not a model: it does nothing and must fail."),
+    ("violation:*", "Scripted controls, not models: each breaks the rule in its name and must earn that rule's label."),
 )
 
 
@@ -249,7 +249,7 @@ _Step = tuple[str, str, bool]
 
 def tracks(left: RecordedEpisode, right: RecordedEpisode) -> tuple[Track, ...]:
     """Return the comparable parts of two episodes: requests to the world, and messages."""
-    pairs = (("Requests to the world", _requests), ("What was told and said", _talk))
+    pairs = (("Requests to the world", _requests), ("Messages", _talk))
     return tuple(track for title, steps in pairs if (track := _track(title, steps, left, right)))
 
 
@@ -660,11 +660,11 @@ def _lacks(episode: RecordedEpisode) -> Iterator[str]:
     asked = any(act.what in {"request", "wait"} for act in episode.acts)
     is_logged, is_game = "events.jsonl" not in episode.absent, bool(seated(episode))
     if not asked and not is_game:
-        why = "the agent sent no request" if is_logged else "events.jsonl is not there"
+        why = "the agent sent no request" if is_logged else "events.jsonl is missing"
         yield f"No requests{'' if episode.acts else ' and no timeline'}: {why}."
     if not any(said.speaker == "agent" for one in episode.conversations for said in one.utterances):
         by, is_script = episode.result.agent, episode.result.model is None
-        yield f"No replies: {by} is a script, no model." if is_script else f"No replies: none of {by} is recorded."
+        yield f"No replies: {by} is a script, not a model." if is_script else f"No replies: none of {by} is recorded."
 
 
 def _facts(episode: RecordedEpisode) -> tuple[ShownFact, ...]:

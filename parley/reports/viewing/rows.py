@@ -187,7 +187,7 @@ def _run_row(run: ShownRun, family: str, played: Sequence[Recorded], *, is_playi
 def planned_words(planned: Planned | None) -> str:
     """Return a short description of a plan: tasks, seeds, attempts and options."""
     if planned is None:
-        return "no plan that can be read"
+        return "the plan cannot be read"
     numbers = ((len(planned.tasks), "task"), (len(planned.seeds), "seed"), (planned.attempts, "attempt"))
     told = [" x ".join(f"{number} {word}{'s' if number != 1 else ''}" for number, word in numbers)]
     told += [f"{name}={value}" for name, value in planned.options.items()]

@@ -109,7 +109,7 @@ def open_server(site: Site, host: str = "127.0.0.1", port: int | None = None) ->
         is_ours = False
     if not is_ours:
         raise UsageError(
-            f"pages are served to this machine alone, and {host} is no loopback address (127.0.0.1)",
+            f"{host} is not a loopback address, such as 127.0.0.1, and pages are served only to this machine",
             hint="harness view RUNS --bundle DIR, and publish DIR",
         )
     try:
@@ -117,8 +117,6 @@ def open_server(site: Site, host: str = "127.0.0.1", port: int | None = None) ->
     except OSError as error:
         if port is None and error.errno == errno.EADDRINUSE:
             return PageServer(site, address, 0)
-        raise UsageError(
-            f"port {port or PORT} cannot be served on: {error.strerror}", hint="harness view RUNS --port 0"
-        ) from None
+        raise UsageError(f"cannot listen on port {port or PORT}: {error.strerror}", hint="harness view RUNS --port 0") from None
     except OverflowError:
-        raise UsageError(f"{port} is no port", hint="harness view RUNS --port 0") from None
+        raise UsageError(f"{port} is not a port number", hint="harness view RUNS --port 0") from None

@@ -75,7 +75,7 @@ _ADDRESSES = tuple(
 )
 
 
-_OTHER_SEED = "tokens, times and texts differ from the first request on, whatever the agents did"
+_OTHER_SEED = "their tokens, times and texts differ from the first request on, whatever the agents do"
 
 
 class Served(NamedTuple):
@@ -305,7 +305,7 @@ def write_bundle(library: Library, folder: Path, wrote: Callable[[int], None]) -
     """
     folder = folder.absolute()
     if folder.exists() and not (folder / MARK).is_file() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is there and is no bundle", hint=f"harness view RUNS --bundle {quoted(f'{folder}/view')}")
+        raise UsageError(f"{folder} exists and is not a bundle", hint=f"harness view RUNS --bundle {quoted(f'{folder}/view')}")
     beside = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
     with writing(folder):
         shutil.rmtree(beside, ignore_errors=True)

@@ -234,7 +234,7 @@ def timeline(episode: RecordedEpisode, broken: Collection[int]) -> Timeline | No
     named = list(_lanes(episode, scale, broken))
     lanes = []
     for row, (name, seat, marks) in enumerate(named[:_MOST_LANES]):
-        # as many marks as are distinguishable, always including the breach
+        # as many marks as readers can distinguish, always including the breach
         step = len(marks) // _MOST_MARKS + 1
         drawn = tuple(mark for number, mark in enumerate(marks) if number % step == 0 or mark.is_breach)
         lanes.append(Lane(name=name, seat=seat, y=TOP + LANE * row, marks=drawn, left_out=len(marks) - len(drawn)))
@@ -295,7 +295,7 @@ def _windows(lives: Sequence[Lifetime], scale: _Scale) -> Iterator[tuple[str, No
         told = f"{one.artifact}: from {one.begin:g} s until {one.end:g} s" + (f", {one.ended_by}" if one.ended_by else "")
         lane = bars.setdefault(one.artifact, [])
         if not one.is_certain:
-            maybe = f"{one.artifact}: {one.ended_by}; the log does not tell whether it still worked after that"
+            maybe = f"{one.artifact}: {one.ended_by}; the log does not show whether it still worked after that"
             lane.append(_bar("maybe", one.end, one.planned, maybe, one.seq, scale))
         lane.append(_bar("window", one.begin, one.end, told, one.seq, scale))
         for at in one.uses:
@@ -370,7 +370,7 @@ class Grid(Strict):
 
 
 class HeardRow(Strict):
-    """A text. For each seat: `said` if the seat said it, the time at which it was told to the seat, or None."""
+    """A text. For each seat: `said` if this seat wrote it, the time at which the seat received it, or None."""
 
     text: str
     seats: tuple[str | None, ...]
@@ -466,7 +466,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _told(one: Conversation, text: str, since: int) -> str | None:
-    """Return the virtual time at which a seat was first given a text; None if it never was."""
+    """Return the virtual time at which a seat first received a text; None if it never did."""
     for entry in one.utterances:
         if entry.speaker == "user" and entry.moment is not None and entry.moment.seq > since and text in entry.text:
             return f"{entry.moment.at:g} s"

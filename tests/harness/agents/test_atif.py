@@ -88,7 +88,7 @@ def test_observations_belong_to_a_call():
     trajectory = Trajectory("run", "episode", "llm")
     trajectory.agent("x")
 
-    with pytest.raises(ValueError, match=r"^step 1 made no call 'c9'$"):
+    with pytest.raises(ValueError, match=r"^step 1 did not make the call 'c9'$"):
         trajectory.observe("?", "c9")
 
 

@@ -48,13 +48,13 @@ SPENT = openai("You exceeded your current quota, please check your plan and bill
 LIMITED = openai("Rate limit reached for gpt-5 on tokens per min (TPM): Limit 30000.", "rate_limit_exceeded", "tokens")
 
 DENIED = [
-    ("openai/x", 429, SPENT, r"says that the account has nothing left to spend: You exceeded your current quota.* \(429\)$"),
-    ("openai/x", 402, openai("Insufficient Balance", "invalid_request_error"), r"nothing left to spend: .*Balance \(402\)$"),
+    ("openai/x", 429, SPENT, r"says that the account's quota is used up: You exceeded your current quota.* \(429\)$"),
+    ("openai/x", 402, openai("Insufficient Balance", "invalid_request_error"), r"quota is used up: .*Balance \(402\)$"),
     ("openai/x", 401, openai("Incorrect API key provided.", "invalid_api_key"), r"does not accept the key: .* \(401\)$"),
-    ("openai/x", 403, openai("Country, region, or territory not supported", "x"), r"does not let this account in: .* \(403\)$"),
-    ("openai/x", 404, openai("The model `x` does not exist", "model_not_found"), r"no such model, .*does not exist \(404\)$"),
-    ("openai/x", 404, '{"detail": "Not Found"}', r"knows no such model, or has nothing at that address: .* \(404\)$"),
-    ("hosted_vllm/x", 404, '{"object":"error","message":"No model `x`.","code":404}', r"no such model.* \(404\)$"),
+    ("openai/x", 403, openai("Country, region, or territory not supported", "x"), r"denies access to this account.* \(403\)$"),
+    ("openai/x", 404, openai("The model `x` does not exist", "model_not_found"), r"this model or.*does not exist \(404\)$"),
+    ("openai/x", 404, '{"detail": "Not Found"}', r"does not know this model or this address: .* \(404\)$"),
+    ("hosted_vllm/x", 404, '{"object":"error","message":"No model `x`.","code":404}', r"this model or this address.* \(404\)$"),
 ]  # fmt: skip
 
 
@@ -74,8 +74,12 @@ def test_what_no_other_call_would_fare_better_with_ends_the_run(name: str, statu
 
 ANTHROPIC = [
     (401, anthropic("invalid x-api-key", "authentication_error"), "does not accept the key"),
-    (400, anthropic("Your credit balance is too low to access the Anthropic API.", "invalid_request_error"), "nothing left"),
-    (404, anthropic("model: claude-x", "not_found_error"), "knows no such model"),
+    (
+        400,
+        anthropic("Your credit balance is too low to access the Anthropic API.", "invalid_request_error"),
+        "quota is used up",
+    ),
+    (404, anthropic("model: claude-x", "not_found_error"), "does not know this model"),
 ]
 
 
@@ -117,9 +121,9 @@ def test_overloaded_is_the_status_that_was_sent() -> None:
 UNSPOKEN = [
     (Fault(kind="reset"), "the connection broke: [Errno 104] Connection reset by peer"),
     (Fault(kind="truncated"), "the connection broke: peer closed connection"),
-    (Fault(kind="stall", stall_s=4.0), "one call was silent for longer than the 0.5 s that --timeout allows"),
-    (Fault(kind="garbage"), "what is no JSON, where a model's answer should be"),
-    (Fault(status=200, body=PAGE, media_type="text/html"), "a web page, where a model's answer should be"),
+    (Fault(kind="stall", stall_s=4.0), "one call received no data for longer than the 0.5 s that --timeout allows"),
+    (Fault(kind="garbage"), "data that is not JSON instead of a model's answer"),
+    (Fault(status=200, body=PAGE, media_type="text/html"), "a web page instead of a model's answer"),
 ]
 
 STREAMED = 'data: {"object": "x", "choices": [{"index": 0, "delta": {"content": "hi"}}]}\n\ndata: [DONE]\n\n'
@@ -148,7 +152,7 @@ def test_a_server_that_refuses_all_but_streams_is_told_before_the_run(told: str)
     with always(400, openai(told, "x")) as server:
         made, _ = client(server)
         for act in (made.probe, lambda: made.complete(HELLO)):
-            with pytest.raises(ProviderLost, match="answers in streams alone, which a run does not request: ") as caught:
+            with pytest.raises(ProviderLost, match="answers only in streams, which a run does not request: ") as caught:
                 act()
             assert f": {server.url} answers" in str(caught.value)
             assert "without streaming" in caught.value.hint
@@ -168,8 +172,8 @@ def test_a_silent_server_is_told_with_the_seconds(monkeypatch: pytest.MonkeyPatc
         with pytest.raises(ProviderFailure) as caught:
             made.complete(HELLO)
 
-    assert str(probed.value).endswith(f": one call was silent for longer than {told}")
-    assert str(caught.value).endswith(": one call was silent for longer than the 0.2 s that --timeout allows")
+    assert str(probed.value).endswith(f": one call received no data for longer than {told}")
+    assert str(caught.value).endswith(": one call received no data for longer than the 0.2 s that --timeout allows")
 
 
 def test_a_pause_that_is_too_long_is_told_after_the_time() -> None:
@@ -209,10 +213,10 @@ def test_a_page_with_a_status_is_told_as_a_page() -> None:
     ("weather", "told"),
     [
         (None, "answered a first small call in"),
-        (Fault(status=429, body=LIMITED, retry_after="60"), "is there, and busy: Rate limit reached"),
+        (Fault(status=429, body=LIMITED, retry_after="60"), "is available but busy: Rate limit reached"),
         (
             Fault(status=400, body=openai("max_tokens is too small", "x")),
-            "is there, and refused a first small call: max",
+            "is available but rejected a first small call: max",
         ),
     ],
     ids=["answers", "is busy", "refuses this call"],
@@ -234,7 +238,7 @@ def test_a_probe_that_finds_somebody(weather: Fault | None, told: str) -> None:
 def test_a_probe_of_nobody() -> None:
     """Said at once."""
     made = ModelClient(ModelSettings("openai/x", "http://127.0.0.1:9/v1", "k"), say=lambda line: None)
-    with pytest.raises(Unreachable, match=r"nobody answers at http://127\.0\.0\.1:9/v1"):
+    with pytest.raises(Unreachable, match=r"no server answers at http://127\.0\.0\.1:9/v1"):
         made.probe()
 
 
@@ -309,8 +313,8 @@ WORDS = [
     (200, json.dumps({"error": "upstream overloaded"}), "provider_error", r"upstream overloaded \(inside HTTP 200\)"),
     (200, completed(error={"code": 502, "message": "Idle timeout"}, finish_reason="error"), "provider_error", "Idle timeout"),
     (200, completed(error={"code": 400, "message": "Bad tool"}, finish_reason="error"), "provider_refusal", "Bad tool"),
-    (200, json.dumps({"detail": "Not Found"}), "provider_refusal", "JSON that is no completion: Not Found"),
-    (200, "[1, 2]", "provider_refusal", r"JSON that is no completion: \[1, 2\]"),
+    (200, json.dumps({"detail": "Not Found"}), "provider_refusal", "JSON that is not a completion: Not Found"),
+    (200, "[1, 2]", "provider_refusal", r"JSON that is not a completion: \[1, 2\]"),
     (200, json.dumps({"choices": []}), "provider_error", "without a choice"),
     (500, json.dumps({"error": {"code": 500, "message": ALTERNATE}}), "provider_refusal", r"roles must alternate .*\(500\)$"),
     (500, json.dumps({"error": {"message": "Traceback (most recent call last):\n  File x\nValueError: no such adapter"}}),

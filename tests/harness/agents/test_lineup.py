@@ -90,5 +90,5 @@ def test_model_at_every_other_seat() -> None:
 
 def test_seat_that_there_is_not() -> None:
     """Five seats have no sixth."""
-    with pytest.raises(UsageError, match="there are the seats 0 to 4, so --seat 5 means nothing"):
+    with pytest.raises(UsageError, match="--seat 5 does not exist; the seats are 0 to 4"):
         line_up(AgentSpec(kind="seats", name="p", seats=(SeatSpec(seat=5, kind="model", name="m"),)), 5)

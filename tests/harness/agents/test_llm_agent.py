@@ -203,7 +203,7 @@ def test_unpriced_model_says_that_its_cost_is_unbounded(pod):
     with playing(script(call("wait", seconds=1), "done"), say=said) as (agent, _):
         agent.play(task_of(), 0, pod, Budget(cost_usd=1.0), Report("llm"))
 
-    assert said == ["openai/anything has no known price, so its budget of cost cannot hold"]
+    assert said == ["openai/anything has no known price, so the budget of cost cannot be enforced"]
 
 
 def test_a_conversation_too_long_is_a_budget(pod):

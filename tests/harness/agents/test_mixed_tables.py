@@ -236,7 +236,7 @@ def test_recording_of_another_task_is_refused(tmp_path: Path, task: Task) -> Non
 
     with pytest.raises(UsageError, match="is an episode of uniform-31, so it cannot be replayed at uniform-01"):
         table(None, (at,)).needs_main(other, "inprocess")
-    with pytest.raises(UsageError, match="is no recorded episode: No such file"):
+    with pytest.raises(UsageError, match="is not a recorded episode: No such file"):
         table(None, (at.model_copy(update={"name": str(tmp_path / "nowhere")}),)).needs_main(task, "inprocess")
 
 
@@ -270,14 +270,14 @@ def test_seats_of_nobody_are_refused(harness: Command, tmp_path: Path) -> None:
     done = harness("run", "uniform-31", "--seat", "1=imap", "--runtime", "inprocess", "--out", tmp_path / "run")
 
     assert (done.returncode, (tmp_path / "run").exists()) == (2, False)
-    assert "oracle holds no seats, so --seat means nothing" in done.stderr
+    assert "oracle does not play seats, so --seat has no effect" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("spec", "played_at", "said"),
     [
         (AgentSpec(kind="seats", name="imap", seats=(SeatSpec(seat=5, kind="policy", name="imap"),)),
-         "calendar/uniform-31", "uniform-31: there are the seats 0 to 4"),
+         "calendar/uniform-31", "uniform-31: --seat 5 does not exist"),
         (AgentSpec(kind="seats", name="pool"), "calendar/uniform-31", "has no seat player 'pool'; it has imap"),
         (AgentSpec(kind="llm", model="m", seats=(SeatSpec(seat=0, kind="policy", name="pool"),)),
          "calendar/uniform-31", "has no seat player 'pool'; it has imap"),

@@ -138,7 +138,7 @@ def test_seats_may_have_models_of_their_own(tmp_path: Path, task: Task, server: 
 
 def test_seat_that_nobody_has_is_refused(tmp_path: Path, task: Task, server: OpenAIServer) -> None:
     """A model for a sixth seat of five, or for a seat of no game at all, is an error before anything is asked."""
-    with pytest.raises(UsageError, match="uniform-31: there are the seats 0 to 4, so --seat 5 means nothing"):
+    with pytest.raises(UsageError, match="uniform-31: --seat 5 does not exist; the seats are 0 to 4"):
         played(tmp_path / "sixth", task, server, seats=(OTHER.model_copy(update={"seat": 5}),))
     alone = read_task(ROOT / "tasks" / "contract" / "presigned-url-download")
     with pytest.raises(UsageError, match="has no seats"):
@@ -152,7 +152,7 @@ def test_unpriced_models_say_that_the_cost_is_unbounded(tmp_path: Path, task: Ta
     said: list[str] = []
     played(tmp_path / "model", task, server, Budget(cost_usd=1.0), say=said.append)
 
-    assert said == ["openai/imap has no known price, so its budget of cost cannot hold"]
+    assert said == ["openai/imap has no known price, so the budget of cost cannot be enforced"]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_a_missing_key_needs_no_litellm(tmp_path):
     )
 
     assert (done.returncode, done.stdout) == (2, "[]\n")
-    assert done.stderr.startswith("harness: gpt-5 needs OPENAI_API_KEY, not set here\n")
+    assert done.stderr.startswith("harness: gpt-5 needs OPENAI_API_KEY, which is not set\n")
 
 
 @pytest.mark.property

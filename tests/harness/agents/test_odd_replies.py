@@ -99,8 +99,8 @@ def test_the_choice_that_says_something_counts() -> None:
     [
         (body(said(""), "error", error={"code": 502, "message": "upstream died"}), "upstream died"),
         (body(said("half an ans"), "insufficient_system_resource"), "insufficient_system_resource"),
-        (body(said(None), "stop", {"prompt_tokens": 9, "completion_tokens": 0, "total_tokens": 9}), "answered with nothing"),
-        (body(said(""), "stop", None), "answered with nothing"),
+        (body(said(None), "stop", {"prompt_tokens": 9, "completion_tokens": 0, "total_tokens": 9}), "reply was empty"),
+        (body(said(""), "stop", None), "reply was empty"),
         (body(None), "without a message"),
         ({**body(None), "choices": []}, "without a choice"),
         ({**body(None), "choices": None}, "without a choice"),

@@ -73,7 +73,7 @@ def test_a_model_that_ignores_tools_is_an_agent(counts: bool) -> None:
 
 def test_a_refusal_of_tools_ends_an_episode_as_set_up() -> None:
     """Without the probe, the first request of an episode says the same."""
-    with FaultyServer(FAULTS["refuses tools"]) as server, pytest.raises(SetupFault, match="takes no tools"):
+    with FaultyServer(FAULTS["refuses tools"]) as server, pytest.raises(SetupFault, match="does not support tools"):
         client(server.url)[0].complete(HELLO, [READY])
 
 

@@ -276,5 +276,5 @@ def test_what_no_model_played_cannot_be_replayed(harness: Command, tmp_path: Pat
     script_played, other = harness(*again, "presigned-url-download"), harness(*again, "evacuation-noon")
 
     assert (script_played.returncode, other.returncode) == (2, 2)
-    assert "oracle played presigned-url-download, and no model's calls are recorded" in script_played.stderr
+    assert "oracle played presigned-url-download, so no model calls are recorded" in script_played.stderr
     assert f"{tmp_path}/first has no episode of evacuation-noon" in other.stderr

@@ -131,7 +131,7 @@ def test_models_that_ignore_the_tools_are_judged(pod: Any, usage: Any) -> None:
 )
 @pytest.mark.parametrize("status", [400, 500])
 def test_servers_that_take_no_tools(pod: Any, status: int, told: str) -> None:
-    """A server that says that it takes no tools is no failure of the provider, and the advice can help."""
+    """A server that says that it does not support tools is no failure of the provider, and the advice can help."""
     with pytest.raises(SetupFault, match="--protocol text") as fault:
         play(pod, ScriptedReply(faults=(fault_of(status, told),)))
 

@@ -158,12 +158,12 @@ def test_any_family_whose_seats_fit() -> None:
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
-        (TeamFlags("a,b,c"), "uniform-01 has 5 seats, and the team 3 members"),
-        (TeamFlags("a,b,c,d", "e", 5), "there are the seats 0 to 4, so --entrant-seat 5 means nothing"),
-        (TeamFlags("a,b,,d,e"), "a team is names joined by commas"),
-        (TeamFlags("a,b,c,d,e", None, 1), "--entrant-seat is an entrant's"),
-        (TeamFlags("a,b,c,human", "e"), "human is no member of a team"),
-        (TeamFlags("a,b,c,replay:runs/x", "e"), "replay runs/x is no member of a team"),
+        (TeamFlags("a,b,c"), "uniform-01 has 5 seats, but the team has 3 members"),
+        (TeamFlags("a,b,c,d", "e", 5), "--entrant-seat 5 does not exist; the seats are 0 to 4"),
+        (TeamFlags("a,b,,d,e"), "--team takes names joined by commas"),
+        (TeamFlags("a,b,c,d,e", None, 1), "--entrant-seat requires --entrant"),
+        (TeamFlags("a,b,c,human", "e"), "human cannot be a member of a team"),
+        (TeamFlags("a,b,c,replay:runs/x", "e"), "replay runs/x cannot be a member of a team"),
     ],
 )
 def test_what_is_no_team(flags: TeamFlags, why: str) -> None:
@@ -190,9 +190,9 @@ def test_who_may_hold_a_seat() -> None:
 
     assert [one.name for one in may_hold(moving, 2, 5)] == ["a", "b", "c", "d", "e"]
     assert [[one.name for one in may_hold(fixed, seat, 5)] for seat in (2, 3)] == [["e"], ["a", "b", "c", "d"]]
-    with pytest.raises(UsageError, match="the team has no line-up for varied-01"):
+    with pytest.raises(UsageError, match="the team was planned without varied-01"):
         line_up(moving, 5, 1, "varied-01")
-    with pytest.raises(UsageError, match="uniform-01 has 4 seats here, and the team 5 members"):
+    with pytest.raises(UsageError, match="uniform-01 has 4 seats, but the team has 5 members"):
         line_up(moving, 4, 1, "uniform-01")
 
 
@@ -206,7 +206,7 @@ def test_a_members_name_is_an_address_too() -> None:
 def test_a_teams_protocols_read_our_own_words() -> None:
     """With other texts only models play, in a team too."""
     texts = {"turn.md.j2": "Speak."}
-    with pytest.raises(UsageError, match="imap reads our own texts"):
+    with pytest.raises(UsageError, match="imap parses the family's own texts"):
         check_templates(texts, CANONICAL[:1], spec_of(make_team(TeamFlags("a,b,c,d", "imap"), CANONICAL[:1], BOTH)))
     check_templates(texts, CANONICAL[:1], spec_of(make_team(TeamFlags("a,b,c,d", "e"), CANONICAL[:1], BOTH)))
 

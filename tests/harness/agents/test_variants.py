@@ -153,15 +153,15 @@ def test_what_follows_the_rules() -> None:
     [
         (
             AgentSpec(kind="seats", name="imap", variant=MINE),
-            "imap reads no prompt, so the variant mine means nothing at seat 0",
+            "imap does not read prompts, so the variant mine has no effect at seat 0",
         ),
         (
             AgentSpec(kind="llm", model="m", variant=MINE, seats=(SeatSpec(seat=3, kind="policy", name="sd-map"),)),
-            "sd-map reads no prompt, so the variant mine means nothing at seat 3",
+            "sd-map does not read prompts, so the variant mine has no effect at seat 3",
         ),
         (
             AgentSpec(kind="llm", model="m", seat_variants={1: MINE}, seats=(SeatSpec(seat=1, kind="replay", name="runs/x"),)),
-            "replay:runs/x reads no prompt, so the variant mine means nothing at seat 1",
+            "replay:runs/x does not read prompts, so the variant mine has no effect at seat 1",
         ),
         (
             AgentSpec(
@@ -171,9 +171,12 @@ def test_what_follows_the_rules() -> None:
                 seats=(SeatSpec(seat=0, kind="policy", name="imap"),),
                 rotate=True,
             ),
-            "imap reads no prompt, so the variant mine means nothing at seat 1",
+            "imap does not read prompts, so the variant mine has no effect at seat 1",
         ),
-        (AgentSpec(kind="llm", model="m", seat_variants={5: MINE}), "the seats 0 to 4, so --seat-variant 5 means nothing"),
+        (
+            AgentSpec(kind="llm", model="m", seat_variants={5: MINE}),
+            "--seat-variant 5 does not exist; the seats are 0 to 4",
+        ),
     ],
 )
 def test_who_reads_no_prompt(task: Task, spec: AgentSpec, why: str) -> None:
@@ -188,7 +191,7 @@ def test_variants_in_a_team(task: Task) -> None:
     spec = AgentSpec(kind="seats", name="team", team=kept, seat_variants={0: MINE})
 
     assert SeatAgent(spec).needs_main(task, "inprocess") is False
-    with pytest.raises(UsageError, match="imap reads no prompt, so the variant mine means nothing at seat 0"):
+    with pytest.raises(UsageError, match="imap does not read prompts, so the variant mine has no effect at seat 0"):
         SeatAgent(spec.model_copy(update={"team": moving})).needs_main(task, "inprocess")
 
 

@@ -44,18 +44,18 @@ OPTIONS = "handles, mitigate, mutate, payload_bytes, stop_on_violation, window_s
 NO_OPTION = f"presigned-url-download has no option 'x'; it has {OPTIONS}"
 NO_SCRIPT = "/nowhere.json: not a JSON list of actions: [Errno 2] No such file or directory: '/nowhere.json'"
 NEAR = "presigned-url-download, presigned-url-integrity"
-NO_TASK = f"no task is called 'presigned-url-downlod'; did you mean {NEAR}?"
-AGENTS = "there are oracle, nop, violation:<name>, scripted, llm, replay:<run>, human"
+NO_TASK = f"no task named 'presigned-url-downlod'; did you mean {NEAR}?"
+AGENTS = "known: oracle, nop, violation:<name>, scripted, llm, replay:<run>, human"
 LABELS: Line = ("generate", "labels", "--model", "openai/any", "--api-base", "http://127.0.0.1:1", "--out", "/dev/null/x.json")
 MISTAKES: dict[Line, str] = {
     ("run", "presigned-url-downlod"): f"{NO_TASK}\n  try: harness list",
-    ("list", "zzzz"): "no task is called 'zzzz'\n  try: harness list",
-    (*PRESIGNED, "--agent", "robot"): f"no agent is called 'robot'; {AGENTS}",
-    (*PRESIGNED, "--agent", "violation:"): f"no agent is called 'violation:'; {AGENTS}",
-    (*PRESIGNED, "--agent", "llm"): "the llm agent and --model go together\n  try: harness run --model gpt-5",
+    ("list", "zzzz"): "no task named 'zzzz'\n  try: harness list",
+    (*PRESIGNED, "--agent", "robot"): f"no agent named 'robot'; {AGENTS}",
+    (*PRESIGNED, "--agent", "violation:"): f"no agent named 'violation:'; {AGENTS}",
+    (*PRESIGNED, "--agent", "llm"): "the llm agent and --model must be used together\n  try: harness run --model gpt-5",
     (*PRESIGNED, "--script", "/nowhere.json"): NO_SCRIPT,
     (*PRESIGNED, "--seeds", "x"): "seeds must look like 0-9 or 1,4,7-9, not 'x'",
-    (*PRESIGNED, "--seeds", "9-1"): "seeds '9-1' is no range from low to high",
+    (*PRESIGNED, "--seeds", "9-1"): "seeds '9-1' is not a range from low to high",
     (*PRESIGNED, "--set", "window_seconds"): "--set must look like name=value, not 'window_seconds'",
     (
         *PRESIGNED,
@@ -172,7 +172,7 @@ def test_all_tasks_need_a_word(said: dict[Line, Said]) -> None:
     assert (2, "") == (done.code, done.out)
     assert re.match(r"plan: \d+ tasks x 1 seed x 1 attempt = (\d+) episodes, 2 at a time\noracle plays \1 episodes\n", done.err)
     assert done.err.endswith(
-        "points between two models\nharness: no task was named, so all would run, and there is no terminal to confirm it\n"
+        "points between two models\nharness: no task was named, and running all tasks needs confirmation at a terminal\n"
         "  try: harness run --runtime inprocess --yes, or one task first: harness run --runtime inprocess "
         "adversarial-shortcut-injection\n"
     )

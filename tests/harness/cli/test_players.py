@@ -79,7 +79,7 @@ def test_seats_are_counted_with_the_options() -> None:
     five = ("--team", "pool,silent,liar,a,b")
 
     assert asked(*five, "--set", "size=5", tasks=deck).agents[0].team
-    with pytest.raises(UsageError, match="bakery-switch has 4 seats, and the team 5 members"):
+    with pytest.raises(UsageError, match="bakery-switch has 4 seats, but the team has 5 members"):
         asked(*five, "--set", "size=5,4", tasks=deck)
 
 
@@ -91,7 +91,7 @@ def test_presets_of_teams(tmp_path: Path) -> None:
 
     assert [one.name for one in ours.members] == ["a", "b", "c", "d", "e"]
     assert agent(*preset, "--model", "m") == agent("--model", "m", "--temperature", "default")
-    with pytest.raises(UsageError, match="uniform-01 has 5 seats, and the team 4 members"):
+    with pytest.raises(UsageError, match="uniform-01 has 5 seats, but the team has 4 members"):
         agent(*preset)
     with pytest.raises(UsageError, match="--seat cannot be combined with --team"):
         agent(*preset, "--entrant", "e", "--seat", "0=imap")
@@ -126,12 +126,12 @@ def test_variants_by_name_and_by_path(tmp_path: Path) -> None:
     assert spec.variant.ref.digest == hashlib.sha256(b"Be kind.\n").hexdigest()
     assert [getattr(spec.variant_at(seat), "name", None) for seat in (0, 2)] == ["mine", "nosy-highpressure"]
     for name, why in {
-        "kind": "no variant is called 'kind', and no file; there are nosy-highpressure, redteam",
+        "kind": "no variant or file named 'kind'; variants: nosy-highpressure, redteam",
         "0=redteam": "a seat's variant must look like",
     }.items():
         with pytest.raises(UsageError, match=why):
             agent("--model", "m", "--variant" if "=" not in name else "--seat-variant", name.removeprefix("0="))
-    with pytest.raises(UsageError, match="seat 1 is given two variants"):
+    with pytest.raises(UsageError, match="seat 1 has two variants"):
         agent("--model", "m", "--seat-variant", "1=redteam", "--seat-variant", f"1={mine}")
 
 
@@ -149,15 +149,15 @@ def test_files_that_are_no_variant(tmp_path: Path, content: bytes, why: str) -> 
 def test_a_shipped_variant_is_its_familys() -> None:
     """A hidden profile has no variant of that name, and a run of both families has none either."""
     deck = [task for task in SHIPPED if task.task_id == "bakery-switch"]
-    with pytest.raises(UsageError, match="no variant is called 'redteam', and no file; there are none of this family"):
+    with pytest.raises(UsageError, match="no variant or file named 'redteam'; variants: none of this family"):
         asked("--model", "m", "--variant", "redteam", tasks=deck)
-    with pytest.raises(UsageError, match="the variant redteam is not one of hidden-profile"):
+    with pytest.raises(UsageError, match="the variant redteam does not belong to hidden-profile"):
         asked("--model", "m", "--variant", "redteam", tasks=[*TASKS, *deck])
 
 
 def test_agents_without_seats_have_no_variant() -> None:
     """The oracle reads no prompt."""
-    with pytest.raises(UsageError, match="oracle holds no seats, so --variant means nothing"):
+    with pytest.raises(UsageError, match="oracle does not play seats, so --variant has no effect"):
         agent("--variant", "redteam")
 
 

@@ -180,7 +180,7 @@ def crew_of(folder: Path, make: Make = make_agent) -> Processes:
     ("deaths", "told"),
     [
         (1, ("graded", None, None)),
-        (2, ("ungraded", "runtime", "a process of ours has ended, with -9")),
+        (2, ("ungraded", "runtime", "a worker process ended with -9")),
     ],
 )
 def test_process_that_dies_costs_its_chunk_at_most(

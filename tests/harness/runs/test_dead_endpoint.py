@@ -43,8 +43,8 @@ def test_a_dead_address_ends_the_run(harness: Command, tmp_path: Path) -> None:
     with OpenAIServer(script("I give up."), port=port) as server:
         again = harness("run", "--resume", tmp_path / "run", "--api-base", base)
 
-    told = f"harness: openai/any: nobody answers at {base}: [Errno 111] Connection refused"
-    hint = "  try: start that server, or type another --api-base URL"
+    told = f"harness: openai/any: no server answers at {base}: [Errno 111] Connection refused"
+    hint = "  try: start that server, or use another --api-base URL"
     assert {(one.returncode, one.stdout) for one in (probed, dead)} == {(3, "")}
     assert probed.stderr.splitlines() == [told, hint]
     assert dead.stderr.splitlines()[-2:] == [
@@ -68,7 +68,7 @@ def test_a_retry_speaks_to_the_typed_address(harness: Command, tmp_path: Path) -
         again = harness(*retry, "--api-base", typed.url, "--out", tmp_path / "again")
 
     assert done.returncode == 0, done.stderr
-    assert (dead.returncode, "nobody answers at" in dead.stderr) == (3, True)
+    assert (dead.returncode, "no server answers at" in dead.stderr) == (3, True)
     assert again.returncode == 0, again.stderr
     assert len(typed.requests) in AN_EPISODE_EACH
 

@@ -161,7 +161,7 @@ def test_a_model_without_a_price_is_refused_under_a_limit(presigned: Task, serve
         begun.check(resumed=False)
         (agent,) = begun.request.agents
         unpriced = begun.request.model_copy(update={"agents": (agent.model_copy(update={"prices": {}}),)})
-        with pytest.raises(UsageError, match=f"openai/any has no known price, so {flag} could not hold") as refused:
+        with pytest.raises(UsageError, match=f"openai/any has no known price, so {flag} cannot be enforced") as refused:
             RunSession(unpriced, [presigned], PUBLISHED_KEY, tmp_path / "run", Quiet().person()).check(resumed=False)
         assert "--prices FILE" in refused.value.hint
     assert not (tmp_path / "run").exists()
@@ -185,7 +185,7 @@ def test_prices_of_a_file(tmp_path: Path) -> None:
         ("[a]\ninput = inf\noutput = 1\n", "a.input: Input should be a finite number"),
         ("[a]\ninput = 1\noutput = 1\nreasoning = 2\n", "a.reasoning: Extra inputs are not permitted"),
         ("a = 3\n", "a: Input should be a valid dictionary or instance of Price"),
-        ("[a\n", "is no file of prices"),
+        ("[a\n", "is not a valid file of prices"),
     ],
 )
 def test_prices_that_are_none(tmp_path: Path, text: str, why: str) -> None:

@@ -196,7 +196,7 @@ def test_seed_range_refused(text: str) -> None:
     with pytest.raises(UsageError) as refused:
         parse_seeds(f"0, {text}")
 
-    assert f"seeds {text!r} is no range from low to high" == str(refused.value)
+    assert f"seeds {text!r} is not a range from low to high" == str(refused.value)
 
 
 def test_identity_is_written_as_it_always_was() -> None:

@@ -141,7 +141,7 @@ def test_run_of_an_older_version(harness: Command, tmp_path: Path) -> None:
 
     assert done.returncode == 2
     assert done.stderr == (
-        f"harness: {tmp_path}/run/run.json is of an older version, which did not write down the whole request\n"
+        f"harness: {tmp_path}/run/run.json was written by an older version, which did not record the whole request\n"
         "  try: harness run presigned-url-download --runtime inprocess --out NEW_FOLDER, with the options it was begun with\n"
     )
     assert harness("report", tmp_path / "run").returncode == 0
@@ -150,11 +150,11 @@ def test_run_of_an_older_version(harness: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        ({"part": "agent=nop"}, "says that it is 'agent=nop', which its request has no part for"),
+        ({"part": "agent=nop"}, "names the part 'agent=nop', which its request does not have"),
         ({"request": {"options": {"../../x": ["1", "2"]}}}, "'../../x=1' has a slash"),
-        ({"request": {"attempts": 0}}, "is no plan of this version: request.attempts: "),
-        ({"request": {"tasks": {"../x": {"digest": "0"}}}}, "is no plan of this version: request.tasks"),
-        ({"request": {"more": 1}}, "is no plan of this version: request.more: Extra inputs are not permitted"),
+        ({"request": {"attempts": 0}}, "is not a valid plan of this version: request.attempts: "),
+        ({"request": {"tasks": {"../x": {"digest": "0"}}}}, "is not a valid plan of this version: request.tasks"),
+        ({"request": {"more": 1}}, "is not a valid plan of this version: request.more: Extra inputs are not permitted"),
     ],
 )
 def test_a_run_json_that_somebody_bent(tmp_path: Path, presigned: Task, changed: dict[str, Any], why: str) -> None:
@@ -179,7 +179,7 @@ def test_trust_is_typed_each_time(root: Path, harness: Command, tmp_path: Path) 
     unnamed = harness("run", "--resume", tmp_path / "run", "--trust")
     typed = harness("run", *run, "--resume", tmp_path / "run")
 
-    assert (untrusted.returncode, "is not one of this harness's own tasks" in untrusted.stderr) == (2, True)
+    assert (untrusted.returncode, "is not a built-in task" in untrusted.stderr) == (2, True)
     assert (unnamed.returncode, "--trust applies to folders on the command line" in unnamed.stderr) == (2, True)
     assert typed.returncode == 0, typed.stderr
 

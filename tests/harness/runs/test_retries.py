@@ -123,7 +123,7 @@ def test_model_of_an_older_run_must_be_typed(failed: Path, presigned: Task) -> N
     del record["request"]
     RunFolder(failed).write_plan(record)
 
-    with pytest.raises(UsageError, match=r"first/run\.json is of an older version"):
+    with pytest.raises(UsageError, match=r"first/run\.json was written by an older version"):
         first_player(read_retry(failed, "none"), None, never)
 
 

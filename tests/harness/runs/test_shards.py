@@ -78,7 +78,7 @@ def test_the_order_of_tasks_changes_no_shard() -> None:
 @pytest.mark.parametrize("text", ["0/4", "5/4", "1", "1/0", "a/b", "1/2/3", "-1/4", "1/1000000"])
 def test_what_is_no_shard(text: str) -> None:
     """Each is refused with what it would have to look like."""
-    with pytest.raises(UsageError, match="the first is 1/4"):
+    with pytest.raises(UsageError, match="--shard must look like 1/4"):
         parse_shard(text)
 
 
@@ -174,8 +174,8 @@ def test_runs_of_other_plans_are_named(whole: Path, shards: list[Path], tmp_path
     assert refused([*shards[:3], tmp_path / "seeds"], tmp_path / "all").endswith(
         f"{tmp_path / 'seeds'} (shard 4/4) was planned with other seeds than {shards[0]} (shard 1/4)"
     )
-    assert "are shares of different sizes" in refused([*shards[:3], tmp_path / "thirds"], tmp_path / "all")
-    assert refused([*shards[:3], whole], tmp_path / "all") == f"{whole} is no shard: it was planned whole"
+    assert "belong to different numbers of shards" in refused([*shards[:3], tmp_path / "thirds"], tmp_path / "all")
+    assert refused([*shards[:3], whole], tmp_path / "all") == f"{whole} is a whole run, not a shard"
 
 
 @pytest.mark.parametrize("field", ["seed", "key_digest"])
@@ -202,7 +202,7 @@ def test_nothing_is_written_over(shards: list[Path], tmp_path: Path) -> None:
     """A folder that holds something is refused before anything is read."""
     (tmp_path / "note").touch()
 
-    with pytest.raises(UsageError, match="nothing is written over"):
+    with pytest.raises(UsageError, match="no file is overwritten"):
         merge(tmp_path, shards)
 
 

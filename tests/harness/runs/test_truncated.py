@@ -45,7 +45,7 @@ def test_cut_plan_is_refused(folder: RunFolder) -> None:
     whole = file.read_bytes().rstrip()
     for length in range(len(whole)):
         file.write_bytes(whole[:length])
-        with pytest.raises(UsageError, match=r"run/run\.json is no plan"):
+        with pytest.raises(UsageError, match=r"run/run\.json is not a valid plan"):
             read_record(folder)
     file.write_bytes(whole)
     assert read_record(folder) is not None

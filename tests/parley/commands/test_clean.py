@@ -71,7 +71,7 @@ def test_only_what_the_dead_left_is_listed_and_removed(
     assert all(one["age_s"] < 600 for one in own)
     assert listed["removed"] == []
     assert (asked.returncode, all(kept)) == (2, True)
-    assert "needs confirmation, and this is no terminal\n  try: harness clean --yes" in asked.stderr
+    assert "needs confirmation at a terminal\n  try: harness clean --yes" in asked.stderr
     assert all(name in asked.stdout for name in mine)
     assert done.returncode == 0, done.stderr
     assert {name for name, folder in folders.items() if not folder.exists()} == {"pod-dead"}
@@ -86,4 +86,4 @@ def test_nothing_left_is_said(harness: Command, tmp_path: Path) -> None:
 
     assert {one["kind"] for one in listed} <= {"cgroup"}
     assert (done.returncode, done.stdout) == (0, "") or listed
-    assert "dead runs have left nothing behind" in done.stderr
+    assert "there are no leftovers of dead runs" in done.stderr

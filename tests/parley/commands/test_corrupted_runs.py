@@ -36,7 +36,7 @@ def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WaitingHarness
 
 
 def environ() -> dict[str, str]:
-    """This process's environment without what would be taken for settings or keys."""
+    """This process's environment without what is a variable of this host for settings or keys."""
     return {k: v for k, v in os.environ.items() if not k.startswith("PARLEY_") and not k.endswith("_API_KEY")}
 
 

@@ -89,7 +89,7 @@ def test_a_fault_is_found_and_avoided(types: Typing, tmp_path: Path, name: str) 
     [
         ("ignores tools", "does not show tools to the model: its prompt has"),
         ("returns calls as text", "returned a tool call as text"),
-        ("refuses tools", "takes no tools: "),
+        ("refuses tools", "does not support tools: "),
     ],
 )
 def test_a_run_ends_before_money_is_spent(types: Typing, tmp_path: Path, name: str, said: str) -> None:

@@ -198,7 +198,7 @@ def test_pages_ask_nothing_of_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize("address", ["0.0.0.0", "::"])
 def test_no_address_of_everybody(address: str) -> None:
     """An address that means every network is refused: nobody could type it, and its Host could not be checked."""
-    with pytest.raises(UsageError, match="no address that people could type"):
+    with pytest.raises(UsageError, match="is not an address that a browser can open"):
         PageHost(PageGroup([0]), "A game", "calendar", address=address)
 
 

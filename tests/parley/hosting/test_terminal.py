@@ -153,7 +153,7 @@ def test_person_plays_a_contract(tmp_path: Path) -> None:
     here = Typist("api-key-rotation", "--agent", "human", "--runtime", "inprocess", "--out", str(run))
     here.until("give up")
     here.types("hello")
-    here.until("is no command")
+    here.until("is not a command")
     here.types("GET /nowhere")
     here.until("status 404")
     here.types("wait 1")
@@ -189,7 +189,7 @@ def test_nobody_sits_without_a_terminal(arguments: Sequence[str], harness: Comma
     done = harness("run", *arguments, *more, "--out", str(tmp_path / "run"))
 
     assert done.returncode == 2
-    assert "a person needs a terminal" in done.stderr
+    assert "a person plays at a terminal" in done.stderr
     assert "harness host TASK" in done.stderr
     assert not (tmp_path / "run").exists()
 
@@ -215,7 +215,12 @@ def test_commands(typed: str, tool: str, arguments: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "rule"),
-    [("GET", "is no command"), ("wait soon", "wait takes seconds"), ("GET /a\n{}", "is no header"), ("/path", "is no command")],
+    [
+        ("GET", "is not a command"),
+        ("wait soon", "wait takes seconds"),
+        ("GET /a\n{}", "is not a header"),
+        ("/path", "is not a command"),
+    ],
 )
 def test_what_is_no_command(typed: str, rule: str) -> None:
     """What means nothing is not guessed at."""

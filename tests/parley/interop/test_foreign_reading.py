@@ -58,7 +58,7 @@ def test_a_reward_is_one_number(name: str, data: bytes, reward: float) -> None:
         ("reward.json", b'{"reward": ' + b"9" * 5000 + b"}", "'reward' must be a finite number"),
         ("reward.json", b'{"reward": {"a": 1}}', "'reward' must be a finite number"),
         ("reward.json", b'{"reward": 1, "b": [1]}', "'b' must be a finite number"),
-        ("reward.json", b'{"reward": 0, "reward": 1}', "a key stands twice"),
+        ("reward.json", b'{"reward": 0, "reward": 1}', "a key occurs twice"),
         ("reward.json", b'{"a": 1, "b": 0}', "has 2 keys and none is 'reward'"),
         ("reward.json", b"[" * 100_000, "is not the JSON of one object"),
         ("reward.json", b"\xff", "is not the JSON of one object"),
@@ -120,7 +120,7 @@ def test_an_artifact_that_is_a_link_is_none() -> None:
         ("services:\n  main:\n    volumes: [ /:/host ]\n", "yaml:3: key volumes of service main is not supported here"),
         ("services:\n  main:\n    privileged: true\n", "yaml:3: key privileged of service main"),
         ("services:\n  main:\n    environment: &e { A: b }\n  x:\n    environment: *e\n", "yaml:5: alias *e is not supported"),
-        ("services:\n  main: {}\n  main: {}\n", "yaml:3: each key must be a word that stands once"),
+        ("services:\n  main: {}\n  main: {}\n", "yaml:3: each key must be a word that occurs once"),
         ("services:\n  '../x': {}\n", "yaml:2: ../x: String should match pattern"),
         ("services:\n  main:\n    user: '-x'\n", "yaml:3: user: Value error, must be a name or number"),
         ("services:\n  main:\n    image: '--x'\n", "yaml:3: image: String should match pattern"),
@@ -152,7 +152,7 @@ def test_a_compose_file_out_of_bounds_is_refused(folder: Folder, compose: str, w
 def test_a_compose_file_takes_nothing_of_this_host(folder: Folder, asked: str) -> None:
     """Neither by a reference nor by naming a variable without a value."""
     path = _write(folder().path / "environment" / "docker-compose.yaml", f"services:\n  main:\n    {asked}\n")
-    with pytest.raises(UsageError, match=r"yaml:3: \$\{HOME\} would be taken from this host, which needs --env HOME"):
+    with pytest.raises(UsageError, match=r"yaml:3: \$\{HOME\} is a variable of this host, which needs --env HOME"):
         read_compose(path, {})
 
 

@@ -50,7 +50,7 @@ BREAKAGES = (
         'type(self.chance)("key", "my-task", 0)("ticket")',
         "draws",
         f"{SERVER}:, 0)(",
-        "is one on seeds 0 and 1; take self.chance",
+        "is the same on seeds 0 and 1; draw it from self.chance",
     ),
     Breakage(
         "wrong deadline",

@@ -79,7 +79,7 @@ def bare(source: str) -> list[str]:
 
 def test_new_refuses_a_style_that_a_family_lacks(tmp_path: Path) -> None:
     """A family without files for a style says so, and nothing is written."""
-    with pytest.raises(UsageError, match=r"^calendar has no new task in the style 'fastapi'$"):
+    with pytest.raises(UsageError, match=r"^calendar has no template in the style 'fastapi'$"):
         new_task(tmp_path, "calendar", "a-task", "fastapi")
 
     assert list(tmp_path.iterdir()) == []
@@ -131,7 +131,7 @@ def test_new_refuses_a_taken_name(tmp_path: Path) -> None:
 
 def test_new_names_the_known_families(tmp_path: Path) -> None:
     """An unknown family is answered with those there are."""
-    with pytest.raises(UsageError, match=r"no family is called 'chess'; there are .*contract"):
+    with pytest.raises(UsageError, match=r"unknown family 'chess'; known: .*contract"):
         new_task(tmp_path, "chess", "my-task")
 
 

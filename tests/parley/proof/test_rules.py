@@ -70,7 +70,7 @@ def test_a_contradiction_is_named_with_its_proof(case: dict[str, Any], tmp_path:
 
     (folder / case["file"]).write_text(template.replace(old, new), encoding="utf-8")
 
-    assert any(one.startswith("rules.toml:") and "proves; read the two side by side" in one for one in findings(folder))
+    assert any(one.startswith("rules.toml:") and "correct one of the two" in one for one in findings(folder))
 
 
 def test_a_sentence_more(said: Said) -> None:
@@ -83,13 +83,13 @@ def test_a_sentence_more(said: Said) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('["value_first"]', '["value_last"]', "rules.toml:5: no client is called value_last"),
+        ('["value_first"]', '["value_last"]', "rules.toml:5: unknown client value_last"),
         (
             '["retyped_value"]',
             '["submission"]',
             "retyped_value breaks no rule that solution/rules.toml quotes",
         ),
-        ('["retyped_value"]', '["solve"]', "says 'unchanged', and no wrong client breaks it"),
+        ('["retyped_value"]', '["solve"]', "says 'unchanged', but no wrong client breaks it"),
         ('["value_first"]', '"value_first"', 'must be "words of the instruction" = ["client", ...]'),
         ('["value_first"]', "[", "cannot be read"),
     ],
@@ -104,7 +104,7 @@ def test_no_table(folder: Path) -> None:
     (folder / TABLE).unlink()
 
     assert findings(folder) == [
-        f"instruction.md.j2:1: there is no {TABLE}, which names for each rule of the instruction the client that proves it"
+        f"instruction.md.j2:1: {TABLE} is missing; it lists the clients that test each rule of the instruction"
     ]
 
 

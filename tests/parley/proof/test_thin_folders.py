@@ -220,7 +220,7 @@ def test_a_broken_plan_is_named(data_task: Task) -> None:
     """Whoever wrote the plan, it is data that may be wrong."""
     (data_task.path / "solution/plan.json").write_text("[[")
 
-    assert f"{data_task.path}/solution/plan.json:1: is no plan: " in str(_played(data_task, "solve", Budget()).failed)
+    assert f"{data_task.path}/solution/plan.json:1: is not a valid plan: " in str(_played(data_task, "solve", Budget()).failed)
 
 
 def _played(task: Task, player: str, budget: Budget) -> Report:

@@ -82,7 +82,7 @@ def test_a_part_of_the_release_is_not_complete(record: Record) -> None:
     made_of_two = made(record("x", two, agent="x"), record("y", two, agent="y"))
 
     assert [(row["rank"], row["status"]) for row in made_of_two.rows] == [(1, "2 of 33 contract")] * 2
-    assert any("not all of the release in contract" in note for note in made_of_two.notes)
+    assert any("not the whole release in contract" in note for note in made_of_two.notes)
 
 
 def test_published_rows_are_references(record: Record) -> None:
@@ -104,7 +104,7 @@ def test_two_ways_of_one_model_are_refused(record: Record) -> None:
     plan["identity"]["agent"]["interface"] = "tool"
     (tool / "run.json").write_text(json.dumps(plan), encoding="utf-8")
 
-    with pytest.raises(UsageError, match=r"GPT-5 \(shell\) and by GPT-5 \(tool\), and a model has one row"):
+    with pytest.raises(UsageError, match=r"GPT-5 \(shell\) and by GPT-5 \(tool\), but a model has only one row"):
         made(shell, tool)
 
 

@@ -49,5 +49,9 @@ def test_nothing_is_graded(record: Record) -> None:
     lost = record("lost", {("a", 0): "ungraded"})
     again = record("again", {("a", 0): "SUCCESS"}, hint="none")
 
-    assert told(lost)[:2] == ["contract: nothing that ranks is graded", "0 of 0 graded episodes succeeded"]
-    assert told(again)[:3] == ["contract: nothing that ranks is graded", "0 of 0 graded episodes succeeded", "ungraded: none"]
+    assert told(lost)[:2] == ["contract: no player that can be ranked has a graded episode", "0 of 0 graded episodes succeeded"]
+    assert told(again)[:3] == [
+        "contract: no player that can be ranked has a graded episode",
+        "0 of 0 graded episodes succeeded",
+        "ungraded: none",
+    ]

@@ -62,7 +62,7 @@ def test_unreadable_result(record: Record, content: str, what: str) -> None:
     with pytest.raises(UsageError) as refused:
         read_runs([run])
 
-    assert f"{path} is no result of this version: {what}" == str(refused.value)
+    assert f"{path} is not a valid result of this version: {what}" == str(refused.value)
     assert f"the run's command again, with --resume {run}" == refused.value.hint
 
 
@@ -79,7 +79,7 @@ def test_a_damaged_result_hides_no_other(harness: Command, record: Record) -> No
 
     assert (row["episodes"], row["status"]) == (1, f"0 of {ours} tasks and 1 other")
     assert done.returncode == nothing.returncode == 2
-    assert done.stderr.startswith(f"left out: {path} is no result of this version: Invalid JSON")
+    assert done.stderr.startswith(f"left out: {path} is not a valid result of this version: Invalid JSON")
     assert done.stderr.endswith(
         f"harness: an episode is left out because of read errors\n  try: the run's command again, with --resume {run}\n"
     )
@@ -95,7 +95,7 @@ def test_unreadable_plan(record: Record) -> None:
     with pytest.raises(UsageError) as refused:
         read_runs([run])
 
-    assert f"{run}/run.json is no plan of this version: identity.seeds: Field required" == str(refused.value)
+    assert f"{run}/run.json is not a valid plan of this version: identity.seeds: Field required" == str(refused.value)
 
 
 def test_earlier_attempts_and_half_folders_do_not_count(record: Record, gathered: Gathered) -> None:
@@ -176,8 +176,8 @@ def test_an_address_makes_no_row(record: Record, gathered: Gathered) -> None:
 
     assert ["openai/m (shell)", "azure/m (shell)"] == names(evidence)
     assert [len(group.graded) for group in evidence.groups] == [2, 1]
-    assert f"openai/m (shell) was asked at {at[0]} and at {at[1]}" == first.notes[-1]
-    assert not any("was asked at" in note for note in second.notes)
+    assert f"openai/m (shell) was called at {at[0]} and at {at[1]}" == first.notes[-1]
+    assert not any("was called at" in note for note in second.notes)
 
 
 def test_a_game_is_played_through_no_shell(record: Record, gathered: Gathered) -> None:

@@ -65,7 +65,7 @@ MODELS: Line = ("models",)
 MODELS_JSON: Line = ("models", "--json")
 MISTAKES: dict[Line, str] = {
     ("report", "/nowhere"): "/nowhere holds no run.json\n  try: harness report runs/*, or the folder that harness run printed",
-    ("report", "RUNS/nop", "--table", "coaching"): "the table coaching needs retries, and these runs have none\n"
+    ("report", "RUNS/nop", "--table", "coaching"): "the table coaching needs retries, which these runs do not have\n"
     "  try: harness run --retry-of RUN --hint correct, and --hint none, and --hint wrong",
     ("report", "RUNS/nop", "--json", "--markdown"): "--markdown and --json both mean stdout; choose one",
     ("report", "RUNS/nop", "--plot", "/dev/null/x.svg"): "/dev/null/x.svg cannot be written: File exists\n"

@@ -201,9 +201,9 @@ def test_every_table(record: Record, gathered: Gathered) -> None:
 @pytest.mark.parametrize(
     ("name", "message", "hint"),
     [
-        ("tabels", f"no table of contract is called 'tabels'; there are {', '.join([*TABLES, 'components'])} and all", ""),
-        ("variance", f"the table variance needs {NEEDS['variance'][0]}, and these runs have none", "harness run ... --k 3"),
-        ("coaching", "the table coaching needs retries, and these runs have none", NEEDS["coaching"][1]),
+        ("tabels", f"contract has no table 'tabels'; it has {', '.join([*TABLES, 'components'])} and all", ""),
+        ("variance", f"the table variance needs {NEEDS['variance'][0]}, which these runs do not have", "harness run ... --k 3"),
+        ("coaching", "the table coaching needs retries, which these runs do not have", NEEDS["coaching"][1]),
     ],
 )
 def test_wanted_and_empty(record: Record, gathered: Gathered, name: str, message: str, hint: str) -> None:

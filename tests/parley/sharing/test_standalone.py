@@ -114,7 +114,7 @@ def test_a_dockerfile_of_its_own_is_refused(task: Task, tmp_path: Path) -> None:
         _write(folder / path.relative_to(task.path), Content(path.read_bytes(), executable=False))
     (folder / "environment" / "Dockerfile").write_text("FROM parley/agent:1\nRUN true\n")
 
-    with pytest.raises(TaskInvalid, match="environment/Dockerfile:1: a Dockerfile of its own"):
+    with pytest.raises(TaskInvalid, match="environment/Dockerfile:1: --standalone does not support a Dockerfile"):
         StandaloneBases().files(read_task(folder))
 
 

@@ -144,7 +144,7 @@ def test_mistakes_of_a_model_are_told_and_cost_nothing() -> None:
     assert turn.messages[-1]["tool_call_id"] == "b"
     (turn,) = episode.submit("3", "Let me thi", finish_reason="length")
     assert "cut off" in turn.text
-    with pytest.raises(UsageError, match="no turn '3' is open; there are 4"):
+    with pytest.raises(UsageError, match="turn '3' is not open; open turns: 4"):
         episode.submit("3", "again")
     assert not episode.done
     with pytest.raises(UsageError, match="not over"):
@@ -206,7 +206,7 @@ def test_a_world_that_fails_is_graded_as_in_a_run(tmp_path: Path) -> None:
     server.write_text(server.read_text().replace('{"value": self.value}', '{"value": vars(self)["valeu"]}'))
     task = admitted(read_task(folder))
     expected = run(task, 0, SolutionAgent())
-    with pytest.raises(UsageError, match="not one of this harness's own tasks"):
+    with pytest.raises(UsageError, match="not a built-in task"):
         Episode().reset(read_task(folder))
     verdict = client(task, "solve").verdict()
 

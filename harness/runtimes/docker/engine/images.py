@@ -152,7 +152,7 @@ class Images:
             if why := self._engine.pull(name):
                 where = f"{place}: " if place else ""
                 hint = "harness images" if _OURS_NAMED.match(name) else f"docker pull {name}"
-                raise ImageFailure(f"{where}image {name} is not here and cannot be pulled: {why}", hint=hint)
+                raise ImageFailure(f"{where}image {name} is missing and cannot be pulled: {why}", hint=hint)
 
     def clean_images(self, task_id: str | None = None) -> list[str]:
         """Remove all but the newest image of each container of each task, or of one task, and return the removed tags."""
@@ -224,7 +224,7 @@ class Images:
             self._engine.api.pull(BASE)
         if not self.image_id(BASE):
             hint = f"{recipes(self._root)}/bootstrap.sh && harness images"
-            raise RuntimeFailure(f"{BASE} cannot be pulled and {BOOTSTRAPPED} is not there", hint=hint)
+            raise RuntimeFailure(f"{BASE} cannot be pulled and {BOOTSTRAPPED} does not exist", hint=hint)
         return BASE
 
     def _existing_base(self, room: str) -> str:

@@ -63,7 +63,7 @@ def remove_episode(engine: Engine, run_id: str, episode_id: str) -> list[str]:
 def _remove(engine: Engine, label: str, wanted: Callable[[dict[str, str]], bool]) -> list[str]:
     by_kind = {kind: [x for x in things if wanted(x.get("Labels") or {})] for kind, things in engine.labelled(label).items()}
     volumes, networks = ([x["Name"] for x in by_kind[kind]] for kind in ("volumes", "networks"))
-    # Containers first: what they use cannot go before them.
+    # Containers first, because volumes and networks in use cannot be removed.
     names = {c["Id"]: _name(c) for c in by_kind["containers"]}
     gone = [names[number] for number in _each(engine.remove, names)]
     return sorted(gone + _each(engine.remove_volume, volumes) + _each(engine.remove_network, networks))

@@ -294,7 +294,7 @@ def test_command_leaves_other_tasks_alone(tmp_path: Path) -> None:
         (["--name", "x", "--blocked", "1.5"], "--blocked must be a whole number"),
         (["--name", "x", "--participant-lists", "0-1"], "--participant-lists must look like"),
         (["--name", "x", "--blocked", "6", "--difficulty", "harder"], "--difficulty must be one of easy, medium, hard"),
-        (["--name", "X", "--blocked", "6"], "a task's name is lower-case"),
+        (["--name", "X", "--blocked", "6"], "a task's name consists of lower-case"),
         (["--name", "x", "--agents", "3", "--density", "0.5,0.5"], "density lists 2 values for 3 agents"),
     ],
 )

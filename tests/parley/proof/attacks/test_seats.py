@@ -60,9 +60,9 @@ def test_seats_of_a_game_hold(runtime: Runtime, root: Path) -> None:
 @pytest.mark.parametrize(
     ("flaw", "told"),
     [
-        (OPEN_TO_ALL, "a stranger with no token: GET /turns shows turns of seats"),
-        (KNOWS_NO_SEATS, "a stranger with {'X-Parley-Seat': '0'}: POST /turns/1-4-1 was taken"),
-        (TAKES_TWICE, "every seat in one hand: a turn that was never open, 0-0-1, took an answer"),
+        (OPEN_TO_ALL, "a client with no token: GET /turns shows turns of seats"),
+        (KNOWS_NO_SEATS, "a client with {'X-Parley-Seat': '0'}: POST /turns/1-4-1 was accepted"),
+        (TAKES_TWICE, "one client at every seat: a turn that was never open, 0-0-1, took an answer"),
     ],
     ids=["open to all", "any token opens every seat", "an answer is taken twice"],
 )

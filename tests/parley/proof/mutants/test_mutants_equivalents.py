@@ -28,7 +28,7 @@ def test_an_entry_that_fits_nothing_is_an_error(change: dict[str, str]) -> None:
     """Where its file is tried; where it is not, nothing is said."""
     entry, mutants = ENTRY.model_copy(update=change), mutants_of("a.py", SOURCE)
 
-    with pytest.raises(TaskInvalid, match=r"a\.py has no .* of "):
+    with pytest.raises(TaskInvalid, match=r"a\.py lacks .* of "):
         matched([entry], mutants, ["a.py"])
     assert matched([entry], mutants, ["b.py"]) == {}
 
@@ -36,9 +36,12 @@ def test_an_entry_that_fits_nothing_is_an_error(change: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('[[equivalent]]\npath = "a"\n', "is no list of equivalents"),
-        ("[[equivalent", "is no list of equivalents"),
-        ('[[equivalent]]\npath = "a"\nline = "b"\noperator = "c"\nwas = "d"\nreason = "short"\n', "is no list of equivalents"),
+        ('[[equivalent]]\npath = "a"\n', "is not a valid list of equivalents"),
+        ("[[equivalent", "is not a valid list of equivalents"),
+        (
+            '[[equivalent]]\npath = "a"\nline = "b"\noperator = "c"\nwas = "d"\nreason = "short"\n',
+            "is not a valid list of equivalents",
+        ),
         (2 * '[[equivalent]]\npath = "a"\nline = "b"\noperator = "c"\nwas = "d"\nreason = "it is longer"\n', "in a twice"),
     ],
 )

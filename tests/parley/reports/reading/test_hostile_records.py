@@ -84,7 +84,7 @@ def test_a_missing_file(folder: Path, name: str) -> None:
     """Without result.json there is no episode; any other file may be missing, and is said to be."""
     (folder / name).unlink()
     if name == "result.json":
-        with pytest.raises(UsageError, match=r"result\.json cannot be read: there is none"):
+        with pytest.raises(UsageError, match=r"result\.json cannot be read: it is missing"):
             read_episode(folder)
         return
     episode = read_episode(folder)
@@ -100,7 +100,7 @@ def test_no_link_on_the_way_is_followed(folder: Path, part: str) -> None:
     moved = place.rename(place.with_name("moved"))
     place.symlink_to(moved)
 
-    with pytest.raises(UsageError, match="no link is followed"):
+    with pytest.raises(UsageError, match="links are not followed"):
         read_episode(folder)
 
 
@@ -148,7 +148,7 @@ def test_a_log_that_another_verdict_judged(folder: Path) -> None:
         folder, lambda event: event.model_copy(update={"reply": "I vote for [prover]."}) if isinstance(event, Turned) else event
     )
 
-    assert read_episode(folder).doubts == ("verdict.json judges another log than events.jsonl",)
+    assert read_episode(folder).doubts == ("verdict.json belongs to another log than events.jsonl",)
 
 
 def nasty(event: Event) -> Event:
@@ -249,4 +249,4 @@ def test_a_name_that_no_file_system_takes(commands: Commands) -> None:
     (said,) = commands([["show", "x" * 5000]])
 
     assert (said.code, said.out) == (2, "")
-    assert said.err.startswith("harness: no task is called 'xxx")
+    assert said.err.startswith("harness: no task named 'xxx")

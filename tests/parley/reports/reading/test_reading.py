@@ -293,7 +293,7 @@ def test_show_on_the_command_line(recorded: Recorded, commands: Commands) -> Non
         f"harness: {run} has no finished episode {HIDDEN} s9-a9",
         "harness: the episode has no seat 9; it has 0, 1, 2, 3",
         f"harness: --full and --seat need a recorded episode, and {HIDDEN} is not one",
-        "harness: there is no run in /nowhere",
+        "harness: /nowhere does not contain a run",
     ]
 
 

@@ -89,7 +89,7 @@ def test_a_bundle_is_replaced_and_nothing_else(recorded: Recorded, tmp_path: Pat
 
     assert [path.name for path in (tmp_path / "out" / "runs").iterdir()] == ["model"]
     for taken in ("mine", "file"):
-        with pytest.raises(UsageError, match="is there and is no bundle"):
+        with pytest.raises(UsageError, match="exists and is not a bundle"):
             write_bundle(Library([recorded.folder / "late"]), tmp_path / taken, lambda _: None)
     assert (tmp_path / "mine" / "letter").read_text(encoding="utf-8") == "dear"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "mine", "out"]

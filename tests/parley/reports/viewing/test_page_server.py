@@ -125,13 +125,13 @@ def test_files_are_plain_text(port: int, recorded: Recorded) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "", "::", "192.0.2.7", "example.com", "::1"])
 def test_only_this_machine_is_served(recorded: Recorded, host: str) -> None:
     """An address that others can reach is refused before anything listens."""
-    with pytest.raises(UsageError, match="is no loopback address"):
+    with pytest.raises(UsageError, match="is not a loopback address"):
         open_server(Site(Library([recorded.folder])), host=host, port=0)
 
 
 def test_a_port_that_is_taken(port: int, recorded: Recorded) -> None:
     """One that was asked for is refused with a hint."""
-    with pytest.raises(UsageError, match=f"port {port} cannot be served on") as failure:
+    with pytest.raises(UsageError, match=f"cannot listen on port {port}") as failure:
         open_server(Site(Library([recorded.folder])), port=port)
 
     assert failure.value.hint == "harness view RUNS --port 0"

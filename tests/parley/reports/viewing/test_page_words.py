@@ -46,7 +46,7 @@ def test_an_agent_that_did_nothing_is_told_so(site: Site) -> None:
 
     assert "the agent sent no request" in told
     assert "No requests and no timeline: the agent sent no request." in told
-    assert "No replies: nop is a script, no model." in told
+    assert "No replies: nop is a script, not a model." in told
     assert "passed" in told
     assert [one for one in page.all("span") if "good" in one.attributes.get("class", "").split()] == []
     assert [one.text for one in listed.all("td")][2:6] == ["0", "-", "0", "0 s"]
@@ -96,7 +96,7 @@ def test_a_comparison_of_two_seeds_says_so(site: Site) -> None:
     told = page.by_id("main").text.strip().split("\n")[1]
 
     assert told.startswith(
-        "Other seeds: seed 1 is compared with seed 0: tokens, times and texts differ from the first request on"
+        "Other seeds: seed 1 is compared with seed 0: their tokens, times and texts differ from the first request on"
     )
     assert "Other seeds" not in alike.by_id("main").text
     assert "../../../../../../runs/many/index.html" in page.targets
