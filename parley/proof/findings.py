@@ -140,12 +140,12 @@ class ProofCheck(Strict):
 
 
 class ProvedClient(Strict):
-    """The trace of one client on one seed, and the label that the folder expects."""
+    """The trace of one client on one seed, and the label that the folder expects; a foreign folder states neither."""
 
     player: str
     seed: int
-    label: str
-    trace_hash: str
+    label: str = ""
+    trace_hash: str = ""
 
 
 class Proved(Strict):
