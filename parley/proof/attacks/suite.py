@@ -142,25 +142,22 @@ def _orders(tasks: Sequence[Task], attacks: Sequence[Attack]) -> Iterator[tuple[
 def _assault(task: Task, runtime: Runtime, host: Host, attacks: Sequence[tuple[Attack, int]]) -> Iterator[AttackRow]:
     task = replace(task, path=task.path.resolve())
     target = Target(task, runtime, host)
-    why = _unbuildable(task, runtime)
+    refused = _refused(task, runtime)
     for attack, shared_by in attacks:
         started = time.perf_counter()
-        row = why(attack) if why else _struck(attack, target)
+        row = _row(attack, task, outcome="error", **refused) if refused else _struck(attack, target)
         yield row.model_copy(update={"shared_by": shared_by, "seconds": round(time.perf_counter() - started, 3)})
 
 
-def _unbuildable(task: Task, runtime: Runtime) -> Callable[[Attack], AttackRow] | None:
-    """Return a function for the rows of a folder that this runtime refuses or cannot build, or None."""
+def _refused(task: Task, runtime: Runtime) -> dict[str, str]:
+    """Return why this runtime refuses a folder or cannot build it, as fields of its rows; empty if it can be attacked."""
     try:
-        refused = runtime.refuses(task)
-        if refused is None:
-            runtime.prepare([task])
-            return None
+        if refused := runtime.refuses(task):
+            return {"reason": refused}
+        runtime.prepare([task])
     except HarnessError as error:
-        refused, hint = str(error), error.hint
-    else:
-        hint = ""
-    return lambda attack: _row(attack, task, outcome="error", reason=refused, hint=hint)
+        return {"reason": str(error), "hint": error.hint}
+    return {}
 
 
 def _struck(attack: Attack, target: Target) -> AttackRow:
