@@ -25,6 +25,7 @@ from parley.proof.findings import (
     ProofCheck,
     Proved,
     ProvedClient,
+    client_line,
     definition,
     failed,
     handler_place,
@@ -32,7 +33,6 @@ from parley.proof.findings import (
     passed,
     placed,
     raised_in,
-    violation_lines,
 )
 from parley.proof.leaks import derived, early, fragments, leaks, secrets
 from parley.proof.lint import lint_task
@@ -95,10 +95,9 @@ def _unstated(task: Task, rules: list[StatedRule], template: str, labels: Mappin
             )
             yield Place(task.path / TABLE, rule.line), told
     named = {name for rule in rules for name in rule.proofs}
-    places = violation_lines(task)
     for name, label in labels.items():
         if name not in named and label != SUCCESS and name != SOLVE:
-            yield places.get(name, Place(task.path / TABLE, 1)), f"{name} breaks no rule that {TABLE} quotes"
+            yield client_line(task, name, Place(task.path / TABLE, 1)), f"{name} breaks no rule that {TABLE} quotes"
 
 
 def _unproved(task: Task, rules: list[StatedRule], labels: Mapping[str, str]) -> Iterator[tuple[Place, str]]:
