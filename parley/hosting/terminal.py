@@ -42,19 +42,19 @@ QUIT, RULES = "/quit", "/rules"
 """Entries that leave for good, and show the instruction again."""
 
 _NARROWEST, _WIDEST = 40, 100
+_KEYBOARD, _SCREEN = 0, 2
 
 
 class Terminal:
     """Terminal that this process was started from, used by one person at a time."""
 
-    def __init__(self, keyboard: int = 0, screen: int = 2) -> None:
-        self._keyboard, self._screen = keyboard, screen
+    def __init__(self) -> None:
         self.held = threading.RLock()
         """Lock held for a whole episode, because two at once would mix their turns."""
 
     def check(self) -> None:
         """Raise UsageError if there is no interactive terminal."""
-        if not (os.isatty(self._keyboard) and os.isatty(self._screen)):
+        if not (os.isatty(_KEYBOARD) and os.isatty(_SCREEN)):
             raise UsageError("a person needs a terminal, and this is none", hint="harness host TASK, which serves a web page")
 
     def show(self, text: str) -> None:
@@ -93,7 +93,7 @@ class Terminal:
         typed = b""
         while not typed.endswith(b"\n"):
             try:
-                piece = os.read(self._keyboard, 65536)
+                piece = os.read(_KEYBOARD, 65536)
             except OSError:
                 piece = b""
             if not piece:
@@ -102,11 +102,7 @@ class Terminal:
         return typed.decode("utf-8", "replace").rstrip("\r\n")
 
     def _write(self, text: str) -> None:
-        if self._screen == sys.stderr.fileno():
-            sys.stderr.write(text)
-            sys.stderr.flush()
-        else:
-            os.write(self._screen, text.encode())
+        print(text, end="", file=sys.stderr, flush=True)
 
 
 def _joined(lines: list[str]) -> str:
@@ -239,8 +235,8 @@ class TerminalDesk:
     chat = None
     """None, because there is no discussion at a terminal."""
 
-    def __init__(self, terminal: Terminal | None = None) -> None:
-        self.terminal = terminal or Terminal()
+    def __init__(self) -> None:
+        self.terminal = Terminal()
         self.alone = HumanAgent(self.terminal)
         self.held = self.terminal.held
 
