@@ -23,7 +23,7 @@ _ROOM = "parley.families"
 OPTIONAL = {
     "ray": "parley.ray.site:RayCluster",
     "until": "parley.sweeps.session:DecidingSession",
-    "terminal": "parley.hosting.terminal.desk:this_terminal",
+    "terminal": "parley.hosting.terminal:this_terminal",
     "foreign pod": "parley.interop.foreign.pod:ForeignPod",
     "foreign images": "parley.interop.foreign.asked:build_images",
     "foreign refusal": "parley.interop.foreign.asked:unsupported",

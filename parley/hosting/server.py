@@ -91,48 +91,40 @@ def _shown(rules: str) -> Markup:
 Fields = Mapping[str, str]
 
 
-class Actions:
-    """Handlers for the forms of one group."""
-
-    def __init__(self, group: PageGroup, family: str) -> None:
-        self._group, self._family = group, family
-        self._known: dict[str, Callable[[PagePlace, Fields], object]] = {
-            "say": lambda place, fields: group.speak(place, fields.get("said", ""), fields.get("text", "")),
-            "finish": lambda place, _: group.leave_chat(place),
-            "leave": lambda place, _: group.leave(place),
-            "pass": lambda place, fields: group.answer(place, fields.get("turn", ""), ""),
-            "reply": self._reply,
-            "choose": self._choose,
-        }
-
-    def do(self, place: PagePlace, fields: Fields) -> None:
-        """Execute the action of a form. Raises NotTaken, with status 422 for input that the person can correct."""
-        what = fields.get("do", "")
-        if what == "join":
-            self._group.join(place, fields.get("name", ""))
-            return
-        if not place.joined:
-            raise NotTaken(409, "Sit down first.")
-        if what not in self._known:
+def act(group: PageGroup, family: str, place: PagePlace, fields: Fields) -> None:
+    """Execute the action of a form. Raises NotTaken, with status 422 for input that the person can correct."""
+    what, turn = fields.get("do", ""), fields.get("turn", "")
+    if what != "join" and not place.joined:
+        raise NotTaken(409, "Sit down first.")
+    match what:
+        case "join":
+            group.join(place, fields.get("name", ""))
+        case "say":
+            group.speak(place, fields.get("said", ""), fields.get("text", ""))
+        case "finish":
+            group.leave_chat(place)
+        case "leave":
+            group.leave(place)
+        case "pass":
+            group.answer(place, turn, "")
+        case "reply" | "choose":
+            group.answer(place, turn, _reply(family, place, fields))
+        case _:
             raise NotTaken(400, "Unknown action.")
-        self._known[what](place, fields)
 
-    def _reply(self, place: PagePlace, fields: Fields) -> None:
-        if not fields.get("text", "").strip():
+
+def _reply(family: str, place: PagePlace, fields: Fields) -> str:
+    """Return the text that a form sends: what was typed, or what a choice stands for. Raises NotTaken."""
+    text, choice, asked = fields.get("text", ""), fields.get("choice", ""), place.turn
+    chosen = fields.get("do") == "choose" and asked is not None and asked.id == fields.get("turn")
+    # a choice for a turn that is closed or is not a vote is a typed reply: the group's error says which
+    if (form := form_of(family, asked if chosen else None)) is None:
+        if not text.strip():
             raise NotTaken(422, "Nothing was typed.")
-        self._group.answer(place, fields.get("turn", ""), fields["text"])
-
-    def _choose(self, place: PagePlace, fields: Fields) -> None:
-        """Answer the turn with the text that the form makes of a choice."""
-        turn, choice, asked = fields.get("turn", ""), fields.get("choice", ""), place.turn
-        form = form_of(self._family, asked if asked and asked.id == turn else None)
-        if form is None:
-            # the turn is closed or is not a vote: the group's error says which
-            self._reply(place, fields)
-            return
-        if choice not in {value for value, _ in form.choices}:
-            raise NotTaken(422, "Nothing was chosen.")
-        self._group.answer(place, turn, form.reply(choice, fields.get("text", "").strip()))
+        return text
+    if choice not in {value for value, _ in form.choices}:
+        raise NotTaken(422, "Nothing was chosen.")
+    return form.reply(choice, text.strip())
 
 
 LONGEST_BODY = 400_000
@@ -145,9 +137,8 @@ class PageRoutes:
     """HTTP routes for the browsers of one group."""
 
     def __init__(self, group: PageGroup, title: str, family: str, hosts: frozenset[str]) -> None:
-        """Set up the actions; `hosts` are the accepted values of the Host header."""
+        """Prepare the routes; `hosts` are the accepted values of the Host header."""
         self._group, self._title, self._family, self._hosts = group, title, family, hosts
-        self._actions = Actions(group, family)
 
     def app(self) -> Starlette:
         """Return the application with all routes."""
@@ -191,7 +182,7 @@ class PageRoutes:
         fields = _fields(await _body(request))
         here = f"/t/{place.token}"
         try:
-            self._actions.do(place, fields)
+            act(self._group, self._family, place, fields)
         except NotTaken as error:
             if error.status != 422:
                 return _html(error.status, refused(str(error), here))

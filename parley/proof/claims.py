@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from parley.proof.findings import (
     ProofCheck,
     Proved,
     ProvedClient,
+    client_line,
     definition,
     failed,
     handler_place,
@@ -32,7 +32,6 @@ from parley.proof.findings import (
     passed,
     placed,
     raised_in,
-    violation_lines,
 )
 from parley.proof.leaks import derived, early, fragments, leaks, secrets
 from parley.proof.lint import lint_task
@@ -94,10 +93,9 @@ def _unstated(task: Task, rules: list[StatedRule], template: str, labels: Mappin
             told = f"the instruction lacks {rule.words!r}, which {TABLE} quotes for {clients}; correct one of the two"
             yield Place(task.path / TABLE, rule.line), told
     named = {name for rule in rules for name in rule.proofs}
-    places = violation_lines(task)
     for name, label in labels.items():
         if name not in named and label != SUCCESS and name != SOLVE:
-            yield places.get(name, Place(task.path / TABLE, 1)), f"{name} breaks no rule that {TABLE} quotes"
+            yield client_line(task, name, Place(task.path / TABLE, 1)), f"{name} breaks no rule that {TABLE} quotes"
 
 
 def _unproved(task: Task, rules: list[StatedRule], labels: Mapping[str, str]) -> Iterator[tuple[Place, str]]:
@@ -279,22 +277,23 @@ _CLAIMS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Claimed:
-    """Result of the first half."""
-
-    checks: list[ProofCheck]
-    traces: Traces
-    seconds: float
-
-
-def prove(scope: Scope) -> Claimed:
-    """Return all checks of a task except determinism."""
+def prove(scope: Scope) -> Proved:
+    """Return all checks of a task except determinism, and the label and trace of each client."""
     started, task = time.perf_counter(), scope.task
-    if task.parley is None:
-        return Claimed([], {}, 0.0)
+    checks, plays = _played_and_checked(scope) if task.parley else ([], [])
+    labels = {NOP: "OTHER", **{name: label for name, (label, _) in players(task).items()}} if plays else {}
+    clients = tuple(
+        ProvedClient(player=played.player, seed=played.seed, label=labels[played.player], trace_hash=played.trace_hash)
+        for played in plays
+        if not played.overrides
+    )
+    return Proved(task_id=task.task_id, checks=tuple(checks), clients=clients, seconds=time.perf_counter() - started)
+
+
+def _played_and_checked(scope: Scope) -> tuple[list[ProofCheck], list[Play]]:
+    task = scope.task
     if task.family not in templates.families():
-        return Claimed([_unknown_family(task)], {}, time.perf_counter() - started)
+        return [_unknown_family(task)], []
     claims, solvability = (
         family_part_or_none(task.family, "authoring.claims"), family_part_or_none(task.family, "authoring.solvable"),
     )  # fmt: skip
@@ -303,7 +302,7 @@ def prove(scope: Scope) -> Claimed:
     try:
         plays = [play(task, *client) for client in episodes(scope) if solvable or client[0] == NOP]
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a task's own code may raise anything, and that is a finding
-        return Claimed([*told, _unplayable(task, error)], {}, time.perf_counter() - started)
+        return [*told, _unplayable(task, error)], []
     try:
         judge(task, plays)
         evidence = TaskEvidence(task, plays, made_of(task, plays) if solvable else ())
@@ -311,8 +310,7 @@ def prove(scope: Scope) -> Claimed:
         told += refusals.disturbed_checks(task, plays) if solvable else ()
     except (VerifierFailure, EndlessLoop) as error:
         told.append(failed("judge", None, *placed(str(error), Place(task.path / "tests" / "test_outcome.py", 1))))
-    traces = {(played.player, played.seed): played.trace_hash for played in plays if not played.overrides}
-    return Claimed(told, traces, time.perf_counter() - started)
+    return told, plays
 
 
 def replay(scope: Scope) -> Traces:
@@ -323,12 +321,10 @@ def replay(scope: Scope) -> Traces:
         return {}
 
 
-def settled(scope: Scope, claimed: Claimed, replayed: Traces) -> Proved:
-    """Combine both halves: every check, and the label and trace of each client."""
-    checks = (*claimed.checks, *_determinism(scope, claimed.traces, replayed))
-    labels = {NOP: "OTHER", **{n: label for n, (label, _) in players(scope.task).items()}} if claimed.traces else {}
-    clients = (ProvedClient(player=p, seed=s, label=labels[p], trace_hash=trace) for (p, s), trace in claimed.traces.items())
-    return Proved(task_id=scope.task.task_id, checks=checks, clients=tuple(clients), seconds=claimed.seconds)
+def settled(scope: Scope, proved: Proved, replayed: Traces) -> Proved:
+    """Add the checks of determinism, which compare both halves."""
+    traces = {(one.player, one.seed): one.trace_hash for one in proved.clients}
+    return proved.model_copy(update={"checks": (*proved.checks, *_determinism(scope, traces, replayed))})
 
 
 def all_claims(evidence: TaskEvidence) -> Iterator[ProofCheck]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,16 +62,15 @@ def definition(path: Path, name: str) -> Place:
     return Place(path, 1)
 
 
-def violation_lines(task: Task) -> Mapping[str, Place]:
-    """Return the place of each client's name in solution/violations.py, as far as the text shows it."""
-    path = task.path / "solution" / "violations.py"
-    places: dict[str, Place] = {}
-    for node in ast.walk(_parsed(path)):
-        if isinstance(node, ast.Dict):
-            for key in node.keys:
-                if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    places.setdefault(key.value, Place(path, key.lineno))
-    return places
+def line_with(path: Path, text: str, otherwise: Place) -> Place:
+    """Return the first line of a file that contains a text, or `otherwise` if none does."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
+    return next((Place(path, number) for number, line in enumerate(lines, start=1) if text in line), otherwise)
+
+
+def client_line(task: Task, name: str, otherwise: Place) -> Place:
+    """Return the line of solution/violations.py with a client's name as a key, or `otherwise`."""
+    return line_with(task.path / "solution" / "violations.py", f'"{name}":', otherwise)
 
 
 def raised_in(error: BaseException, file: Path) -> Place:
@@ -140,12 +139,12 @@ class ProofCheck(Strict):
 
 
 class ProvedClient(Strict):
-    """The trace of one client on one seed, and the label that the folder expects."""
+    """The trace of one client on one seed, and the label that the folder expects; a foreign folder states neither."""
 
     player: str
     seed: int
-    label: str
-    trace_hash: str
+    label: str = ""
+    trace_hash: str = ""
 
 
 class Proved(Strict):

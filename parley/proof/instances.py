@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from parley.proof.findings import Place, ProofCheck, failed, handler_place, passed
+from parley.proof.findings import Place, ProofCheck, failed, handler_place, line_with, passed
 from parley.proof.leaks import secrets
 from parley.proof.plays import SOLVE, Play, TaskEvidence
 from worlds.core.chance import PAIRED
@@ -98,10 +98,7 @@ def submission(played: Play) -> bytes | None:
 
 def _drawing(evidence: TaskEvidence, purpose: str) -> Place:
     """Return the line of server.py that names a purpose."""
-    path = evidence.server.path
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    named = (number for number, line in enumerate(lines, start=1) if f'("{purpose}")' in line)
-    return Place(path, next(named, evidence.server.line))
+    return line_with(evidence.server.path, f'("{purpose}")', evidence.server)
 
 
 def _giver(evidence: TaskEvidence, played: Play, value: str) -> Place:

@@ -21,7 +21,7 @@ from harness.errors import TaskInvalid, UsageError
 from harness.registry import Task, files_of
 from harness.runs.plan import parse_seeds
 from harness.taskfile import line_of
-from parley.proof.findings import Finding, Place, definition, placed, violation_lines
+from parley.proof.findings import Finding, Place, client_line, definition, placed
 from parley.proof.templates import families, family, is_executable
 from worlds import core
 from worlds.core.parts import part
@@ -246,10 +246,9 @@ def _violations(task: Task) -> Iterator[Finding]:
     wrong = [name for name, label in listed.items() if label != SUCCESS]
     if len(wrong) < least:
         yield definition(path, "VIOLATIONS").finding("violations", f"needs at least {least} wrong clients, has {len(wrong)}")
-    lines = violation_lines(task)
     for name, label in listed.items():
         if label not in {*labels_of(task.family), SUCCESS}:
-            yield lines.get(name, definition(path, "VIOLATIONS")).finding(
+            yield client_line(task, name, definition(path, "VIOLATIONS")).finding(
                 "violations", f"{name} must earn a failure label, or {SUCCESS}, not {label!r}"
             )
 

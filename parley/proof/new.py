@@ -30,17 +30,8 @@ def new_task(root: Path, family_name: str, name: str, style: str = "") -> Path:
     taken = next((path for path in root.glob("*/*") if path.name == name), None)
     if taken is not None:
         raise UsageError(f"{taken} exists already", hint=f"harness new {family_name} OTHER-NAME")
-    folder = root / family_name / name
-    try:
-        for relative, content in files.items():
-            path = folder / relative
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        sync(folder, vouched)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return folder
+    stated = {relative: content.decode() for relative, content in files.items()}
+    return write_folder(root / family_name / name, stated, hint="the same command with another --tasks")
 
 
 def checked_name(name: str) -> str:
@@ -104,7 +95,7 @@ def write_folder(folder: Path, stated: Mapping[str, str], *, hint: str) -> Path:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text.encode())
         # a folder that existed before may contain its own, untrusted server
-        sync(folder, instructed if (folder / WORLD / "server.py").exists() else vouched)
+        sync(folder, vouched if fresh or not (folder / WORLD / "server.py").exists() else instructed)
     except BaseException as error:
         if fresh:
             shutil.rmtree(folder, ignore_errors=True)

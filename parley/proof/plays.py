@@ -27,7 +27,7 @@ from harness.runs.plan import parse_seeds
 from harness.runtimes.inprocess import InProcessPod
 from harness.runtimes.judging import judge_in_process
 from harness.taskfile import line_of
-from parley.proof.findings import Place, ProvedClient, definition, violation_lines
+from parley.proof.findings import Place, ProvedClient, client_line, definition
 from validators.verdict import Verdict
 from worlds.core.chance import noted
 from worlds.core.events import Event, Requested, read_log
@@ -216,11 +216,6 @@ class TaskEvidence:
         """Names of the wrong clients."""
         return [name for name in players(self.task) if name != SOLVE]
 
-    @cached_property
-    def lines(self) -> Mapping[str, Place]:
-        """Place of each wrong client's name."""
-        return violation_lines(self.task)
-
     def place(self, player: str) -> Place:
         """Return where a client is defined."""
         if not (self.task.path / OWN).exists():
@@ -228,7 +223,7 @@ class TaskEvidence:
         if player == SOLVE:
             return definition(self.task.path / OWN, SOLVE)
         table = definition(self.task.path / "solution" / "violations.py", "VIOLATIONS")
-        return self.lines.get(player, table)
+        return client_line(self.task, player, table)
 
     @property
     def tests(self) -> Place:

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import NamedTuple
 
 from harness.agent import Budget
 from harness.agents.scripted import NopAgent
@@ -27,7 +26,7 @@ from harness.records import Key, Result
 from harness.registry import Task
 from harness.trust import HINT, runs_here
 from parley.proof.claims import prove, replay, settled
-from parley.proof.findings import Place, ProofCheck, ProofReport, Proved, TaskProof, failed, passed, placed
+from parley.proof.findings import Place, ProofCheck, ProofReport, Proved, ProvedClient, TaskProof, failed, passed, placed
 from parley.proof.lint import lint_worlds
 from parley.proof.plays import NOP, SOLVE, Scope, seeds_of, spread
 from parley.proof.sandboxed_proof import proved_apart
@@ -36,15 +35,8 @@ from parley.proof.workers import WorkerPool
 _NAMES = {SOLVE: "oracle", NOP: "nop"}
 
 
-class Expected(NamedTuple):
-    """The label that a client must earn, and the trace it left in process."""
-
-    label: str
-    trace_hash: str
-
-
 def prove_in(
-    runtime: Runtime, task: Task, seeds: Sequence[int], expected: Mapping[tuple[str, int], Expected], workers: int
+    runtime: Runtime, task: Task, seeds: Sequence[int], expected: Sequence[ProvedClient], workers: int
 ) -> Iterator[ProofCheck]:
     """Yield the checks of a task in a runtime. For a foreign task, which has no expectations, play its oracle and nop."""
     if why := runtime.refuses(task):
@@ -55,18 +47,18 @@ def prove_in(
     except HarnessError as error:
         yield failed(f"{runtime.name}:images", None, *placed(str(error), Place(task.path / "environment" / "Dockerfile", 1)))
         return
-    wanted = dict(expected) or {(player, seed): Expected("", "") for seed in seeds for player in (SOLVE, NOP)}
-    for (player, seed), result in _played(runtime, task, list(wanted), workers):
-        yield _check(runtime.name, task, player, seed, wanted[player, seed], result)
+    unlabelled = [ProvedClient(player=player, seed=seed) for seed in seeds for player in (SOLVE, NOP)]
+    for client, result in _played(runtime, task, expected or unlabelled, workers):
+        yield _check(runtime.name, task, client, result)
 
 
 def _played(
-    runtime: Runtime, task: Task, clients: Sequence[tuple[str, int]], workers: int
-) -> Iterator[tuple[tuple[str, int], Result]]:
+    runtime: Runtime, task: Task, clients: Sequence[ProvedClient], workers: int
+) -> Iterator[tuple[ProvedClient, Result]]:
     run_id = f"verify-{secrets.token_hex(4)}"
 
-    def episode(client: tuple[str, int]) -> Result:
-        player, seed = client
+    def episode(client: ProvedClient) -> Result:
+        player, seed = client.player, client.seed
         agent: Agent = NopAgent() if player == NOP else SolutionAgent(player)
         held, needs_main = holds_seats(agent, task, runtime.name), agent.needs_main(task, runtime.name)
         spec = EpisodeSpec(run_id, f"{task.task_id}-{player}-{seed}", task, seed, needs_main=needs_main, open_turns=held)
@@ -83,25 +75,25 @@ def _played(
     pool.shutdown()
 
 
-def _check(runtime: str, task: Task, player: str, seed: int, expected: Expected, result: Result) -> ProofCheck:
-    name = f"{runtime}:{_NAMES.get(player, f'violation:{player}')}"
-    wrong = _wrong(player, expected, result)
+def _check(runtime: str, task: Task, client: ProvedClient, result: Result) -> ProofCheck:
+    name = f"{runtime}:{_NAMES.get(client.player, f'violation:{client.player}')}"
+    wrong = _wrong(client, result)
     if wrong is None:
-        return passed(name, seed, result.failure_label or "")
-    return failed(name, seed, Place(task.path / "task.toml", 1), wrong + (f" ({result.error})" if result.error else ""))
+        return passed(name, client.seed, result.failure_label or "")
+    return failed(name, client.seed, Place(task.path / "task.toml", 1), wrong + (f" ({result.error})" if result.error else ""))
 
 
-def _wrong(player: str, expected: Expected, result: Result) -> str | None:
+def _wrong(client: ProvedClient, result: Result) -> str | None:
     """Return how an episode differs from its result in process, or None."""
     if result.status != "graded":
         return f"ungraded, because of the {result.cause}"
-    must_win = player == SOLVE or (player != NOP and expected.label == SUCCESS)
+    must_win = client.player == SOLVE or (client.player != NOP and client.label == SUCCESS)
     if (result.reward == 1.0) != must_win:
         return f"reward {result.reward:g} and label {result.failure_label}"
-    if expected.label and result.failure_label != expected.label:
-        return f"must earn {expected.label}, earned {result.failure_label}"
-    if expected.trace_hash and result.trace_hash != expected.trace_hash:
-        return f"left the trace {result.trace_hash}, but {expected.trace_hash} in process"
+    if client.label and result.failure_label != client.label:
+        return f"must earn {client.label}, earned {result.failure_label}"
+    if client.trace_hash and result.trace_hash != client.trace_hash:
+        return f"left the trace {result.trace_hash}, but {client.trace_hash} in process"
     return None
 
 
@@ -173,7 +165,7 @@ def _in_process(scopes: Sequence[Scope], workers: int) -> Iterator[tuple[Scope, 
 def _finished(scope: Scope, proved: Proved, runtimes: Sequence[Runtime], workers: int) -> TaskProof:
     task, told = scope.task, list(proved.checks)
     started = time.perf_counter()
-    expected = {(one.player, one.seed): Expected(one.label, one.trace_hash) for one in scope.in_sandbox(proved.clients)}
+    expected = scope.in_sandbox(proved.clients)
     for runtime in runtimes if scope.sandboxed else ():
         told += prove_in(runtime, task, scope.sandbox_seeds, expected, workers)
     if task.parley is None and not runtimes:

@@ -8,10 +8,9 @@ solve.sh. Attempts are counted per task as conversations begin; the text of the 
 from __future__ import annotations
 
 import base64
-import io
+import gzip
 import itertools
 import re
-import tarfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ import httpx
 
 from harness.agents.solutions import players
 from harness.registry import Task, files_of
+from harness.runtimes.archives import pack
 from parley.testing.scripts import Messages, ScriptedReply, call
 from worlds.core.wire import API_URL
 
@@ -87,14 +87,9 @@ def _by_tools(task: Task, player: str, instruction: str, told: Sequence[str]) ->
 def _by_shell(task: Task, player: str, instruction: str, told: Sequence[str]) -> ScriptedReply | str:
     if told:
         return DONE
-    folder, packed = task.path / "solution", io.BytesIO()
-    files = {path.name: path.read_bytes() for path in files_of(folder)} | {"instruction.md": instruction.encode()}
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    text = base64.b64encode(packed.getvalue()).decode()
+    files = {path.name: path.read_bytes() for path in files_of(task.path / "solution")}
+    packed = gzip.compress(pack({**files, "instruction.md": instruction.encode()}))
+    text = base64.b64encode(packed).decode()
     return call(
         "run", command=f"mkdir -p /tmp/mine && cd /tmp/mine && echo {text} | base64 -d | tar xz && bash solve.sh {player}"
     )

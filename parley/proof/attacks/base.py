@@ -2,7 +2,7 @@
 
 1. `machine` attacks target what the stamped files of a folder produce, which is the same for every folder with those files.
    `folder` attacks target a folder's own files.
-2. An attack counts what it examined. An attack that examined nothing has failed, unless a `Reason` makes it inapplicable.
+2. An attack counts what it examined. An attack that examined nothing has failed, unless the folder lacks what it `needs`.
 3. A `hole` is evidence that the attack succeeded. A `note` is worth reporting but not a hole.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Literal
 
 from parley.proof.attacks.target import Target
@@ -91,15 +90,6 @@ class AttackRun(Strict):
             yield str(number), name, ids, str(len(rows)), str(examined), counts
 
 
-class Reason(StrEnum):
-    """Reasons why an attack does not apply to a folder. The list is closed, so no attack can be skipped without one of them."""
-
-    ONE_SEAT = "the task has one seat"
-    NO_ARTIFACT = "the agent's machine submits no file"
-    NO_SERVICE = "no service runs beside the agent"
-    NO_SOLUTION = "the folder has no solution"
-
-
 @dataclass
 class Exam:
     """Result of an attack on a folder: the number of things examined, the holes and the notes."""
@@ -137,5 +127,5 @@ class Attack:
     needs: Callable[[Target], object] = lambda target: True
     """Property of a target that the attack requires."""
 
-    lacking: Reason = Reason.NO_ARTIFACT
+    lacking: str = "the agent's machine hands in no file"
     """The reason why the attack does not apply to a target without that property."""

@@ -16,7 +16,7 @@ from harness.errors import HarnessError
 from harness.pod import Runtime
 from harness.registry import Task
 from parley.proof.attacks.answers import hand_in_dummies, plant_answers, search_answers, submits
-from parley.proof.attacks.base import Attack, AttackRow, AttackRun, Reason
+from parley.proof.attacks.base import Attack, AttackRow, AttackRun
 from parley.proof.attacks.content import hand_in_hostile_content, hand_in_links, linkable
 from parley.proof.attacks.folder import read_hostile_folders, run_marked_code
 from parley.proof.attacks.grading import crash_verifier, play_honeypot, reach_floor_and_ceiling
@@ -39,7 +39,7 @@ ATTACKS = (
     Attack(6, "empty, dummy and all-options artifacts", "folder", hand_in_dummies, ("T.10",), ("V5", "V6"), needs=submits),
     Attack(
         7, "answers planted without the work", "folder", plant_answers, ("T.4", "T.10"), ("V7",),
-        needs=lambda target: target.has_solution, lacking=Reason.NO_SOLUTION,
+        needs=lambda target: target.has_solution, lacking="the folder has no solution",
     ),
     Attack(8, "links and devices as artifact", "machine", hand_in_links, ("T.5", "T.10"), ("V3",), needs=linkable),
     Attack(
@@ -50,17 +50,17 @@ ATTACKS = (
     Attack(11, "privileges", "machine", examine_privileges, ("T.4", "T.5"), ("V8",)),
     Attack(
         12, "routes of the machine", "folder", request_routes, ("T.5",), ("V1", "V2"),
-        needs=lambda target: not target.foreign or services_beside(target.task), lacking=Reason.NO_SERVICE,
+        needs=lambda target: not target.foreign or services_beside(target.task), lacking="no service runs beside the agent",
     ),
     Attack(13, "floor and ceiling", "folder", reach_floor_and_ceiling, ("T.1", "T.3", "T.4", "T.6", "T.8", "T.9"), ()),
     Attack(
         14, "honeypot", "folder", play_honeypot, ("T.7", "T.10"), ("V6",),
-        needs=lambda target: target.has_solution, lacking=Reason.NO_SOLUTION,
+        needs=lambda target: target.has_solution, lacking="the folder has no solution",
     ),
     Attack(15, "resources", "machine", use_up, ("T.3",), ("V8",)),
     Attack(
         16, "seats", "machine", take_seats, ("T.5", "T.10"), ("V1", "V4"),
-        needs=lambda target: target.task.is_seated, lacking=Reason.ONE_SEAT,
+        needs=lambda target: target.task.is_seated, lacking="the task has one seat",
     ),
     Attack(17, "the folder itself", "folder", read_hostile_folders, ("T.10",), ("V8",)),
     Attack(17, "code before trust", "machine", run_marked_code, ("T.10",), ("V4", "V8")),
@@ -142,31 +142,28 @@ def _orders(tasks: Sequence[Task], attacks: Sequence[Attack]) -> Iterator[tuple[
 def _assault(task: Task, runtime: Runtime, host: Host, attacks: Sequence[tuple[Attack, int]]) -> Iterator[AttackRow]:
     task = replace(task, path=task.path.resolve())
     target = Target(task, runtime, host)
-    why = _unbuildable(task, runtime)
+    refused = _refused(task, runtime)
     for attack, shared_by in attacks:
         started = time.perf_counter()
-        row = why(attack) if why else _struck(attack, target)
+        row = _row(attack, task, outcome="error", **refused) if refused else _struck(attack, target)
         yield row.model_copy(update={"shared_by": shared_by, "seconds": round(time.perf_counter() - started, 3)})
 
 
-def _unbuildable(task: Task, runtime: Runtime) -> Callable[[Attack], AttackRow] | None:
-    """Return a function that makes the rows of a folder if this runtime refuses or cannot build it, otherwise None."""
+def _refused(task: Task, runtime: Runtime) -> dict[str, str]:
+    """Return why this runtime refuses a folder or cannot build it, as fields of its rows; empty if it can be attacked."""
     try:
-        refused = runtime.refuses(task)
-        if refused is None:
-            runtime.prepare([task])
-            return None
+        if refused := runtime.refuses(task):
+            return {"reason": refused}
+        runtime.prepare([task])
     except HarnessError as error:
-        refused, hint = str(error), error.hint
-    else:
-        hint = ""
-    return lambda attack: _row(attack, task, outcome="error", reason=refused, hint=hint)
+        return {"reason": str(error), "hint": error.hint}
+    return {}
 
 
 def _struck(attack: Attack, target: Target) -> AttackRow:
     try:
         if not attack.needs(target):
-            return _row(attack, target.task, outcome="n/a", reason=attack.lacking.value)
+            return _row(attack, target.task, outcome="n/a", reason=attack.lacking)
         exam = attack.strike(target)
     except Exception as error:  # noqa: BLE001 - a row that could not be had is told as such, and fails the siege
         return _row(attack, target.task, outcome="error", reason=f"{type(error).__name__}: {error}".splitlines()[0])

@@ -129,9 +129,9 @@ class Target:
         spoiled = outcome.result.status != "graded" and outcome.result.cause in {"runtime", "world"}
         return self._episode(AttackAgent(act, hands=hands), seed, task or self.task, **more) if spoiled else outcome
 
-    def observe(self, act: Act, *, seed: int = 0, hands: bool = True) -> Outcome:
+    def observe(self, act: Act, *, hands: bool = True) -> Outcome:
         """Play an episode in which an attack only observes. Raises RuntimeFailure if it could not."""
-        outcome = self.strike(act, seed=seed, hands=hands)
+        outcome = self.strike(act, hands=hands)
         if outcome.result.cause in {"runtime", "cancelled"}:
             raise RuntimeFailure(f"an episode could not be played: {outcome.result.error}")
         return outcome

@@ -87,13 +87,15 @@ class Change(NamedTuple):
     added: bool = False
 
 
-_NEGATED: dict[type[Any], str] = {
-    ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.Is: "is not", ast.IsNot: "is",
-    ast.In: "not in", ast.NotIn: "in",
+_NEGATED: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
 }  # fmt: skip
-_BOUNDARY: dict[type[Any], str] = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
-_SWAPPED: dict[type[Any], str] = {
-    ast.Add: "-", ast.Sub: "+", ast.Mult: "//", ast.FloorDiv: "*", ast.Div: "*", ast.Mod: "*",
+_BOUNDARY: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
+}  # fmt: skip
+_SWAPPED: Mapping[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult, ast.Div: ast.Mult, ast.Mod: ast.Mult,
 }  # fmt: skip
 _CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 _WINDOWS = frozenset({"knob_ms", "drawn_ms"})
@@ -120,7 +122,7 @@ def changes(node: ast.AST) -> Iterator[Change]:
     yield from (change for kind, made in _MADE for change in (made(node) if isinstance(node, kind) else ()))
     for test in _conditions(node):
         if not isinstance(test, ast.Compare | ast.BoolOp) and not _is_not(test):
-            yield Change("condition-negated", test, f"(not ({ast.unparse(test)}))")
+            yield Change("condition-negated", test, _written(ast.UnaryOp(ast.Not(), test)))
 
 
 def _is_not(node: ast.AST) -> bool:
@@ -136,38 +138,26 @@ def _conditions(node: ast.AST) -> list[ast.expr]:
 def _compared(node: ast.Compare) -> Iterator[Change]:
     for table, operator in ((_NEGATED, "compare-negated"), (_BOUNDARY, "compare-boundary")):
         for place, op in enumerate(node.ops):
-            if instead := _of(table, op):
-                words = [ast.unparse(_bracketed(node.left))]
-                for number, (other, right) in enumerate(zip(node.ops, node.comparators, strict=True)):
-                    words += [instead if number == place else _of(_SYMBOLS, other), ast.unparse(_bracketed(right))]
+            if instead := table.get(type(op)):
+                ops = [*node.ops[:place], instead(), *node.ops[place + 1 :]]
                 name = operator if len(node.ops) == 1 else f"{operator}-{place + 1}"
-                yield Change(name, node, f"({' '.join(words)})")
+                yield Change(name, node, _written(ast.Compare(node.left, ops, node.comparators)))
 
 
-_SYMBOLS: dict[type[Any], str] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Is: "is", ast.IsNot: "is not",
-    ast.In: "in", ast.NotIn: "not in",
-}  # fmt: skip
-
-
-def _of(table: Mapping[type[Any], str], node: ast.AST) -> str:
-    """Return the table's word for a node of this type, or an empty string."""
-    return next((word for kind, word in table.items() if isinstance(node, kind)), "")
-
-
-def _bracketed(node: ast.expr) -> ast.expr:
-    simple = isinstance(node, ast.Name | ast.Constant | ast.Attribute | ast.Call | ast.Subscript)
-    return node if simple else ast.Name(id=f"({ast.unparse(node)})", ctx=ast.Load())
+def _written(node: ast.expr) -> str:
+    """Return an expression as it can stand in any other."""
+    return f"({ast.unparse(node)})"
 
 
 def _joined(node: ast.BoolOp) -> Iterator[Change]:
-    word = " or " if isinstance(node.op, ast.And) else " and "
-    yield Change("bool-swapped", node, f"({word.join(f'({ast.unparse(value)})' for value in node.values)})")
+    yield Change(
+        "bool-swapped", node, _written(ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values))
+    )
 
 
 def _turned(node: ast.UnaryOp) -> Iterator[Change]:
     if _is_not(node):
-        yield Change("not-dropped", node, f"({ast.unparse(node.operand)})")
+        yield Change("not-dropped", node, _written(node.operand))
 
 
 def _constant(node: ast.Constant) -> Iterator[Change]:
@@ -182,8 +172,8 @@ def _computed(node: ast.BinOp) -> Iterator[Change]:
         isinstance(side, ast.JoinedStr) or (isinstance(side, ast.Constant) and isinstance(side.value, str | bytes))
         for side in (node.left, node.right)
     )
-    if (instead := _of(_SWAPPED, node.op)) and not texts:
-        yield Change("arithmetic-swapped", node, f"(({ast.unparse(node.left)}) {instead} ({ast.unparse(node.right)}))")
+    if (instead := _SWAPPED.get(type(node.op))) and not texts:
+        yield Change("arithmetic-swapped", node, _written(ast.BinOp(node.left, instead(), node.right)))
 
 
 def _called(node: ast.Call) -> Iterator[Change]:

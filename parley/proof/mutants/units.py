@@ -108,15 +108,12 @@ class _Failures:
     def __init__(self) -> None:
         self.failing: list[str] = []
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Record a test that fails, or whose set-up or tear-down fails."""
+    def pytest_runtest_logreport(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        """Record a test that fails, or whose set-up or tear-down fails, or a file that cannot be imported."""
         if report.failed:
             self.failing.append(report.nodeid)
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Record a file that cannot be imported: without its tests no mutant would be detected."""
-        if report.failed:
-            self.failing.append(report.nodeid)
+    pytest_collectreport = pytest_runtest_logreport
 
 
 class _Mapping(_Failures):

@@ -17,7 +17,7 @@ import pytest
 from harness.agents.llm.interface import Mistake
 from harness.paths import ROOT
 from harness.records import Result, RunFolder
-from parley.hosting.terminal.agent import read_command
+from parley.hosting.terminal import read_command
 from parley.reports.reading import read_episode
 from worlds.core.events import Turned, read_log
 

@@ -12,8 +12,8 @@ from harness.errors import TaskInvalid
 from harness.registry import read_task
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
-from parley.proof.findings import ProofReport
-from parley.proof.proof import Expected, prove_in, verify
+from parley.proof.findings import ProofReport, ProvedClient
+from parley.proof.proof import prove_in, verify
 from parley.proof.sync import sync, vouched
 
 Broken = Callable[[str, str, str], list[tuple[str, int, str]]]
@@ -256,7 +256,7 @@ def test_a_runtime_plays_the_same_clients(folder: Path) -> None:
 def test_a_client_that_must_win_wins_in_a_runtime(root: Path) -> None:
     """A client in time by an instant earns 1 in every runtime; a proof that promises the same of `nop` is not believed."""
     task = read_task(root / "tasks" / "contract" / "adversarial-shortcut-injection")
-    promised = {("authorize_in_the_last_instant", 0): Expected("SUCCESS", ""), ("nop", 0): Expected("SUCCESS", "")}
+    promised = [ProvedClient(player=name, seed=0, label="SUCCESS") for name in ("authorize_in_the_last_instant", "nop")]
 
     in_time, idle = prove_in(InProcessRuntime(), task, [0], promised, workers=1)
 

@@ -1,1 +1,0 @@
-"""Players at a terminal: output, input and commands."""
