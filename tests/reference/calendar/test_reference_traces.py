@@ -27,10 +27,10 @@ def test_imported_games_are_the_recorded_ones(protocol: str, cap: int, reference
         _, again = upstream_game(read_upstream(in_published_layout(document, cap)))
         final = again.final
         game = Game(
-            [row.meeting_id for row in final.round_outcomes if row.coordinated],
-            {row.meeting_id: {int(agent): slot for agent, slot in row.per_agent_slot.items()} for row in final.round_outcomes},
-            list(final.per_agent_cost_shown),
-            list(final.per_agent_messages_sent),
+            [row["meeting_id"] for row in final["round_outcomes"] if row["coordinated"]],
+            {row["meeting_id"]: {int(a): slot for a, slot in row["per_agent_slot"].items()} for row in final["round_outcomes"]},
+            final["per_agent_cost_shown"],
+            final["per_agent_messages_sent"],
         )
 
         assert game.differences(case.recorded(PROTOCOLS[protocol], cap)) == []

@@ -37,7 +37,6 @@ from parley.families.calendar.trace.model import (
     TracedRecord,
     TracedTask,
     TraceEvent,
-    TraceTool,
 )
 from parley.reports.reading import RecordedEpisode
 from parley.reports.reading.model import Replayed
@@ -62,7 +61,7 @@ def exported(episode: RecordedEpisode, digest: str = "") -> Trace:
     return _trace(
         record,
         again,
-        tool=TraceTool(name="parley-bench", version=version("parley-bench")),
+        tool={"name": "parley-bench", "version": version("parley-bench")},
         game_id=str(uuid.uuid5(_GAMES, f"{result.run} {result.key.name} {again.log.trace_hash}")),
         started_at=min(times, default=None),
         ended_at=max(times, default=None),

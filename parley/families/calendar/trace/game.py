@@ -21,15 +21,7 @@ from pydantic_core import to_json, to_jsonable_python
 from harness.errors import UsageError
 from harness.records import first_problem
 from oracles.calendar.certificate import certify
-from parley.families.calendar.trace.model import (
-    OPENING,
-    CellRecord,
-    CostScale,
-    FinalState,
-    RoundOutcome,
-    TraceConfig,
-    TraceEvent,
-)
+from parley.families.calendar.trace.model import OPENING, TraceConfig, TraceEvent
 from validators.calendar.history import Replay
 from validators.calendar.metrics import measures
 from validators.calendar.replay import replay
@@ -404,44 +396,38 @@ def _merged(game: Sequence[Any], marks: Iterable[LoggedMark]) -> Iterator[tuple[
         yield now, event
 
 
-def _final_state(rebuilt: Replay, measures: Measures) -> FinalState:
-    """Return the state at the end of a rebuilt game, with its measures."""
-    agents, rounds = rebuilt.scenario.agents, measures.rounds
+def _final_state(rebuilt: Replay, measures: Measures) -> dict[str, Any]:
+    """Return the state at the end of a rebuilt game, with its measures, as JSON."""
+    agents, rounds, seats = rebuilt.scenario.agents, measures.rounds, measures.seats
     channels = Counter(TOOL_OF[message.channel] for message in rebuilt.messages)
-    return FinalState(
-        calendars=tuple(tuple(map(_cell, cells)) for cells in rebuilt.calendars),
-        per_agent_cost=tuple(seat.paid for seat in measures.seats),
-        per_agent_cost_shown=tuple(seat.paid_shown for seat in measures.seats),
-        oracle_per_agent_cost=tuple(seat.oracle_cost for seat in measures.seats),
-        per_agent_messages_sent=tuple(seat.messages for seat in measures.seats),
-        per_agent_messages_received=tuple(sum(agent in message.to for message in rebuilt.messages) for agent in agents),
-        messages_by_channel=dict(sorted(channels.items())),
-        round_outcomes=tuple(map(_outcome, rounds)),
-        total_displacement_cost=measures.paid,
-        rounds_succeeded=measures.scheduled,
-        rounds_failed=sum(row.reached and not row.coordinated for row in rounds),
-        consistency_violations=sum(len(row.broken) for row in rounds),
-    )
+    return {
+        "calendars": [[_cell(item) for item in cells] for cells in rebuilt.calendars],
+        "per_agent_cost": [seat.paid for seat in seats],
+        "per_agent_cost_shown": [seat.paid_shown for seat in seats],
+        "oracle_per_agent_cost": [seat.oracle_cost for seat in seats],
+        "per_agent_messages_sent": [seat.messages for seat in seats],
+        "per_agent_messages_received": [sum(agent in message.to for message in rebuilt.messages) for agent in agents],
+        "messages_by_channel": dict(sorted(channels.items())),
+        "round_outcomes": [_outcome(row) for row in rounds],
+        "total_displacement_cost": measures.paid,
+        "rounds_succeeded": measures.scheduled,
+        "rounds_failed": sum(row.reached and not row.coordinated for row in rounds),
+        "consistency_violations": sum(len(row.broken) for row in rounds),
+    }
 
 
-def _cell(item: Item | None) -> CellRecord:
+def _cell(item: Item | None) -> dict[str, Any] | None:
+    """Return a cell as in published task files."""
     if item is None:
         return None
     blocked = {"blocked": True} if item.blocked else {}
     return {f"{item.kind}_id": item.id, "cost": item.cost, **blocked}
 
 
-def _outcome(row: RoundMeasures) -> RoundOutcome:
-    return RoundOutcome(
-        round=row.round,
-        meeting_id=row.meeting,
-        coordinated=row.coordinated,
-        label=row.label,
-        letter=row.letter,
-        per_agent_slot=row.slots,
-        consistency_violated_meeting_ids=row.broken,
-        reached=row.reached,
-    )
+def _outcome(row: RoundMeasures) -> dict[str, Any]:
+    told = {name: getattr(row, name) for name in ("coordinated", "label", "letter")}
+    slots = {"per_agent_slot": row.slots, "consistency_violated_meeting_ids": list(row.broken)}
+    return {"round": row.round, "meeting_id": row.meeting, **told, **slots, "reached": row.reached}
 
 
 @dataclass(frozen=True)
@@ -478,7 +464,8 @@ class Retold:
     events: tuple[TraceEvent, ...]
     certificate: Certificate
     measures: Measures
-    final: FinalState
+    final: dict[str, Any]
+    """State at the end, as in a trace."""
 
     @property
     def episode(self) -> Episode:
@@ -534,12 +521,12 @@ def _head(record: GameRecord) -> tuple[Event, ...]:
     return opened, seated, Noted(what="game_start", data={"scenario": config.scenario})
 
 
-def cost_scale(scenario: Scenario) -> CostScale:
+def cost_scale(scenario: Scenario) -> dict[str, Any]:
     """Return every cost of a scenario on the shown and on the scored scale."""
     costs = {errand.cost for mine in scenario.errands for errand in mine}
     costs |= {meeting.cost for meeting in (*scenario.meetings, *scenario.prior)}
-    shown = tuple(sorted(scenario.scale or costs))
-    return CostScale(shown=shown, scored=tuple(map(scenario.scored, shown)))
+    shown = sorted(scenario.scale or costs)
+    return {"shown": shown, "scored": [scenario.scored(cost) for cost in shown]}
 
 
 def _opening(record: GameRecord, certificate: Certificate) -> list[Told]:

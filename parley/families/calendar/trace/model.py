@@ -21,9 +21,6 @@ ASKING: Final = "parley-calendar-trace/2"
 OPENING: Final = {"seed", "epoch", "key_digest", "budgets", "options", "instruction"}
 """Fields that a configuration shares with the first event of a log."""
 
-CellRecord = dict[str, Any] | None
-"""A cell in the format of published task files: `errand_id` or `meeting_id`, `cost`, and `blocked` for a blocked one."""
-
 
 class TraceEvent(Strict):
     """An event; `data` has `round`, `turn`, `phase` and `agent_id`, None if not applicable."""
@@ -88,67 +85,22 @@ class TraceConfig(Strict):
     record: TracedRecord
 
 
-class CostScale(Strict):
-    """The costs shown to agents, and the scored cost of each."""
-
-    shown: tuple[int, ...]
-    scored: tuple[int, ...]
-
-
-class RoundOutcome(Strict):
-    """Outcome of one meeting; a meeting that was never reached has no slots."""
-
-    round: int
-    meeting_id: int
-    coordinated: bool
-    label: str
-    letter: str | None
-    per_agent_slot: dict[str, int | None]
-    consistency_violated_meeting_ids: tuple[int, ...]
-    reached: bool
-
-
-class FinalState(Strict):
-    """State at the end of a game."""
-
-    calendars: tuple[tuple[CellRecord, ...], ...]
-    per_agent_cost: tuple[int, ...]
-    """Cost charged to each agent at the end."""
-
-    per_agent_cost_shown: tuple[int, ...]
-    oracle_per_agent_cost: tuple[int | None, ...]
-    """The optimum of the scheduled meetings."""
-
-    per_agent_messages_sent: tuple[int, ...]
-    per_agent_messages_received: tuple[int, ...]
-    messages_by_channel: dict[str, int]
-    round_outcomes: tuple[RoundOutcome, ...]
-    total_displacement_cost: int
-    rounds_succeeded: int
-    rounds_failed: int
-    consistency_violations: int
-    """Total number of earlier meetings broken by rounds."""
-
-
-class TraceTool(Strict):
-    """The tool that wrote the file."""
-
-    name: str
-    version: str
-
-
 class Trace(Strict):
     """A trace file."""
 
     schema_: Literal["parley-calendar-trace/1", "parley-calendar-trace/2"] = Field(alias="schema")
-    tool: TraceTool
+    tool: dict[str, str]
+    """Name and version of the tool that wrote the file."""
+
     game_id: str
     task_id: str
     task_digest: str
-    cost_scale: CostScale
+    cost_scale: dict[str, Any]
+    """The costs `shown` to agents, and the `scored` cost of each."""
+
     config: TraceConfig
     events: tuple[TraceEvent, ...]
-    final_state: FinalState
+    final_state: dict[str, Any]
     metrics: dict[str, Any]
     """Measures of the verdict, by the names of `worlds.calendar.rules.measures`."""
 

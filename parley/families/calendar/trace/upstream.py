@@ -334,9 +334,8 @@ def replay_upstream(document: Any) -> Replayed:
 
 def differing(trace: UpstreamTrace, again: Retold) -> Iterator[str]:
     """Yield the differences between the file and a replay of its replies under the profile `paper`."""
-    ours = again.final.model_dump(mode="json")
     known = {name: _listed(trace.final_state[name]) for name in _STATE if name in trace.final_state}
-    meant = {**_told(again.events), "final_state": {name: ours[_STATE[name]] for name in known}}
+    meant = {**_told(again.events), "final_state": {name: again.final[_STATE[name]] for name in known}}
     yield from differences({**_told(trace.events), "final_state": known}, meant)
 
 
