@@ -20,6 +20,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from harness.errors import UsageError, quoted
 from harness.limits import RECORD_BYTES
+from harness.records import first_problem
 from harness.safe_read import read_given
 from oracles.calendar.certificate import certify
 from parley.families.calendar.authoring.generator import labelled, speakers
@@ -69,6 +70,7 @@ class _Witness(_Read):
 class _Optimal(_Read):
     assignments: dict[int, int] | None = None
     cost: int | None = None
+    """The lowest cost, as shown."""
 
 
 class _Params(_Read):
@@ -93,23 +95,10 @@ class _Row(_Read):
     difficulty: str | None = None
     optimal: _Optimal | None = None
     solvable_assignment_count: int | None = None
-    optimal_evictions: int | None = None
-
-
-@dataclass(frozen=True)
-class Claims:
-    """Claims of a line about its own solution; None for claims that it does not make."""
-
-    optimum: int | None
-    """The lowest cost, as shown."""
-
-    count: int | None
     """F: the number of injective assignments that are schedules."""
 
-    evictions: int | None
+    optimal_evictions: int | None = None
     """The number of cells with an item that the published schedule takes."""
-
-    schedule: dict[int, int] | None
 
 
 @dataclass(frozen=True)
@@ -119,14 +108,20 @@ class CalBenchTask:
     name: str
     """The name of its folder; the published id is in the scenario's origin."""
 
-    task_id: str
+    row: _Row
+    """The line, with its claims about its own solution."""
+
     scenario: Scenario
     difficulty: Level
     drawn: bool
     """True if we drew the order of speakers of a meeting."""
 
-    claims: Claims
     line: int = 1
+
+    @property
+    def task_id(self) -> str:
+        """The published id."""
+        return self.row.task_id
 
 
 def read_tasks(path: Path) -> Iterator[CalBenchTask]:
@@ -174,10 +169,7 @@ def imported(line: str) -> CalBenchTask:
     )
     _check_standing(row, scenario)
     level: Level = next((one for one in LEVELS if one == row.difficulty), "medium")
-    said = row.optimal or _Optimal()
-    claims = Claims(said.cost, row.solvable_assignment_count, row.optimal_evictions, said.assignments)
-    named = folder_name(row.task_id), row.task_id
-    return CalBenchTask(*named, labelled(scenario, chance), level, drawn=not ordered, claims=claims)
+    return CalBenchTask(folder_name(row.task_id), row, labelled(scenario, chance), level, drawn=not ordered)
 
 
 def folder_name(task_id: str) -> str:
@@ -258,9 +250,7 @@ def _check_standing(row: _Row, scenario: Scenario) -> None:
 def _first(error: ValueError) -> str:
     """Return the first error, in one clause."""
     if isinstance(error, ValidationError):
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        return f"{where}: {first['msg'].removeprefix('Value error, ')}" if where else first["msg"].removeprefix("Value error, ")
+        return first_problem(error).replace("Value error, ", "", 1)
     return f"not JSON: {error}" if isinstance(error, json.JSONDecodeError) else str(error)
 
 
@@ -285,7 +275,8 @@ class Checked:
 
 def _taken(checked: Checked) -> int | None:
     """Return the number of cells with an item that the published schedule takes."""
-    scenario, slots = checked.task.scenario, checked.task.claims.schedule or {}
+    scenario, row = checked.task.scenario, checked.task.row
+    slots = (row.optimal or _Optimal()).assignments or {}
     if not all(0 <= slots.get(meeting.id, -1) <= scenario.slots - meeting.duration for meeting in scenario.meetings):
         return None
     return sum(
@@ -297,9 +288,9 @@ def _taken(checked: Checked) -> int | None:
 
 
 CLAIMS: dict[str, Callable[[Checked], tuple[int | None, int | None]]] = {
-    "optimum": lambda one: (one.task.claims.optimum, one.certificate.shown_optimum),
-    "F": lambda one: (one.task.claims.count, one.certificate.feasible),
-    "evictions": lambda one: (one.task.claims.evictions, _taken(one)),
+    "optimum": lambda one: ((one.task.row.optimal or _Optimal()).cost, one.certificate.shown_optimum),
+    "F": lambda one: (one.task.row.solvable_assignment_count, one.certificate.feasible),
+    "evictions": lambda one: (one.task.row.optimal_evictions, _taken(one)),
 }
 """Functions that return a claim and the true value; None for an unknown one."""
 
