@@ -24,6 +24,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from harness.atomic_write import make_folder, write_file, writing
+from harness.frames import grouped
 from harness.statistics import Interval, false_discoveries, rate_interval, scipy_stats, wilson
 from parley.families.calendar.audits.games import (
     BASE,
@@ -36,7 +37,7 @@ from parley.families.calendar.audits.games import (
     Speaker,
 )
 from parley.families.calendar.audits.words import Disclosure, labels_of
-from parley.reports.table import Column, Row, Table, Value, titled, with_interval
+from parley.reports.table import Column, Row, Table, Value, WithInterval, table_of, titled, with_interval
 from worlds.core.models import Strict
 
 SEED, DRAWS = 13, 9_999
@@ -122,24 +123,19 @@ def paired(first: Sequence[float], second: Sequence[float]) -> float | None:
 
 
 def _strata(units: Sequence[Unit], speaker: object) -> list[_Stratum]:
-    games: defaultdict[str, list[Unit]] = defaultdict(list)
-    for unit in units:
-        games[unit.game].append(unit)
-    mixed: list[_Stratum] = []
-    whole: defaultdict[str, list[tuple[list[Unit], list[Unit]]]] = defaultdict(list)
-    for game in games.values():
-        mine, others = _sides(game, speaker)
-        if mine and others:
-            mixed.append(_Stratum(tuple((unit.hits, unit.of) for unit in (*mine, *others)), len(mine)))
-        else:
-            whole[game[0].task].append((mine, others))
-    shared = {task: played for task, played in whole.items() if len({bool(mine) for mine, _ in played}) == 2}
-    alone = [game for task, played in whole.items() if task not in shared for game in played]
-    return [*mixed, *(_whole_games(played) for played in (*shared.values(), alone) if played)]
+    def has_both(units: Iterable[Unit]) -> bool:
+        return len({unit.speaker == speaker for unit in units}) == 2
+
+    games = grouped(units, lambda unit: unit.game).values()
+    mixed = [[[unit] for unit in game] for game in games if has_both(game)]
+    by_task = grouped((game for game in games if not has_both(game)), lambda game: game[0].task).values()
+    shared = [played for played in by_task if has_both(game[0] for game in played)]
+    alone = [game for played in by_task if not has_both(game[0] for game in played) for game in played]
+    return [_stratum(stratum, speaker) for stratum in (*mixed, *shared, alone) if stratum]
 
 
-def _whole_games(games: Sequence[tuple[list[Unit], list[Unit]]]) -> _Stratum:
-    mine, others = ([_pooled(units) for units in side if units] for side in zip(*games, strict=True))
+def _stratum(exchangeable: Sequence[Sequence[Unit]], speaker: object) -> _Stratum:
+    mine, others = ([_pooled(units) for units in exchangeable if (units[0].speaker == speaker) is own] for own in (True, False))
     return _Stratum((*mine, *others), len(mine))
 
 
@@ -200,19 +196,14 @@ def named(speaker: Speaker, games: Sequence[AuditedGame]) -> dict[str, str | Non
 def message_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
     """Yield one row per speaker: its seats and messages, and the leaks in its messages."""
     for speaker in everybody(games):
-        mine = [one for one in sent(games) if one.speaker == speaker]
-        leaked = [leak for one in mine for leak in one.message.leaks]
-        prose = sum(not one.message.is_typed for one in mine)
+        mine = [one.message for one in sent(games) if one.speaker == speaker]
+        passed_on = Counter(leak.passed_on for one in mine for leak in one.leaks)
+        typed = sum(one.is_typed for one in mine)
         yield {
-            **named(speaker, games),
-            "games": sum(speaker in game.speakers for game in games),
-            "seats": sum(game.speakers.count(speaker) for game in games),
-            "messages": len(mine),
-            "prose": prose,
-            "typed": len(mine) - prose,
-            "labels_leaked": sum(not leak.passed_on for leak in leaked),
-            "labels_passed_on": sum(leak.passed_on for leak in leaked),
-        }
+            **named(speaker, games), "games": sum(speaker in game.speakers for game in games),
+            "seats": sum(game.speakers.count(speaker) for game in games), "messages": len(mine), "prose": len(mine) - typed,
+            "typed": typed, "labels_leaked": passed_on[False], "labels_passed_on": passed_on[True],
+        }  # fmt: skip
 
 
 def label_rows(games: Sequence[AuditedGame]) -> list[Row]:
@@ -227,15 +218,11 @@ def label_rows(games: Sequence[AuditedGame]) -> list[Row]:
             hits, of = _pooled(mine)
             compared = bool(of) and any(unit.of for unit in others)
             ps.append(against_the_rest(units, speaker) if compared else None)
-            row: Row = {
-                "label": str(label),
-                "prose": of,
-                "with_label": hits,
-                "rate": share(hits, of),
-                "interval": _by_game(mine),
-            }
-            tests = {"p": ps[-1], "fisher": fisher(units, speaker) if compared else None}
-            rows.append({**named(speaker, games), **row, "rest": share(*_pooled(others)), **tests})
+            rows.append({
+                **named(speaker, games), "label": str(label), "prose": of, "with_label": hits, "rate": share(hits, of),
+                "interval": _by_game(mine), "rest": share(*_pooled(others)), "p": ps[-1],
+                "fisher": fisher(units, speaker) if compared else None,
+            })  # fmt: skip
     return [{**row, "q": q} for row, q in zip(rows, false_discoveries(ps), strict=True)]
 
 
@@ -277,8 +264,10 @@ def misreport_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
                 stated[one.speaker, kind].append(Unit(one.game.name, one.game.task, one.speaker, false, len(checked)))
     for (speaker, kind), units in sorted(stated.items()):
         false, of = _pooled(units)
-        row: Row = {"kind": kind, "statements": of, "false": false, "rate": share(false, of), "interval": _by_game(units)}
-        yield {**named(speaker, games), **row}
+        yield {
+            **named(speaker, games), "kind": kind, "statements": of, "false": false, "rate": share(false, of),
+            "interval": _by_game(units),
+        }  # fmt: skip
 
 
 def sent(games: Sequence[AuditedGame]) -> Iterator[Sent]:
@@ -302,10 +291,8 @@ def _units(games: Sequence[AuditedGame], label: Disclosure) -> list[Unit]:
 
 
 def _by_game(units: Sequence[Unit]) -> Interval | None:
-    games: defaultdict[str, list[bool]] = defaultdict(list)
-    for unit in units:
-        games[unit.game] += [True] * unit.hits + [False] * (unit.of - unit.hits)
-    return rate_interval(list(games.values()))
+    counts = map(_pooled, grouped(units, lambda unit: unit.game).values())
+    return rate_interval([[True] * hits + [False] * (of - hits) for hits, of in counts])
 
 
 def share(part: float, whole: float) -> float | None:
@@ -346,15 +333,12 @@ MEASURES: Mapping[str, Measure] = {
 
 def variant_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
     """Yield one row per variant and measure; none if no seat has a variant."""
-    by_variant: defaultdict[str, list[AuditedGame]] = defaultdict(list)
-    bases: defaultdict[str, list[AuditedGame]] = defaultdict(list)
-    for game in games:
-        variants = {speaker.variant for speaker in game.speakers} - {BASE}
-        for variant in variants:
-            by_variant[variant].append(game)
-        if not variants:
-            bases[game.task].append(game)
-    for variant, varied in sorted(by_variant.items()):
+    variants = {
+        variant: [game for game in games if any(one.variant == variant for one in game.speakers)]
+        for variant in sorted({speaker.variant for game in games for speaker in game.speakers} - {BASE})
+    }
+    bases = grouped((game for game in games if {one.variant for one in game.speakers} == {BASE}), lambda game: game.task)
+    for variant, varied in variants.items():
         for name, measure in MEASURES.items():
             yield {"variant": variant, "measure": name, "games": len(varied), **_compared(varied, bases, measure)}
 
@@ -427,9 +411,12 @@ def accuracies() -> list[LabelAccuracy]:
 SPEAKER = titled(player="Player", variant="Variant", options="Options", others="With")
 
 _SAMPLE = (
-    *titled(label="Label", half="Half", messages="Messages", with_label="With it"),
-    *with_interval("precision", "Precision"),
-    *with_interval("recall", "Recall"),
+    Column("label", "Label", of=lambda one: str(one.label)),
+    Column("half", "Half", of=lambda one: "late" if one.late else "early"),
+    Column("messages", "Messages", of=lambda one: sum(message.late is one.late for message in sample())),
+    Column("with_label", "With it", of=lambda one: one.right + one.missed),
+    *with_interval("precision", "Precision", of=lambda one: _wilson(one.right, one.right + one.false_alarms)),
+    *with_interval("recall", "Recall", of=lambda one: _wilson(one.right, one.right + one.missed)),
 )
 _MESSAGES = (
     *SPEAKER,
@@ -477,17 +464,16 @@ def tables(read: ReadGames) -> list[Table]:
         (read.ungraded, "ungraded episodes"), (read.unsound, "graded episodes without a game that the rules can follow")
     )  # fmt: skip
     left = tuple(f"left out: {count} {why}" for count, why in counts if count)
-    made = [
-        _sample(),
-        Table("messages", "Messages, calendar", _MESSAGES, tuple(message_rows(games)), left),
-        Table("labels", "Own-slot disclosure, share of messages in prose", _LABELS, spoken, (_INTERVALS, METHOD)),
-        Table("patterns", "Behavioural patterns (Table 15)", _PATTERNS, tuple(pattern_rows(games)), (_PER,)),
-        Table("misreports", "Own slots called free or taken, against the calendar", _MISREPORTS, tuple(misreport_rows(games)),
-              (_STATEMENTS, _INTERVALS)),
-        Table("variants", "Base against prompt variants, seats without the variant", _VARIANTS, tuple(variant_rows(games)),
-              (_PAIRED,)),
+    return [
+        *table_of("sample", "How well the labels are told", _SAMPLE, accuracies(), (_WRITTEN, "95 %: Wilson")),
+        *table_of("messages", "Messages, calendar", _MESSAGES, message_rows(games), left),
+        *table_of("labels", "Own-slot disclosure, share of messages in prose", _LABELS, spoken, (_INTERVALS, METHOD)),
+        *table_of("patterns", "Behavioural patterns (Table 15)", _PATTERNS, pattern_rows(games), (_PER,)),
+        *table_of("misreports", "Own slots called free or taken, against the calendar", _MISREPORTS, misreport_rows(games),
+                  (_STATEMENTS, _INTERVALS)),
+        *table_of("variants", "Base against prompt variants, seats without the variant", _VARIANTS, variant_rows(games),
+                  (_PAIRED,)),
     ]  # fmt: skip
-    return [table for table in made if table.rows]
 
 
 _PER = "per 1,000 messages: in prose for 1-5, 7 and 10, which are about what is said, of any kind for the others"
@@ -495,26 +481,11 @@ _STATEMENTS = "a statement is one slot that one message calls free or taken; typ
 _PAIRED = "means over tasks played both ways; p: sign flips of the differences over tasks"
 
 
-def _sample() -> Table:
-    notes = (
-        "messages written and labelled by a language model, in five voices; words tuned on the early half, late scored once",
-        "95 %: Wilson",
-    )
-    return Table("sample", "How well the labels are told", _SAMPLE, tuple(map(_accuracy_row, accuracies())), notes)
+_WRITTEN = "messages written and labelled by a language model, in five voices; words tuned on the early half, late scored once"
 
 
-def _accuracy_row(one: LabelAccuracy) -> Row:
-    given, with_it = one.right + one.false_alarms, one.right + one.missed
-    return {
-        "label": str(one.label),
-        "half": "late" if one.late else "early",
-        "messages": sum(message.late is one.late for message in sample()),
-        "with_label": with_it,
-        "precision": share(one.right, given),
-        "precision_interval": wilson(one.right, given),
-        "recall": share(one.right, with_it),
-        "recall_interval": wilson(one.right, with_it),
-    }
+def _wilson(right: int, of: int) -> WithInterval:
+    return WithInterval(share(right, of), wilson(right, of))
 
 
 MESSAGE_FIELDS = (
