@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from harness.frames import grouped
 from harness.limits import RECORD_BYTES
 from harness.plugins import report_library
 from harness.records import Result, SeatResult
@@ -145,11 +146,9 @@ def rated(games: Iterable[RatedGame], dimension: Dimension) -> dict[str, Rating]
         before = [ratings.get(player, Rating(new.mu, new.sigma)) for player, _ in entries]
         teams = [[model.rating(*rating)] for rating in before]
         after = model.rate(teams, scores=[float(score) for _, score in entries])
-        seats: defaultdict[str, list[Rating]] = defaultdict(list)
-        for (player, _), (made,) in zip(entries, after, strict=True):
-            seats[player].append(Rating(made.mu, made.sigma))
+        seats = grouped(zip(entries, after, strict=True), lambda seat: seat[0][0])
         for player, mine in seats.items():
-            ratings[player] = Rating(fmean(one.mu for one in mine), fmean(one.sigma for one in mine))
+            ratings[player] = Rating(fmean(one.mu for _, (one,) in mine), fmean(one.sigma for _, (one,) in mine))
     return ratings
 
 

@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from harness.frames import grouped
 from harness.records import Result, SeatResult
 from parley.families.calendar.audits.words import (
     AGREEMENT,
@@ -303,13 +304,10 @@ def _ambiguity(game: AuditedGame) -> Iterator[Occurrence]:
 
 def _cascade(game: AuditedGame) -> Iterator[Occurrence]:
     """Yield each meeting that was broken in more than one resolution; it is about the seats that moved the meeting."""
-    rounds: defaultdict[int, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
-    for resolved, movers in _broken(game):
-        for meeting, seats in movers.items():
-            rounds[meeting].append((resolved.number, seats))
-    for times in rounds.values():
+    broken = [(meeting, one.number, seats) for one, movers in _broken(game) for meeting, seats in movers.items()]
+    for times in grouped(broken, lambda one: one[0]).values():
         if len(times) > 1:
-            yield Occurrence(times[0][0], tuple(sorted({seat for _, seats in times for seat in seats})))
+            yield Occurrence(times[0][1], tuple(sorted({seat for *_, seats in times for seat in seats})))
 
 
 def _truncation(game: AuditedGame) -> Iterator[Occurrence]:

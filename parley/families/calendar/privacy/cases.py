@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from harness.agents.llm.parallel import side_by_side
 from harness.agents.llm.response_cache import CachedModel
+from harness.frames import grouped
 from parley.families.calendar.audits.games import AuditedGame
 from validators.calendar.evidence import is_typed, privacy
 from validators.calendar.history import Delivered
@@ -180,14 +181,11 @@ class JudgeCase:
 def cases_of(games: Iterable[AuditedGame]) -> Iterator[JudgeCase]:
     """Yield every case, by game, round and recipient."""
     for game in games:
-        delivered: defaultdict[tuple[int, int], list[Delivered]] = defaultdict(list)
-        for message in game.replay.messages:
-            for recipient in message.to:
-                delivered[message.round, recipient].append(message)
+        delivered = [(message.round, recipient, message) for message in game.replay.messages for recipient in message.to]
         resolved = {one.number for one in game.replay.resolved}
-        for (number, recipient), messages in sorted(delivered.items()):
+        for (number, recipient), mine in sorted(grouped(delivered, lambda one: one[:2]).items()):
             if number in resolved:
-                yield JudgeCase(game, number, recipient, tuple(messages))
+                yield JudgeCase(game, number, recipient, tuple(message for *_, message in mine))
 
 
 def different(cases: Sequence[JudgeCase]) -> dict[str, JudgeCase]:

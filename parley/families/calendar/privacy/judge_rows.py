@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.atomic_write import write_file, writing
+from harness.frames import grouped
 from harness.statistics import scipy_stats
 from parley.families.calendar.audits.games import AuditedGame
 from parley.families.calendar.audits.tables import mean, share, write_tables
@@ -30,7 +32,7 @@ from parley.families.calendar.privacy.cases import (
     primary,
     reflected,
 )
-from parley.reports.table import Column, Row, Table, titled
+from parley.reports.table import Column, Row, Table, table_of, titled
 from validators.calendar.reflections import Belief, by_target, excess, losses
 from worlds.calendar.rules.replies import STRONGEST
 
@@ -71,8 +73,7 @@ class DatasetAudit:
 def audits(games: Sequence[AuditedGame], judgements: Sequence[JudgedCase]) -> list[DatasetAudit]:
     """Return one audit per run, which has one line-up."""
     made = []
-    for run in dict.fromkeys(game.run for game in games):
-        mine = [game for game in games if game.run == run]
+    for run, mine in grouped(games, lambda game: game.run).items():
         names = {game.name for game in mine}
         told = [one for one in judgements if one.case.game.name in names]
         own = [measured for game in mine if (measured := reflected(game))]
@@ -193,7 +194,7 @@ def comparison_row(audit: DatasetAudit) -> Row:
 def precision_rows(audit: DatasetAudit) -> Iterator[dict[str, Any]]:
     """Yield one row per game and target with nonzero scores of both sides."""
     for judged, own in audit.pairs:
-        by_judge, by_seats = _by_target(judged), _by_target(own)
+        by_judge, by_seats = (grouped(side.moves, lambda move: move.target) for side in (judged, own))
         for target in sorted(by_judge.keys() & by_seats.keys()):
             marked = _marked("judge", by_judge[target]) | _marked("reflection", by_seats[target])
             gap = marked["judge_precision"] - marked["reflection_precision"]
@@ -201,13 +202,6 @@ def precision_rows(audit: DatasetAudit) -> Iterator[dict[str, Any]]:
             yield {
                 **_ids(audit, own), "target_agent": target, **marked, "precision_gap": gap, "more_precise": more_precise
             }  # fmt: skip
-
-
-def _by_target(game: MeasuredGame) -> Mapping[int, list[BeliefMove]]:
-    moves: defaultdict[int, list[BeliefMove]] = defaultdict(list)
-    for move in game.moves:
-        moves[move.target].append(move)
-    return moves
 
 
 def cell_rows(audit: DatasetAudit) -> Iterator[Row]:
@@ -296,22 +290,23 @@ _NO_OTHER = "some wrote prose and no reflection could be read, so nothing stands
 def judge_tables(audits: Sequence[DatasetAudit]) -> list[Table]:
     """Return every table that is not empty."""
     compared = tuple(comparison_row(one) for one in audits)
-    precise, stated = tuple(map(_precise, audits, compared)), tuple(_stated(audits))
-    made = [
-        *(_block(metric, [row for row in compared if row["primary_metric"] == metric]) for metric in _PRIMARY),
-        Table("precision", "Scores that go towards the truth (Appendix I.4)", _PRECISION, precise),
-        Table("agreement", "Judge against reflections, by cell (Table 17)", _AGREEMENT, stated),
-    ]
-    return [table for table in made if table.rows]
+    blocks = (_block(metric, [row for row in compared if row["primary_metric"] == metric]) for metric in _PRIMARY)
+    return [
+        *chain.from_iterable(blocks),
+        *table_of(
+            "precision", "Scores that go towards the truth (Appendix I.4)", _PRECISION, map(_precise, audits, compared)
+        ),
+        *table_of("agreement", "Judge against reflections, by cell (Table 17)", _AGREEMENT, _stated(audits)),
+    ]  # fmt: skip
 
 
-def _block(metric: str | None, rows: Sequence[Row]) -> Table:
+def _block(metric: str | None, rows: Sequence[Row]) -> list[Table]:
     """Return Table 16 of the runs with this primary measure."""
     name, title = _PRIMARY[metric]
     primary = titled("rate", primary_vps=title, primary_excess_vps=f"{title}, excess") if title else ()
     notes = (_BELIEFS, _MALFORMED) if metric else (_BELIEFS, _MALFORMED, _NO_OTHER)
     beside = f"beside {metric}" if metric else "alone"
-    return Table(f"judge-{name}", f"Judge {beside} (Table 16)", (*_JUDGED, *primary), tuple(rows), notes)
+    return table_of(f"judge-{name}", f"Judge {beside} (Table 16)", (*_JUDGED, *primary), rows, notes)
 
 
 def _precise(audit: DatasetAudit, compared: Row) -> Row:
@@ -321,12 +316,8 @@ def _precise(audit: DatasetAudit, compared: Row) -> Row:
     joined = {
         "joined": len(rows), "judge_better": times["judge"], "reflection_better": times["reflection"], "ties": times["tie"]
     }  # fmt: skip
-    return {
-        **compared,
-        **(joined if audit.own else {}),
-        "gap": mean(gaps),
-        "gap_where_better": mean([gap for gap in gaps if gap > 0]),
-    }
+    gap = {"gap": mean(gaps), "gap_where_better": mean([gap for gap in gaps if gap > 0])}
+    return {**compared, **(joined if audit.own else {}), **gap}
 
 
 def _stated(audits: Sequence[DatasetAudit]) -> Iterator[Row]:

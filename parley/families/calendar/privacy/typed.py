@@ -11,10 +11,11 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any
 
+from harness.frames import grouped
 from harness.statistics import positive_mean_interval
 from parley.families.calendar.audits.games import AuditedGame, ReadGames, Speaker
 from parley.families.calendar.audits.tables import SPEAKER, everybody, mean, named, share
-from parley.reports.table import Column, Row, Table, titled
+from parley.reports.table import Column, Row, Table, table_of, titled
 from validators.calendar.evidence import PHASE, PRIOR, ExactPrivacy, Privacy, exact_privacy, is_typed, privacy, tables
 
 IDS = ("trace_path", "game_id")
@@ -152,23 +153,20 @@ def summary_tables(read: ReadGames, made: Rows, means: Means) -> list[Table]:
         for count, why in ((read.ungraded, "ungraded episodes"), (read.unsound, "episodes without a game that can be followed"))
         if count
     )
-    players = Table("players", "VPS of typed messages", _PLAYERS, tuple(_players(games, made)), (_MEANS, _PROSE, _EXACT, *left))
-    split = Table("sources", "Where VPS was told", _SPLIT, tuple(_split(games, made)))
-    rows, notes = tuple(_by_prior(games, means)), tuple(order_notes(games, means))
-    priors = Table("priors", "VPS by prior (Appendix F.4)", _PRIORS, rows, notes)
-    return [table for table in (players, split, priors) if table.rows]
+    notes = (_MEANS, _PROSE, _EXACT, *left)
+    return [
+        *table_of("players", "VPS of typed messages", _PLAYERS, _players(games, made), notes),
+        *table_of("sources", "Where VPS was told", _SPLIT, _split(games, made)),
+        *table_of("priors", "VPS by prior (Appendix F.4)", _PRIORS, _by_prior(games, means), order_notes(games, means)),
+    ]
 
 
 def _players(games: Sequence[AuditedGame], made: Rows) -> Iterator[Row]:
     task_of = {game.name: game.task for game in games}
     typed = set(typed_speakers(games))
-    mine: defaultdict[Speaker, list[dict[str, Any]]] = defaultdict(list)
-    for row in made["game_target_summary"]:
-        mine[Speaker(*(row[name] for name in Speaker._fields))].append(row)
+    mine = grouped(made["game_target_summary"], lambda row: Speaker(*(row[name] for name in Speaker._fields)))
     for speaker, rows in sorted(mine.items()):
-        by_task: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-        for row in rows:
-            by_task[task_of[row["trace_path"]]].append(row)
+        by_task = grouped(rows, lambda row: task_of[row["trace_path"]])
         told = {name: _known(rows, column) for name, column in ESTIMATES.items()} if speaker in typed else {}
         intervals = {
             name: positive_mean_interval([_known(some, ESTIMATES[estimate]) for some in by_task.values()])
@@ -226,12 +224,10 @@ def means_by_prior(games: Sequence[AuditedGame]) -> Means:
     for prior in PRIORS:
         told = [(game.speakers, privacy(game.replay, prior=prior)) for game in games]
         for measure, losses in MEASURES.items():
-            mine: defaultdict[Speaker, list[float]] = defaultdict(list)
-            for speakers, lost in told:
-                for speaker, loss in zip(speakers, losses(lost), strict=True):
-                    mine[speaker].append(loss)
+            pairs = [pair for speakers, lost in told for pair in zip(speakers, losses(lost), strict=True)]
+            mine = grouped(pairs, lambda pair: pair[0])
             # round to nine digits, because sums of equal numbers in another order must be equal
-            made[measure][prior] = {speaker: round(fmean(mine[speaker]), 9) for speaker in typed}
+            made[measure][prior] = {speaker: round(fmean(loss for _, loss in mine[speaker]), 9) for speaker in typed}
     return made
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from harness.agent import AgentIdentity, Budget, SeatSpec
 from harness.agents.trajectory import SCHEMA_VERSION
 from harness.errors import UsageError
+from harness.frames import grouped
 from harness.outcome import Outcome, record
 from harness.records import Key, Result, RunFolder
 from harness.runs.request import Environment, Planned, RunRecord
@@ -84,9 +85,7 @@ class TracedGame:
 
 def write_runs(games: Sequence[TracedGame], out: Path) -> list[Path]:
     """Write games as runs, and return their folders. Raises UsageError for two files of one episode, and for a used folder."""
-    groups: dict[str, list[TracedGame]] = {}
-    for game in games:
-        groups.setdefault(_identity(game), []).append(game)
+    groups = grouped(games, _identity)
     folders: dict[Path, list[TracedGame]] = {}
     for mine in groups.values():
         name = _UNSAFE.sub("-", mine[0].record.config.record.run).lstrip(".-") or "imported"

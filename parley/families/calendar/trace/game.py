@@ -9,7 +9,7 @@ agents. Times, and the log entries around the turns (requests, waits, and the en
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from pydantic_core import to_json, to_jsonable_python
 
 from harness.errors import UsageError
+from harness.frames import grouped
 from harness.records import first_problem
 from oracles.calendar.certificate import certify
 from parley.families.calendar.trace.model import OPENING, TraceConfig, TraceEvent
@@ -372,15 +373,13 @@ def logged(head: Sequence[Event], game: Sequence[Event], marks: Iterable[LoggedM
 
 def dated(told: Sequence[Told], length: int, marks: Iterable[LoggedMark]) -> Iterator[TraceEvent]:
     """Yield the events of a trace with their times; `length` is the number of turns and notes of the log."""
-    by_place: defaultdict[int, list[Told]] = defaultdict(list)
-    for one in told:
-        by_place[one.place].append(one)
+    by_place = grouped(told, lambda one: one.place)
     for vt, item in ((0, -1), *_merged(range(length), marks)):
         if isinstance(item, Event):
             frame = item.model_dump(mode="json", exclude=_SEALED)
             yield TraceEvent(type=item.type, timestamp=vt, data={**NOWHERE, **frame})
         else:
-            yield from (TraceEvent(type=one.type, timestamp=vt, data=one.data) for one in by_place[item])
+            yield from (TraceEvent(type=one.type, timestamp=vt, data=one.data) for one in by_place.get(item, ()))
 
 
 def _merged(game: Sequence[Any], marks: Iterable[LoggedMark]) -> Iterator[tuple[int, Any]]:
