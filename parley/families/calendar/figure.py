@@ -66,22 +66,13 @@ def figure5(tables: Mapping[str, Table]) -> str | None:
     return bar_chart("Meetings that were not scheduled, by reason", groups, "meetings", stacked=True)
 
 
-def figure6(tables: Mapping[str, Table]) -> str | None:
-    """Return a chart of the excess cost of first speakers and of the others, over all cost settings if there are several."""
-    return _first_speakers(tables, "excess", "excess", "of a seat's meeting")
-
-
-def figure6_vps(tables: Mapping[str, Table]) -> str | None:
-    """Return a chart of the slots told by first speakers and by the others, by either kind of VPS."""
-    return _first_speakers(tables, "VPS", "slots told", "in a round, before the floor")
-
-
 def figure7(tables: Mapping[str, Table]) -> str | None:
     """Return a chart with one line per row over the meetings in the order in which they arrive."""
     table = tables.get("volume")
     rows = table.rows if table else ()
     name = _namer(rows)
-    numbers = [int(column.key.removeprefix("round_")) for column in (table.columns if table else ()) if _is_round(column.key)]
+    keys = [column.key.removeprefix("round_") for column in (table.columns if table else ())]
+    numbers = [int(key) for key in keys if key.isdecimal()]
     panels = []
     for setting in _settings(rows):
         marks = [
@@ -109,21 +100,18 @@ def figure8(tables: Mapping[str, Table]) -> str | None:
     return bar_chart("Messages by role", groups, "messages of a seat in a round") if groups else None
 
 
-def figure9(tables: Mapping[str, Table]) -> str | None:
-    """Return a chart of the earlier meetings that a seat moved in a game."""
-    return _by_setting("Earlier meetings moved", _rows(tables, "moves"), "moved", "different meetings a seat and game")
-
-
 FIGURES: Mapping[str, Draw] = {
     "figure-2": figure2,
     "figure-3": figure3,
     "figure-4": figure4,
     "figure-5": figure5,
-    "figure-6": figure6,
-    "figure-6-vps": figure6_vps,
+    "figure-6": lambda tables: _first_speakers(tables, "excess", "excess", "of a seat's meeting"),
+    "figure-6-vps": lambda tables: _first_speakers(tables, "VPS", "slots told", "in a round, before the floor"),
     "figure-7": figure7,
     "figure-8": figure8,
-    "figure-9": figure9,
+    "figure-9": lambda tables: _by_setting(
+        "Earlier meetings moved", _rows(tables, "moves"), "moved", "different meetings a seat and game"
+    ),
 }
 """For each name, the function that draws it."""
 
@@ -138,6 +126,7 @@ def _by_setting(title: str, rows: Sequence[Row], key: str, unit: str) -> str | N
 
 
 def _first_speakers(tables: Mapping[str, Table], measure: str, what: str, of: str) -> str | None:
+    """Return a chart of first speakers and of the others, over all cost settings if there are several."""
     rows = [row for row in _rows(tables, "first-speaker") if row["source"] != MARK and measure in str(row["measure"])]
     over_all = [row for row in rows if row["setting"] == "all"]
     name = _namer(over_all or rows)
@@ -208,7 +197,3 @@ def _ends(row: Row, key: str) -> tuple[float, float] | None:
 
 def _tally(value: Any) -> int:
     return int(value[0]) if value else 0
-
-
-def _is_round(key: str) -> bool:
-    return key.startswith("round_") and not key.endswith("_interval")

@@ -8,7 +8,7 @@ seat by its number and its player.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from harness.causes import FORFEITS
 from harness.records import Result
@@ -52,16 +52,6 @@ def fault_sentence(row: RoundMeasures, names: Mapping[int, str]) -> str:
         chosen = f"no slot was chosen by more than half of the participants ({', '.join(shared)})"
         told.append(f"{chosen}, and the rules do not say which of them was wrong")
     return ", and ".join(told)
-
-
-def faulty_seats(faults: Iterable[SeatFault]) -> str:
-    """Return the seats of some faults, ascending, each once: `1, 2`."""
-    return ", ".join(map(str, sorted({one.seat for one in faults})))
-
-
-def fault_turns(faults: Sequence[SeatFault]) -> tuple[int, ...]:
-    """Return the numbers in the log of the turns at fault, each once."""
-    return tuple(dict.fromkeys(one.turn for one in faults if one.turn is not None))
 
 
 def _deed(fault: SeatFault, row: RoundMeasures) -> str:
@@ -149,7 +139,7 @@ def breach(episode: RecordedEpisode) -> Breach | None:
         rule=f"meeting M{first.meeting} was not scheduled: {why}{more}",
         where=f"round {first.round}, resolved at {resolved.at:g} s" if resolved else f"round {first.round}",
         seq=resolved.seq if resolved else None,
-        turns=fault_turns(first.faults),
+        turns=tuple(dict.fromkeys(one.turn for one in first.faults if one.turn is not None)),
     )
 
 
@@ -188,7 +178,7 @@ def _reflections(game: Measures) -> Section:
 
 def _sums(game: Measures) -> str:
     costs = (game.optimum, game.optimum_all, game.worst_all)
-    optimum, all_of_them, worst = map(_or_dash, costs)
+    optimum, all_of_them, worst = ("-" if cost is None else f"{cost:g}" for cost in costs)
     regret = "-" if game.regret is None else f"{game.regret:.3g}"
     return (
         f"{game.scheduled} of {game.meetings} scheduled; paid {game.paid}, optimum of these {optimum}, of all {all_of_them}, "
@@ -205,7 +195,7 @@ def _meeting(row: RoundMeasures, participants: tuple[int, ...]) -> tuple[Cell, .
         f"M{row.meeting}",
         ", ".join(map(str, participants)),
         f"{letter}{row.label}",
-        faulty_seats(row.faults) or None,
+        ", ".join(map(str, sorted({one.seat for one in row.faults}))) or None,
         told,
     )
 
@@ -256,7 +246,3 @@ def _decisions(episode: RecordedEpisode) -> Section:
 def _moves(note: _Committed) -> str:
     moves = [f"{item} from {source} to {target}" for item, source, target in note.moves]
     return ", ".join([*([f"meeting at {note.slot}"] if note.slot is not None else []), *moves])
-
-
-def _or_dash(value: float | None) -> str:
-    return "-" if value is None else f"{value:g}"

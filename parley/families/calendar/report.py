@@ -49,9 +49,6 @@ NEEDS = {
 
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:
     """Return the wanted tables, or every table that is not empty. Raises UsageError for a named one that is empty."""
-    known = TABLES if wanted or _has_models(evidence) else SHORT
+    has_models = any(block_of(group) == "model" for group in evidence.groups)
+    known = TABLES if wanted or has_models else SHORT
     return make(known, NEEDS, evidence, wanted, published=published, by_name=BY_NAME)
-
-
-def _has_models(evidence: Evidence) -> bool:
-    return any(block_of(group) == "model" for group in evidence.groups)
