@@ -50,16 +50,6 @@ class Openness:
     meetings: int
 
     @property
-    def d(self) -> float:
-        """F / total."""
-        return self.feasible / self.total if self.total else 0.0
-
-    @property
-    def share(self) -> float:
-        """The value of s, for display; the level is computed without rounding."""
-        return float(self.d ** (1 / self.meetings))
-
-    @property
     def level(self) -> Level:
         """Difficulty level by the thresholds."""
         if self._reaches(EASY_FROM):
@@ -102,8 +92,9 @@ def check_pool(pool: Sequence[Openness]) -> None:
             hint=BY_HAND,
         )
     if len(pool) > 1 and len({(one.feasible, one.total) for one in pool}) == 1:
+        share = pool[0].feasible / (pool[0].total or 1)
         raise UsageError(
-            f"all {len(pool)} candidates have the same F / total, {pool[0].d:.3g}: no difficulty to tell", hint=BY_HAND
+            f"all {len(pool)} candidates have the same F / total, {share:.3g}: no difficulty to tell", hint=BY_HAND
         )
 
 
