@@ -120,13 +120,12 @@ def _record(episode: RecordedEpisode, digest: str) -> GameRecord:
 def _said(episode: RecordedEpisode) -> Iterator[tuple[str, ReplyNotes]]:
     """Yield the recorded data of each reply, by turn."""
     for conversation in episode.conversations:
-        ended = [one for one in conversation.utterances if one.speaker == "agent" and one.moment is not None]
-        took = iter(_latencies(episode, conversation.seat, sum(one.usage is not None for one in ended)))
-        for said in ended:
-            if said.moment is not None:
-                seconds = next(took, None) if said.usage is not None else None
-                text = said.text if said.forfeit is not None else None
-                yield said.moment.turn, ReplyNotes(text, said.reasoning, said.usage, seconds and round(seconds * 1000, 1))
+        ended = [(one.moment.turn, one) for one in conversation.utterances if one.speaker == "agent" and one.moment is not None]
+        took = iter(_latencies(episode, conversation.seat, sum(one.usage is not None for _, one in ended)))
+        for turn, said in ended:
+            seconds = next(took, None) if said.usage is not None else None
+            text = said.text if said.forfeit is not None else None
+            yield turn, ReplyNotes(text, said.reasoning, said.usage, seconds and round(seconds * 1000, 1))
 
 
 def _latencies(episode: RecordedEpisode, seat: int | None, replies: int) -> Sequence[float]:
