@@ -22,7 +22,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from harness.output import show_table
+from harness.tables import show_table
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("harness", "parley", "worlds", "validators", "oracles")
@@ -43,8 +43,8 @@ class Load:
 
 LOADS = (
     Load("harness --help", ("--help",), 900, 900),
-    Load("harness list", ("list",), 2_950, 2_600),
-    Load("harness run, in process", (*_PLAY, "--runtime", "inprocess", "--out", "{folder}/run"), 14_400, 12_500),
+    Load("harness list", ("list",), 2_600, 2_600),
+    Load("harness run, in process", (*_PLAY, "--runtime", "inprocess", "--out", "{folder}/run"), 12_900, 12_500),
     Load("harness run, in Docker", (*_PLAY, "--runtime", "docker", "--out", "{folder}/docker"), 15_500, 15_500, 3),
     Load("harness report", ("report", "{folder}/run"), 9_000, 9_000),
 )
@@ -120,7 +120,7 @@ def sizes() -> dict[str, tuple[float, float, float]]:
     code, names = lines_in(*PACKAGES), runtime_distributions()
     return {
         "lines of harness/episode.py": (lines_in("harness/episode.py"), 300, 300),
-        "lines of harness": (lines_in("harness"), 20_900, 19_000),
+        "lines of harness": (lines_in("harness"), 19_000, 19_000),
         "lines of the five packages": (code, 79_600, 70_000),
         "modules of the five packages": (len(files_in(*PACKAGES)), 540, 540),
         "lines of tests a line of code": (round(lines_in("tests") / code, 3), 0.9, 0.9),

@@ -9,23 +9,19 @@ register under `parley.agents`, which are classes called without arguments.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from harness.agent import AgentIdentity, AgentSpec
 from harness.agents.llm.meter import Meter
-from harness.agents.path import is_bent
 from harness.errors import UsageError
-from harness.limits import RECORD_BYTES
 from harness.live_agent import Agent, ReplyCache
 from harness.log_context import to_stderr
+from harness.options import is_bent
 from harness.plugins import load, plugin, plugins
 from harness.prices import Price
 from harness.records import RunFolder
-from harness.safe_read import read_given
 from harness.teams import HUMAN, is_seat_player, seat_names
 from worlds.core.manifest import OptionValue
 
@@ -34,15 +30,16 @@ NAMES = ("oracle", "nop", "violation:<name>", "scripted", "llm", "replay:<run>",
 _MADE = {
     "oracle": "harness.agents.solutions:SolutionAgent", "violation": "harness.agents.solutions:SolutionAgent",
     "nop": "harness.agents.scripted:NopAgent", "scripted": "harness.agents.scripted:ScriptedAgent",
-    "replay": "harness.agents.seats.replayed:ReplayAgent",
+    "replay": "parley.replayed:ReplayAgent",
     "llm": "harness.agents.seats.agent:SeatAgent", "seats": "harness.agents.seats.agent:SeatAgent",
 }  # fmt: skip
 """Class of the live agent for each kind of spec, imported on demand."""
 
 _INTERFACE = "harness.agents.llm.interface:Interface"
+_ACTIONS = "harness.agents.scripted:read_actions"
 _PRICE = "harness.agents.llm.model_table:listed_price"
 _LOG = "harness.agents.llm.local:keep_log"
-"""Entry points that are imported only if a run uses models."""
+"""Functions and classes that are imported only if a run uses models, or a script."""
 
 _ALONE = {"oracle": AgentSpec(kind="oracle"), "nop": AgentSpec(kind="nop")}
 """Agents without settings."""
@@ -91,22 +88,11 @@ def agent_named(
     if kind in _NAMED and about:
         return AgentSpec.model_validate({"kind": kind, "name": about})
     if script is not None:
-        return AgentSpec(kind="scripted", actions=tuple(read_actions(script)))
+        return AgentSpec(kind="scripted", actions=tuple(load(_ACTIONS)(script)))
     if plugin("agents", name) is not None:
         return AgentSpec(kind="plugin", name=name)
     known = (*NAMES, *seat_names(families), *plugins("agents"))
     raise UsageError(f"no agent named {name!r}; known: {', '.join(known)}")
-
-
-def read_actions(path: Path) -> list[dict[str, Any]]:
-    """Read the actions in a file; raises UsageError unless it is a JSON list of objects."""
-    try:
-        actions = json.loads(read_given(path, RECORD_BYTES))
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: not a JSON list of actions: {error}") from None
-    if not isinstance(actions, list) or not all(isinstance(action, dict) for action in actions):
-        raise UsageError(f"{path}: not a JSON list of actions")
-    return actions
 
 
 def make_agent(

@@ -15,24 +15,25 @@ Episodes that a caller drives turn by turn go through the same steps in `parley.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from harness.agent import Budget, Report
 from harness.agents.llm.wire_log import WireLog
-from harness.agents.path import RoutedPod, is_bent
 from harness.attribution import EpisodeState, Heard
-from harness.errors import BoundaryError
 from harness.live_agent import Agent
+from harness.options import is_bent
 from harness.outcome import Outcome, outcome_of
 from harness.output import about
-from harness.pod import EpisodeSpec, Judgement, Pod, Runtime
+from harness.plugins import load
+from harness.pod import EpisodeSpec, Pod, Runtime
 from harness.records import Key
-from harness.runtime_choice import in_process
 
 Opening = Callable[[EpisodeSpec], AbstractContextManager[Pod]]
 """Function that opens the pod of an episode, as `Runtime.open` does."""
+
+_ROUTED = "harness.agents.path:RoutedPod"
+"""Class of pods whose requests are changed, imported if the options change any."""
 
 
 def run_episode(
@@ -84,49 +85,7 @@ def act(spec: EpisodeSpec, pod: Pod, agent: Agent, budget: Budget, played: Episo
 
 def seen_by_agent(pod: Pod, spec: EpisodeSpec) -> Pod:
     """Return the pod as the agent sees it: with the path options, and with the note of a retry in the instruction."""
-    seen = RoutedPod(pod, spec.task.family, spec.overrides) if is_bent(spec.overrides) else pod
+    seen: Pod = load(_ROUTED)(pod, spec.task.family, spec.overrides) if is_bent(spec.overrides) else pod
     if spec.note:
         seen.instruction = f"{pod.instruction}\n{spec.note}\n"
     return seen
-
-
-def run_in_process(
-    episodes: Sequence[tuple[EpisodeSpec, Key]], agent: Agent, budget: Budget, images: Mapping[str, str] | None = None
-) -> list[Outcome]:
-    """Play episodes one after the other in this process and judge them together: faster, with the same outcomes."""
-    runtime, played = in_process(), [EpisodeState(Report(agent=agent.name), key) for _, key in episodes]
-    for one, (spec, _) in zip(played, episodes, strict=True):
-        with one.whole(), one.guarded(), opened(spec, runtime.open, one) as pod:
-            one.syscalls = runtime.syscalls(spec.task)
-            act(spec, pod, agent, budget, one)
-    finished = [
-        (one, spec) for one, (spec, _) in zip(played, episodes, strict=True) if one.opened and one.cause in {None, "agent"}
-    ]
-    started = time.perf_counter()
-    judged = runtime.judge_all([(spec.task, one.log) for one, spec in finished])
-    share = (time.perf_counter() - started) / max(1, len(finished))
-    for (one, _), judgement in zip(finished, judged, strict=True):
-        one.seconds |= {"judge": share, "total": one.seconds["total"] + share}
-        if isinstance(judgement, Judgement):
-            one.judgement = judgement
-        else:
-            one.blame(judgement.name, str(judgement))
-    return [outcome_of(spec, runtime.name, one, images) for one, (spec, _) in zip(played, episodes, strict=True)]
-
-
-def lost_episodes(
-    episodes: Sequence[tuple[EpisodeSpec, Key]],
-    agent: Agent,
-    failure: BoundaryError,
-    runtime: str,
-    images: Mapping[str, str] | None = None,
-    *,
-    may_pass: bool = False,
-) -> list[Outcome]:
-    """Return ungraded outcomes for episodes that were lost with their process, attributed to `failure`."""
-    outcomes = []
-    for spec, key in episodes:
-        played = EpisodeState(Report(agent=agent.name), key)
-        played.blame(failure.name, str(failure), may_pass=may_pass)
-        outcomes.append(outcome_of(spec, runtime, played, images))
-    return outcomes

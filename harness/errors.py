@@ -15,7 +15,7 @@ ParleyError (worlds.core.errors)
 │   │   ├── RuntimeFailure            containers, sandboxes, images
 │   │   │   ├── ClientFailure         our own model client raised: a bug of ours, not the model's
 │   │   │   ├── ImageFailure          an image that can be neither built nor pulled
-│   │   │   └── WorkerEnded           a worker process was killed, or died (harness.processes)
+│   │   │   └── WorkerEnded           a worker process was killed, or died (parley.workers)
 │   │   ├── WorldFailure              the world's own process or rules
 │   │   ├── VerifierFailure           the verifier
 │   │   ├── SetupFault                the run was set up wrongly: tools not seen, context too small
@@ -40,48 +40,19 @@ ParleyError (worlds.core.errors)
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
 
 from harness.causes import CauseName, Responsible
+from harness.refusals import Cancelled, GateFailed, HarnessError, TaskInvalid, UnknownTask, UsageError, quoted
 from worlds.core.errors import ParleyError
 
-
-class HarnessError(ParleyError):
-    """Error of one clause, with an optional `hint`: the next command to type."""
-
-    exit_code: ClassVar[int] = 2
-
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
-
-
-def quoted(word: object) -> str:
-    """Quote a path or another word for the shell, for commands that are printed."""
-    return shlex.quote(str(word))
-
-
-class UsageError(HarnessError):
-    """Wrong flag, option, model or plan."""
-
-
-class UnknownTask(HarnessError):
-    """Unknown task name; the message offers the nearest names."""
-
-
-class GateFailed(HarnessError):
-    """Completed check whose result is negative."""
-
-    exit_code = 1
-
-
-class TaskInvalid(HarnessError):
-    """Task folder that breaks the format; the message is `path:line: what`."""
-
-    exit_code = 4
+__all__ = [
+    "BoundaryError", "Cancelled", "ClientFailure", "GateFailed", "HarnessError", "ImageFailure", "LimitReached",
+    "ProviderFailure", "ProviderLost", "RetriesExhausted", "RuntimeFailure", "SetupFault", "TaskInvalid", "UnknownTask",
+    "Unreachable", "UsageError", "VerifierFailure", "WorldFailure", "boundary", "quoted",
+]  # fmt: skip
 
 
 class BoundaryError(HarnessError):
@@ -151,12 +122,6 @@ class VerifierFailure(BoundaryError):
 
     cause = "verifier"
     name: CauseName = "verifier_failure"
-
-
-class Cancelled(HarnessError):
-    """Interruption by the user."""
-
-    exit_code = 130
 
 
 class SetupFault(BoundaryError):

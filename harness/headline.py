@@ -1,4 +1,4 @@
-"""Headline figure of each family, its bounds, and the caveats shown with it.
+"""Headline figure of each family, and the caveats shown with it.
 
 The headline figure is the one that a family's paper ranks by, computed per episode, in 0..1. A family defines it in
 `parley.families.<family>.headline` (`HEADLINE`); for other families it is the reward. A graded episode that ended before
@@ -8,7 +8,7 @@ anything was measured counts as 0.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from harness.causes import CAUSES, FORFEITS, CauseName
 from harness.frames import grouped
 from harness.plugins import family_part_or_none
-from harness.records import Forfeits, Result
+from harness.records import Result
 
 
 class PublishedHeadline(NamedTuple):
@@ -78,52 +78,11 @@ def figure_words(family: str, results: Iterable[Result]) -> str:
     return f"{headline.short} {100 * fmean(means.values()):.1f}" if means else ""
 
 
-def difference(first: Sequence[Result], second: Sequence[Result], headline: Headline) -> float | None:
-    """Return the first player's mean minus the second's on one task, over the seeds of both; None without common seeds."""
-    mine, theirs = cell_means(first, headline), cell_means(second, headline)
-    both = [mine[cell] - theirs[cell] for cell in mine if cell in theirs]
-    return fmean(both) if both else None
-
-
 SETUP_SHARE = 0.1
 """Share of episodes with a fault of the set-up above which the figures of a run are marked."""
 
-_SILENT = frozenset({"declined"})
+SILENT = frozenset({"declined"})
 """Forfeits that are not failures: a scripted player had no answer, or a person left."""
-
-
-class UngradedBounds(NamedTuple):
-    """Bounds of a figure: its value if all ungraded episodes had failed, and if all had succeeded."""
-
-    failed: float
-    succeeded: float
-    causes: str
-    """Ungraded episodes by responsible party: `provider 6, setup 2`."""
-
-    episodes: int
-    """Number of ungraded episodes."""
-
-    def sentence(self, form: Callable[[float], str] = "{:.1%}".format) -> str:
-        """Return the bounds as text, for brackets after the figure."""
-        many = f"the {self.episodes} ungraded episodes" if self.episodes > 1 else "the ungraded episode"
-        return f"{form(self.failed)} to {form(self.succeeded)} if {many} had failed / succeeded: {self.causes}"
-
-
-def bounds_of(
-    graded: Iterable[Result],
-    ungraded: Sequence[Result],
-    value: Callable[[Result], float],
-    stratum: Callable[[Result], Hashable] = lambda result: "",
-) -> UngradedBounds | None:
-    """Return the bounds of the mean over strata of each stratum's mean `value`; None without ungraded episodes."""
-    if not ungraded:
-        return None
-    known, lost = grouped(graded, stratum), Counter(map(stratum, ungraded))
-    failed, succeeded = (
-        fmean(fmean([*map(value, known.get(one, ())), *[fill] * lost[one]]) for one in known.keys() | lost.keys())
-        for fill in (0.0, 1.0)
-    )
-    return UngradedBounds(failed, succeeded, ungraded_by(ungraded), len(ungraded))
 
 
 def ungraded_by(ungraded: Iterable[Result]) -> str:
@@ -147,7 +106,7 @@ def forfeits_of(results: Iterable[Result]) -> str:
     counts: Counter[str] = Counter()
     for result in results:
         for one in result.forfeits:
-            counts[FORFEITS.get(one.cause, one.cause)] += one.count * (one.cause not in _SILENT)
+            counts[FORFEITS.get(one.cause, one.cause)] += one.count * (one.cause not in SILENT)
     return _clauses(+counts)
 
 
@@ -162,20 +121,6 @@ def setup_caveat(results: Iterable[Result]) -> str:
         return ""
     share = f"{met} of {every} episodes ({met / every:.0%})"
     return f"SET-UP: {share} met a fault of the set-up, so the figures say little about the model: {_clauses(rows)}"
-
-
-def forfeits_told(forfeits: Iterable[Forfeits]) -> Iterator[str]:
-    """Yield a clause for each seat and reason, without turns that a seat declined, which are not failures."""
-    for one in forfeits:
-        if one.cause not in _SILENT:
-            turns = f"{one.count} turn{'s' * (one.count != 1)}"
-            yield f"seat {one.seat} forfeited {turns}: {FORFEITS.get(one.cause, one.cause)}"
-
-
-def disturbances_told(result: Result) -> Iterator[str]:
-    """Yield a clause for each cause that disturbed an episode without ending it."""
-    for name, count in result.disturbed.items():
-        yield f"{CAUSES[name].message} ({count} time{'s' * (count != 1)})"
 
 
 def _setup_rows(result: Result) -> set[CauseName]:

@@ -77,14 +77,6 @@ DIGITS = Limit(300, "digits", "digits")
 _MARKS = {VALUES: b",", OBJECTS: b"{"}
 _AS_DIGITS = bytes(ord("0" if chr(byte).isdecimal() and byte < 128 else " ") for byte in range(256))
 
-PACK_PATH_BYTES = Limit(4096, "pack_path_bytes")
-PACK_PIECE_BYTES = Limit(1 << 20, "pack_piece_bytes")
-PACK_ROWS = Limit(100_000, "pack_rows", "rows, and a row for each 4 bytes of the file,")
-PACK_BYTES = Limit(64 << 20, "pack_bytes")
-"""Size up to which a pack is accepted whatever its compression ratio."""
-
-PACK_RATIO = Limit(1000, "pack_ratio", "times its size")
-
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,63})?")
 VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]{0,127}$"
 UID_MAX = 2**31 - 1

@@ -5,7 +5,6 @@
 of them, so they are imported on demand.
 3. Commands, agents and runtimes of other installed distributions, by their entry points `parley.commands`, `parley.agents` and
    `parley.runtimes`. They are looked up for names that our tables do not have, since reading entry points takes 40 to 90 ms.
-4. Libraries of the extra `[report]`, which playing does not need.
 """
 
 from __future__ import annotations
@@ -14,15 +13,17 @@ import importlib
 from types import ModuleType
 from typing import Any, Literal
 
-from harness.errors import UsageError
-from harness.paths import is_checkout
+from harness.refusals import UsageError
 from worlds.core.parts import families_in, part
 
 _ROOM = "parley.families"
 
 OPTIONAL = {
     "ray": "parley.ray.site:RayCluster",
+    "processes": "parley.bulk:BulkSite",
     "until": "parley.sweeps.session:DecidingSession",
+    "recorded seat": "parley.replayed:ReplaySeat",
+    "check recording": "parley.replayed:check_recording",
     "terminal": "parley.hosting.terminal:this_terminal",
     "foreign pod": "parley.interop.foreign.pod:ForeignPod",
     "foreign images": "parley.interop.foreign.asked:build_images",
@@ -31,13 +32,27 @@ OPTIONAL = {
     "packed run": "parley.reports.archive:PackedFiles",
     "tables": "parley.commands.report:show_tables",
     "episode": "parley.reports.reading:read_episode",
+    "bounds": "parley.caveats:bounds_of",
+    "many episodes": "parley.reports.closing:show_many",
+    "narrow blocks": "parley.tables:narrow_blocks",
+    "live table": "parley.reports.closing:live_table",
+    "stream": "parley.reports.stream:streamed",
+    "compact": "parley.reports.compact:MeasurePacker",
+    "grant": "parley.interop.foreign.variables:grant",
+    "solution environment": "parley.interop.foreign.variables:solution_environment",
+    "retry": "parley.requests.coaching:read_retry",
+    "first player": "parley.requests.coaching:first_player",
+    "team": "parley.requests.teams:teamed",
+    "same team": "parley.requests.teams:same_team",
+    "templates": "parley.requests.texts:read_templates",
+    "check templates": "parley.requests.texts:check_templates",
+    "variant": "parley.requests.texts:read_variant",
+    "seat variants": "parley.requests.texts:read_seat_variants",
+    "check variants": "parley.requests.texts:check_variants",
 }
 """Optional parts of a run that are in `parley`."""
 
 Kind = Literal["commands", "agents", "runtimes"]
-
-REPORT_EXTRA = "make setup" if is_checkout() else "pip install 'parley-bench[report]'"
-"""Command that installs the libraries of reports and packed runs."""
 
 
 def families() -> list[str]:
@@ -56,16 +71,6 @@ def family_part(family: str, name: str) -> ModuleType:
 def family_part_or_none(family: str, name: str) -> ModuleType | None:
     """Return the module `name` of a family, or None."""
     return part(_ROOM, family, name)
-
-
-def report_library(name: str) -> Any:
-    """Import a library that only reports and packed runs need; raises UsageError if it is not installed."""
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != name.partition(".")[0]:
-            raise
-        raise UsageError(f"this needs {error.name}, which is not installed", hint=REPORT_EXTRA) from None
 
 
 def load(entry: str) -> Any:

@@ -40,7 +40,6 @@ from harness.orphans import Orphan
 from harness.run_files import RunFiles, files_of, is_packed, is_run, left_in, remove
 from validators.verdict import UNEXPLAINED
 from worlds.core.models import Amount, Span, Strict, Whole
-from worlds.core.parts import part
 
 
 class Forfeits(Strict):
@@ -451,15 +450,3 @@ def first_problem(error: ValidationError) -> str:
     """Return the field of a record that is invalid, and the reason."""
     first = error.errors()[0]
     return ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)
-
-
-def misfit(result: Result) -> str:
-    """Describe a mismatch between an episode's measures and its family's schema; "" if all measures present match."""
-    module = part("worlds", result.family, "rules.measures")
-    try:
-        if module is not None:
-            module.Measures.model_validate(dict(result.metrics))
-    except ValidationError as error:
-        wrong = [one for one in error.errors() if one["type"] != "missing" or len(one["loc"]) > 1]
-        return next((f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong), "")
-    return ""

@@ -25,8 +25,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from harness.errors import TaskInvalid, UnknownTask, UsageError, quoted
-from harness.paths import is_checkout, own_tasks
+from harness.paths import own_tasks
+from harness.refusals import TaskInvalid, UnknownTask, UsageError, quoted
 from harness.safe_read import IGNORED, Content, NotPlain, links_in, names_in, read_file, read_folder
 from harness.taskfile import Parley, TaskFile, read_taskfile, read_text
 from worlds.core.levels import FIRST
@@ -174,12 +174,6 @@ def _holds(folder: Path, *patterns: str) -> bool:
     return folder.is_dir() and any(any(folder.glob(pattern)) for pattern in patterns)
 
 
-def drafts_root(explicit: Path | None = None) -> Path:
-    """Return the folder for new tasks: the tasks root, or `tasks` in this folder if that root is an installed package."""
-    root = tasks_root(explicit)
-    return root if is_checkout() or root not in own_tasks() else Path("tasks")
-
-
 def read_task(folder: Path) -> Task:
     """Read one task folder; raises TaskInvalid with `path:line: what`."""
     toml = folder / "task.toml"
@@ -250,11 +244,18 @@ class Survey:
     refused: tuple[RefusedFolder, ...]
 
 
-def survey(root: Path) -> Survey:
-    """Read every folder under `root`; an invalid folder does not hide the others."""
+def survey(root: Path, names: Sequence[str] = ()) -> Survey:
+    """Read every folder under `root`, or only those that have these names if each name is one's and no family's.
+
+    An invalid folder does not hide the others.
+    """
+    folders = list(_folders(root))
+    mine = [folder for folder in folders if folder.name in names]
+    if {*names} == {folder.name for folder in mine} and not {*names} & {FOREIGN, *(folder.parent.name for folder in folders)}:
+        folders = mine or folders
     tasks: dict[str, Task] = {}
     refused: list[RefusedFolder] = []
-    for folder in _folders(root):
+    for folder in folders:
         try:
             with _plain():
                 _refuse_link(folder)

@@ -24,8 +24,6 @@ PACKED = ".run.parquet"
 """Suffix of a packed run's file name."""
 
 _EPISODE = re.compile(r"s.*-a.*")
-_DEPTHS = ("*", "*/*")
-"""Glob patterns of a run in a folder, and of one of a sweep in a folder."""
 
 
 class FolderFiles:
@@ -142,17 +140,6 @@ def _opened(path: Path, changed: int, number: int) -> RunFiles:
     return opened
 
 
-def read_recorded(folder: Path, name: str, most: Limit) -> bytes:
-    """Read a file from an episode's folder, which may be in a packed run; raises OSError as `FolderFiles.read` does."""
-    run, below = run_and_place(folder)
-    return files_of(run).read(f"{below}{name}", most)
-
-
-def in_order(name: str) -> list[str]:
-    """Return the sort key of a path: compare folder by folder, so `a/b` sorts before `a-b/c`."""
-    return name.split("/")
-
-
 def is_packed(path: Path) -> bool:
     """Return True if a path is a packed run."""
     return path.name.endswith(PACKED) and path.is_file()
@@ -161,33 +148,6 @@ def is_packed(path: Path) -> bool:
 def is_run(path: Path) -> bool:
     """Return True if a path is a run: a folder with a run.json, or a packed run."""
     return (path / "run.json").exists() or is_packed(path)
-
-
-def runs_in(path: Path) -> list[Path]:
-    """Return the run at a path, or else the runs in a folder and in the folders of sweeps in it.
-
-    If a run exists both as a folder and as a packed file, only the folder is returned.
-    """
-    if is_run(path):
-        return [path]
-    folders = {plan.parent for deep in _DEPTHS for plan in path.glob(f"{deep}/run.json")}
-    packed = [pack for deep in _DEPTHS for pack in path.glob(f"{deep}{PACKED}")]
-    return sorted(folders.union(pack for pack in packed if pack.with_name(run_name(pack)) not in folders))
-
-
-def run_name(path: Path) -> str:
-    """Return the name of a run from its folder or file."""
-    return path.name.removesuffix(PACKED)
-
-
-def run_and_place(folder: Path) -> tuple[Path, str]:
-    """Return the run that contains an episode's folder, and the path from there; outside of a run, the parent folder."""
-    whole = folder.absolute()
-    parts = whole.parts
-    if "episodes" in parts[1:]:
-        place = len(parts) - 1 - parts[::-1].index("episodes")
-        return Path(*parts[:place]), "/".join(parts[place:]) + "/"
-    return whole.parent, f"{whole.name}/"
 
 
 def is_abandoned(owner: str) -> bool:

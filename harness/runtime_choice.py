@@ -60,7 +60,7 @@ def choose_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], sa
     if name == "auto":
         return _best(tasks, agents, say)
     runtime = untried_runtime(name, tasks, agents, say)
-    probe = _probed(runtime)
+    probe = probed(runtime)
     if not probe.ok:
         raise RuntimeFailure(f"{name} does not work here: {probe.why}", hint="harness doctor")
     return runtime
@@ -109,22 +109,6 @@ def _unheard(line: str) -> None:
     """Discard a line."""
 
 
-def choose_sandbox(name: str, say: Say) -> SandboxedRuntime:
-    """Return the sandbox of that name, or for `auto` the best that works here; raises UsageError or RuntimeFailure."""
-    if name != "auto":
-        return sandbox(name, say)
-    why: list[str] = []
-    for known in SANDBOXES:
-        made = sandbox(known, say)
-        probe = _probed(made)
-        if probe.ok:
-            return made
-        why.append(f"{known}: {probe.why}")
-    raise RuntimeFailure(
-        f"code from elsewhere needs a sandbox, and none works here: {'; '.join(why)}", hint="harness doctor, or --trust"
-    )
-
-
 def _best(tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
     passed_over: list[str] = []
     problem: HarnessError | None = None
@@ -133,7 +117,7 @@ def _best(tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
         runtime = runtime_named(name, say)
         unfit = _unfit(runtime, tasks, agents)
         problem = problem or unfit
-        probe = Probe(False, str(unfit)) if unfit else _probed(runtime)
+        probe = Probe(False, str(unfit)) if unfit else probed(runtime)
         if probe.ok:
             say(f"runtime: {name} ({probe.why})")
             for line in passed_over:
@@ -151,7 +135,7 @@ def _best(tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
     raise problem or RuntimeFailure(f"no runtime works here: {'; '.join(passed_over)}", hint="harness doctor")
 
 
-def _probed(runtime: Runtime) -> Probe:
+def probed(runtime: Runtime) -> Probe:
     """Probe a runtime, and set it up first if that is all it lacks."""
     probe = runtime.probe()
     if not probe.missing:

@@ -10,27 +10,20 @@ import base64
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from functools import reduce
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
-
-from harness.errors import UsageError
-from harness.limits import FILE_BYTES
-from harness.plugins import optional
-from harness.run_files import files_of, is_packed
 
 HIDDEN = "[secret]"
 ALLOWED = "PARLEY_PUBLISH_SECRETS"
 """Environment variable that allows publishing a folder that contains secrets."""
 
 _NAMED = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
-_LENGTH, _SHORTEST, _ODD = 8, 4, "surrogateescape"
+_LENGTH, _SHORTEST, UNDECODED = 8, 4, "surrogateescape"
 """Minimum length for masking anywhere, and as a word; error handler with which the environment decodes invalid bytes."""
 
-_SHAPES = {
+SHAPES = {
     "sk-": r"sk-(?:ant-|proj-|or-v1-)?[A-Za-z0-9_-]{32,}",
     "AKIA": r"AKIA[0-9A-Z]{16}(?![0-9A-Za-z])",
     "AIza": r"AIza[0-9A-Za-z_-]{35}",
@@ -42,8 +35,7 @@ _SHAPES = {
 }
 """Patterns of API keys by their prefix."""
 
-_SHAPED = {begin.encode(): re.compile(rf"(?<![A-Za-z0-9]){shape}".encode()) for begin, shape in _SHAPES.items()}
-_IN_PATH = re.compile(rf"{'|'.join(_SHAPES.values())}|(?=[^/]*\d)(?=[^/]*[A-Za-z])[A-Za-z0-9_]{{24,}}")
+_IN_PATH = re.compile(rf"{'|'.join(SHAPES.values())}|(?=[^/]*\d)(?=[^/]*[A-Za-z])[A-Za-z0-9_]{{24,}}")
 """Part of an address's path that resembles a key rather than the name of a route or a model."""
 
 
@@ -54,7 +46,7 @@ def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
 
 def scrubber(secrets: tuple[str, ...] = ()) -> Callable[[str], str]:
     """Return `scrub` as a function for many texts, which reads the environment once."""
-    ordered = _forms({*_of_environment().values(), *secrets})
+    ordered = forms({*of_environment().values(), *secrets})
     short = sorted({one for one in secrets if _SHORTEST <= len(one) < _LENGTH}, key=len, reverse=True)
     word = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, short))})(?!\w)") if short else None
 
@@ -67,7 +59,7 @@ def scrubber(secrets: tuple[str, ...] = ()) -> Callable[[str], str]:
 
 def scrubbed(value: Any, secrets: tuple[str, ...] = ()) -> Any:
     """Return a JSON value without known secrets of at least 8 characters; the same object if it contains none."""
-    ordered = _forms({*_of_environment().values(), *secrets})
+    ordered = forms({*of_environment().values(), *secrets})
 
     def clean(value: Any) -> Any:
         if isinstance(value, str):
@@ -100,55 +92,17 @@ def public_address(api_base: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], path=path, query="", fragment="").geturl()
 
 
-def refuse_secrets(name: str, data: bytes) -> None:
-    """Raise UsageError if a file to be published contains a secret; the message names the file, not the secret."""
-    if os.environ.get(ALLOWED) == "1":
-        return
-    for variable, value in _of_environment().items():
-        if any(form.encode(errors=_ODD) in data for form in _forms({value})):
-            raise _refusal(name, f"the value of {variable}")
-    for begin, shape in _SHAPED.items():
-        if begin in data and shape.search(data):
-            raise _refusal(name, f"what looks like an API key ({begin.decode()}...)")
-
-
-def refuse_secrets_in(run: Path) -> None:
-    """Raise UsageError if a file of a run, in a folder or packed, contains a secret."""
-    for name, data in _files(run):
-        refuse_secrets(f"{run}/{name}", data)
-
-
-def _files(run: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield each file with its bytes, or each piece for a packed run.
-
-    Unreadable files are skipped, as they are not published.
-    """
-    if is_packed(run):
-        yield from ((piece.path, piece.data) for piece in optional("packed run")(run).everything())
-        return
-    files = files_of(run)
-    for folder, _, names in os.walk(run):
-        for name in (os.path.relpath(f"{folder}/{name}", run) for name in sorted(names)):
-            with suppress(OSError):
-                yield name, files.read(name, FILE_BYTES)
-
-
-def _refusal(name: str, what: str) -> UsageError:
-    return UsageError(
-        f"{name} contains {what}, so it is not published",
-        hint=f"remove it from the file, or set {ALLOWED}=1 if it is not a secret",
-    )
-
-
-def _of_environment() -> dict[str, str]:
+def of_environment() -> dict[str, str]:
+    """Return the variables of this process whose values are secret."""
     named = {name: os.environ.get(name, "") for name in sorted(os.environ) if _NAMED.search(name) and name != ALLOWED}
     return {name: value for name, value in named.items() if len(value) >= _LENGTH}
 
 
-def _forms(secrets: set[str]) -> list[str]:
+def forms(secrets: set[str]) -> list[str]:
     """Return all forms of the secrets: verbatim, URL-quoted, in a basic authorization header, and in JSON."""
     told = [one for one in secrets if len(one) >= _LENGTH]
     forms = {form for one in told for form in (
-        one, quote(one, safe="", errors=_ODD), base64.b64encode(one.encode(errors=_ODD)).decode(), json.dumps(one)[1:-1],
+        one, quote(one, safe="", errors=UNDECODED), base64.b64encode(one.encode(errors=UNDECODED)).decode(),
+        json.dumps(one)[1:-1],
     )}  # fmt: skip
     return sorted(forms, key=len, reverse=True)

@@ -16,7 +16,6 @@ import tomli
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
-from harness.errors import TaskInvalid, quoted
 from harness.limits import (
     FILE_BYTES,
     SETTINGS_BYTES,
@@ -39,6 +38,7 @@ from harness.limits import (
     User,
     megabytes,
 )
+from harness.refusals import TaskInvalid, quoted
 from harness.safe_read import NotPlain, read_file
 from worlds.core.manifest import Described, Knob, Manifest, Option, OptionValue
 from worlds.core.models import Strict

@@ -1,6 +1,6 @@
 """Players of games as data: players of seats, teams with their line-up in each task, and prompt variants.
 
-1. A team's line-ups are computed once (`harness.agents.seats.teams`) and stored in the plan, so that every worker and
+1. A team's line-ups are computed once (`parley.requests.teams`) and stored in the plan, so that every worker and
 every resumed session puts the same players at the same seats.
 2. With each attempt at a task, the players move by `step` seats; an entrant with a fixed seat stays there.
 3. A variant is a user's text, appended to the rules of a seat. It is identified by name and digest.

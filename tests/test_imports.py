@@ -23,13 +23,15 @@ FAMILIES = sorted(
 )
 HEAVY = {"litellm", "ortools", "docker", "ray", "fastapi", "starlette", "uvicorn"}
 _WARM = {"harness.runtimes.bubblewrap.inside.forks", "harness.runtimes.bubblewrap.inside.template", "validators.forking"}
-DYNAMIC = {"harness.cli", "harness.plugins", "parley", "worlds.core.parts", *_WARM}
+DYNAMIC = {"harness.cli", "harness.plugins", "parley", "parley.libraries", "worlds.core.parts", *_WARM}
 """Where modules are imported by a name made at run time.
 
 Commands, the entries of a table, former and public names, the parts of a family, and what is to be forked warm."""
 
 TABLES = {
-    "harness.agent_factory", "harness.cli", "harness.plugins", "harness.runtime_choice", "parley",
+    "harness.agent_factory", "harness.cli", "harness.cli.run", "harness.episode", "harness.plugins",
+    "harness.runs.run",
+        "harness.runtime_choice", "parley",
     "parley.proof.prover", *(f"parley.families.{name}.headline" for name in ("calendar", "contract", "hidden_profile")),
 }  # fmt: skip
 """Modules with a table of what is imported when it is asked for, or with the name of a program."""
@@ -195,7 +197,7 @@ def reached(*starts: str) -> set[str]:
     [
         "harness.cli",
         "harness.__main__",
-        "harness.cli.tasks",
+        "harness.cli.listing",
         "parley.commands.show",
         "harness.registry",
         "harness.runs.plan",

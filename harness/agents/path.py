@@ -1,37 +1,14 @@
-"""Options that change requests and responses on the way between an agent and its world.
-
-`mutate`, `handles` and `mitigate` are options of the world, so they are recorded in the first event, in the run's plan and in
-every result. Their effect is defined by the world's family, in `parley.families.<family>.path`; a family without this module
-does not have these options. A program in `main` connects to the world directly, so the options do not affect it.
-"""
+"""Pod whose requests and responses are changed on the way between an agent and its world (`harness.options`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.errors import UsageError
-from harness.plugins import family_part, family_part_or_none
+from harness.plugins import family_part
 from harness.pod import CommandResult, Pod
 from worlds.core.manifest import OptionValue
 from worlds.core.wire import Transport, WireRequest, WireResponse
-
-OPTIONS = ("mutate", "handles", "mitigate")
-
-
-def is_bent(options: Mapping[str, OptionValue]) -> bool:
-    """Return True if these options change any request or response between agent and world."""
-    handles = str(options.get("handles", False)).lower() == "true"
-    return bool(options.get("mutate") or handles or "backoff" in str(options.get("mitigate")).split("+"))
-
-
-def check_path(family: str, options: Mapping[str, OptionValue]) -> None:
-    """Raise UsageError for a path option that the family does not have, or an unknown value."""
-    asked = [name for name in OPTIONS if name in options]
-    if asked and family_part_or_none(family, "path") is None:
-        raise UsageError(f"the family {family!r} has no option {asked[0]!r}", hint="harness show TASK, which lists the options")
-    if asked:
-        family_part(family, "path").check(options)
 
 
 class RoutedPod:

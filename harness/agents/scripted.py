@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from harness.agent import Budget, Report
 from harness.agents.trajectory import scripted_trajectory
 from harness.errors import UsageError
+from harness.limits import RECORD_BYTES
 from harness.live_agent import Agent
 from harness.pod import Pod
 from harness.registry import Task
+from harness.safe_read import read_given
 from worlds.core.errors import WireError
 from worlds.core.wire import request
 
@@ -85,3 +88,14 @@ def _run(pod: Pod, command: str) -> str:
 
 
 _ACTIONS: dict[str, Callable[[Pod, Any], str]] = {"request": _request, "wait": _wait, "submit": _submit, "run": _run}
+
+
+def read_actions(path: Path) -> list[dict[str, Any]]:
+    """Read the actions in a file; raises UsageError unless it is a JSON list of objects."""
+    try:
+        actions = json.loads(read_given(path, RECORD_BYTES))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: not a JSON list of actions: {error}") from None
+    if not isinstance(actions, list) or not all(isinstance(action, dict) for action in actions):
+        raise UsageError(f"{path}: not a JSON list of actions")
+    return actions

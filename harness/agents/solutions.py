@@ -30,11 +30,10 @@ import httpx
 
 from harness.agent import Budget, Report
 from harness.agents.trajectory import scripted_trajectory
-from harness.env_interpolation import solution_environment
 from harness.errors import TaskInvalid, UsageError
 from harness.limits import SETTINGS_BYTES
 from harness.live_agent import Agent
-from harness.plugins import family_part_or_none
+from harness.plugins import family_part_or_none, optional
 from harness.pod import Pod
 from harness.registry import Task, contents_of
 from harness.safe_read import read_file
@@ -53,16 +52,13 @@ IN_MAIN, UNDER_HARBOR = "/tmp/solution", "/solution"
 """Folder of a solution in `main`: ours have a read-only root, and foreign tasks expect Harbor's path."""
 
 _ERROR_CAP = 300
-_SPACE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
-_OPEN, _CLOSE = set("([{"), set(")]}")
-
 _importing = threading.Lock()
 _modules: dict[Path, tuple[ModuleType, ModuleType | None]] = {}
 
 
 def players(task: Task) -> dict[str, tuple[str, Player]]:
     """Return `solve` and every violation as name -> (expected label, function); raises TaskInvalid for a broken folder."""
-    if (family := _family_clients(task)) is not None:
+    if (family := family_clients(task)) is not None:
         listed = {"solve": (SUCCESS, family.SOLVE), **family.VIOLATIONS}
         is_proved = task.parley is None or task.parley.certificate is None
         other: Mapping[str, str] = {} if is_proved else family.UNCERTIFIED
@@ -72,7 +68,7 @@ def players(task: Task) -> dict[str, tuple[str, Player]]:
     return {"solve": (SUCCESS, solve.solve), **own}
 
 
-def _family_clients(task: Task) -> ModuleType | None:
+def family_clients(task: Task) -> ModuleType | None:
     """Return the clients of the family; None if the folder ships its own, or the family has none."""
     return None if (task.path / OWN).exists() else family_part_or_none(task.family, "clients")
 
@@ -90,51 +86,8 @@ def _planned(
 
 def declared(task: Task, table: str) -> Mapping[str, str]:
     """Return a table that a family requires besides VIOLATIONS, such as CELLS or MUTATED; empty if the task declares none."""
-    rows: Mapping[str, str] = {} if _family_clients(task) else getattr(_load(task)[1], table, {})
+    rows: Mapping[str, str] = {} if family_clients(task) else getattr(_load(task)[1], table, {})
     return rows
-
-
-def violation_names(task: Task) -> list[str]:
-    """Return the names of the family's wrong clients, or of those in the text of solution/violations.py.
-
-    No code of a task runs here, because no runtime is chosen yet. The text is only tokenized, because parsing deeply nested
-    code into a tree can overflow the stack.
-    """
-    if (family := _family_clients(task)) is not None:
-        return list(family.VIOLATIONS)
-    try:
-        text = (task.path / "solution" / "violations.py").read_text(encoding="utf-8")
-        return list(_keys(tokenize.generate_tokens(io.StringIO(text).readline)))
-    except (OSError, ValueError, SyntaxError, tokenize.TokenError):
-        return []
-
-
-def _keys(tokens: Iterable[tokenize.TokenInfo]) -> Iterator[str]:
-    """Yield the strings that are keys of a table `VIOLATIONS = {...}` at the top level of a module."""
-    before, depth, within = ["", ""], 0, False
-    key = ""
-    for token in tokens:
-        if token.type in _SPACE:
-            continue
-        if token.string in _OPEN:
-            depth += 1
-            within = within or (depth == 1 and before == ["VIOLATIONS", "="] and token.string == "{")
-        elif token.string in _CLOSE:
-            depth -= 1
-            within = within and depth > 0
-        elif within and depth == 1 and token.string == ":" and key:
-            yield key
-        stands_first = within and depth == 1 and before[1] in {"{", ","}
-        key = _text_of(token.string) if stands_first and token.type == tokenize.STRING else ""
-        before = [before[1], token.string]
-
-
-def _text_of(literal: str) -> str:
-    """Return the text of a string token; "" if it is bytes or formatted."""
-    with suppress(ValueError, SyntaxError):
-        value = ast.literal_eval(literal)
-        return value if isinstance(value, str) else ""
-    return ""
 
 
 class SolutionAgent(Agent):
@@ -168,7 +121,7 @@ class SolutionAgent(Agent):
 
     def _is_ours(self, task: Task) -> bool:
         """Return True if this client is not code of the task's folder."""
-        return self.player != "solve" and _family_clients(task) is not None
+        return self.player != "solve" and family_clients(task) is not None
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play the client once."""
@@ -233,7 +186,7 @@ def holds_seats(agent: Agent, task: Task, runtime: str) -> bool:
 
 def _solve(task: Task, where: str) -> list[str]:
     """Return the command that runs solve.sh of a foreign task as Harbor's oracle does."""
-    given = (f"{name}={value}" for name, value in solution_environment(task).items())
+    given = (f"{name}={value}" for name, value in optional("solution environment")(task).items())
     return ["env", *given, "bash", "-c", f"({where}/solve.sh)"]
 
 
@@ -275,3 +228,50 @@ def _import(path: Path) -> ModuleType:
         line = getattr(error, "lineno", None) or (here[-1] if here else 1)
         raise TaskInvalid(f"{path}:{line}: {type(error).__name__}: {error}") from error
     return module
+
+
+_SPACE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+_OPEN, _CLOSE = set("([{"), set(")]}")
+
+
+def violation_names(task: Task) -> list[str]:
+    """Return the names of the family's wrong clients, or of those in the text of solution/violations.py.
+
+    No code of a task runs here, because no runtime is chosen yet. The text is only tokenized, because parsing deeply nested
+    code into a tree can overflow the stack.
+    """
+    if (family := family_clients(task)) is not None:
+        return list(family.VIOLATIONS)
+    try:
+        text = (task.path / "solution" / "violations.py").read_text(encoding="utf-8")
+        return list(_keys(tokenize.generate_tokens(io.StringIO(text).readline)))
+    except (OSError, ValueError, SyntaxError, tokenize.TokenError):
+        return []
+
+
+def _keys(tokens: Iterable[tokenize.TokenInfo]) -> Iterator[str]:
+    """Yield the strings that are keys of a table `VIOLATIONS = {...}` at the top level of a module."""
+    before, depth, within = ["", ""], 0, False
+    key = ""
+    for token in tokens:
+        if token.type in _SPACE:
+            continue
+        if token.string in _OPEN:
+            depth += 1
+            within = within or (depth == 1 and before == ["VIOLATIONS", "="] and token.string == "{")
+        elif token.string in _CLOSE:
+            depth -= 1
+            within = within and depth > 0
+        elif within and depth == 1 and token.string == ":" and key:
+            yield key
+        stands_first = within and depth == 1 and before[1] in {"{", ","}
+        key = _text_of(token.string) if stands_first and token.type == tokenize.STRING else ""
+        before = [before[1], token.string]
+
+
+def _text_of(literal: str) -> str:
+    """Return the text of a string token; "" if it is bytes or formatted."""
+    with suppress(ValueError, SyntaxError):
+        value = ast.literal_eval(literal)
+        return value if isinstance(value, str) else ""
+    return ""

@@ -19,14 +19,14 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.errors import Cancelled
 from harness.interrupts import stop_signals
 from harness.plugins import plugin
+from harness.refusals import Cancelled
 from worlds.core.errors import ParleyError
 
 HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
     "Play": {
-        "list": ("harness.cli.tasks", "List tasks, all or by name, glob or family."),
+        "list": ("harness.cli.listing", "List tasks, all or by name, glob or family."),
         "show": ("parley.commands.show", "Show a task, a recorded episode, or the episodes of a run."),
         "run": ("harness.cli.run", "Run tasks with an agent or a model, and record every episode."),
         "host": ("parley.commands.host", "Host a game for a group of people, each on a web page."),
@@ -182,7 +182,7 @@ def harness(
     del version
     ctx.obj = {"tasks": tasks}
     if verbose:
-        from harness.output import log_to_stderr  # noqa: PLC0415 - help needs no tables
+        from harness.verbose import log_to_stderr  # noqa: PLC0415 - help needs no tables
 
         log_to_stderr()
 

@@ -2,35 +2,25 @@
 
 1. Both include episodes of earlier sessions, and show the spending so far, over all answered calls, and the estimated time
    left at the rate of this session's episodes.
-2. The table fits the terminal: the longest running episodes come first, then the last finished ones; the rest is counted.
+2. The table (`parley.reports.closing`) fits the terminal.
 3. In CI, on a terminal that cannot move its cursor, and in a pipe progress is printed as lines.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.live import Live
-from rich.table import Table
-
-from harness.attribution import PHASES, Phase
+from harness.attribution import Phase
 from harness.cli.amounts import cost_told, counted, duration, short
 from harness.output import people, say
+from harness.plugins import optional
 from harness.records import Key, Result
 from harness.runs.executors.base import Finished, News, Progress, Scored, Started
 from harness.runs.request import player_of
 from harness.runs.session import WatchedRun
-
-_ROWS, _AROUND = 12, 7
-"""Maximum number of rows of finished episodes; lines of the terminal that are not rows."""
-
-_OUTCOME = 32
-"""Minimum width of an outcome in columns."""
 
 _NAMED = 3
 """Maximum number of episodes that are named in one message."""
@@ -43,18 +33,17 @@ def progress(watched: WatchedRun) -> Iterator[Progress]:
         with plainly(watched) as heard:
             yield heard
         return
-    board = _Board(watched)
-    with Live(console=people, refresh_per_second=4, transient=True, get_renderable=board.table, vertical_overflow="crop"):
-        yield board.note
+    with optional("live table")(watched) as heard:
+        yield heard
 
 
 @contextmanager
 def plainly(watched: WatchedRun) -> Iterator[Progress]:
     """Yield a listener that prints one line per episode, also on a terminal."""
-    yield _Board(watched).plain
+    yield ProgressBoard(watched).plain
 
 
-class _Board:
+class ProgressBoard:
     """Running and finished episodes."""
 
     def __init__(self, watched: WatchedRun) -> None:
@@ -68,9 +57,8 @@ class _Board:
         self.standing = ""
         """Current standing of a run with --until."""
 
-        self._interval = (0, "")
-
     def note(self, event: News) -> None:
+        """Take note of an event."""
         if isinstance(event, Started):
             self.running[event.key] = ("begun", time.monotonic())
         elif isinstance(event, Phase):
@@ -88,19 +76,22 @@ class _Board:
             say(_again(event.keys, event.seconds))
 
     def plain(self, event: News) -> None:
+        """Take note of an event, and print a line if it ends an episode or scores a task."""
         self.note(event)
         if isinstance(event, Finished):
             who = f"{player_of(event.result.run)}: " if self.standing else ""
             told = f"{who}{event.key.name}: {outcome(event.result)}, {event.result.timings.total:.1f} s"
-            say("; ".join([f"[{self.count}/{self.watched.episodes}] {told}", *self._so_far()]))
+            say("; ".join([f"[{self.count}/{self.watched.episodes}] {told}", *self.so_far()]))
         elif isinstance(event, Scored):
             say(self.standing)
 
     @property
     def count(self) -> int:
+        """Number of episodes that are done, with those of earlier sessions."""
         return len(self.watched.done) + len(self.done)
 
-    def _so_far(self) -> Iterator[str]:
+    def so_far(self) -> Iterator[str]:
+        """Yield the spending, and the time so far and left."""
         spent = self.watched.meter.spent
         if spent.calls:
             yield f"{cost_told(spent)}, {short(spent.tokens)} tokens"
@@ -108,52 +99,6 @@ class _Board:
             elapsed, left = time.monotonic() - self.started, self.watched.episodes - self.count
             rest = f", {duration(elapsed / len(self.done) * left)} left" if self.done and left else ""
             yield f"{duration(elapsed)}{rest}"
-
-    def table(self) -> Table:
-        counts = f"{self.count} of {self.watched.episodes} episodes done, {len(self.running)} running; {self._success()}"
-        title = f"{counts}\n{'; '.join([*self._so_far(), *self._slowest()])}"
-        title += f"\n{self.standing}" if self.standing else ""
-        table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold", expand=True)
-        table.add_column("episode", no_wrap=True, overflow="ellipsis")
-        table.add_column("outcome", no_wrap=True, overflow="ellipsis", ratio=1)
-        room = max(3, people.height - _AROUND - (2 if self.standing else 0))
-        running = sorted(self.running.items(), key=lambda one: one[1][1])
-        shown = running[: max(2, room - min(len(self.done), 3))]
-        for key, (phase, since) in shown:
-            table.add_row(_fitting(key), f"{phase}, {duration(time.monotonic() - since)}", style="cyan")
-        if more := len(running) - len(shown):
-            table.add_row(f"and {more} more running", "")
-        recent = min(_ROWS, room - len(shown))
-        for result in reversed(list(self.done.values())[-recent:] if recent > 0 else []):
-            who = f"{player_of(result.run)}: " if self.standing else ""
-            table.add_row(_fitting(result.key), f"{who}{outcome(result)}")
-        return table
-
-    def _success(self) -> str:
-        """Return the number of successes among graded episodes, with the interval of the rate; cached by the count."""
-        if self._interval[0] != self.count or not self._interval[1]:
-            tasks: defaultdict[str, list[bool]] = defaultdict(list)
-            for one in (*self.watched.done, *self.done.values()):
-                if one.status == "graded":
-                    tasks[one.task_id].append(one.success)
-            graded = [success for task in tasks.values() for success in task]
-            told = f"{sum(graded)} of {len(graded)} succeeded" if graded else "none graded yet"
-            between = _interval(list(tasks.values())) if graded and importlib.util.find_spec("scipy") else None
-            self._interval = (self.count, f"{told} ({between[0]:.0%} to {between[1]:.0%})" if between else told)
-        return self._interval[1]
-
-    def _slowest(self) -> Iterator[str]:
-        """Yield the slowest phase of this session's episodes."""
-        seconds = {name: sum(getattr(one.timings, name) for one in self.done.values()) for name in PHASES}
-        if total := sum(seconds.values()):
-            name = max(seconds, key=lambda phase: seconds[phase])
-            yield f"slowest phase {name}, {seconds[name] / total:.0%} of the time"
-
-
-def _interval(tasks: list[list[bool]]) -> tuple[float, float] | None:
-    from harness.statistics import rate_interval  # noqa: PLC0415 - a live table alone has it
-
-    return rate_interval(tasks)
 
 
 def standing(now: Scored) -> str:
@@ -163,16 +108,6 @@ def standing(now: Scored) -> str:
     ahead = f", {player_of(now.ahead)} ahead" if now.ahead else ""
     last = f"{player_of(now.first)} - {player_of(now.second)} {now.difference:+.2f} on {now.task}"
     return f"{now.scored} of {now.tasks} tasks scored, e-value {now.e_value:.2f} of {now.needed:g} needed{ahead}; {last}"
-
-
-def _fitting(key: Key) -> str:
-    """Return an episode's name, shortened by its family if it does not fit, but never by its seed."""
-    room = people.width - _OUTCOME
-    if len(key.name) <= room:
-        return key.name
-    name = key.name.partition("/")[2]
-    task, _, instance = name.rpartition("/")
-    return name if len(name) <= room else f"{task[: room - len(instance) - 2]}…/{instance}"
 
 
 def _again(keys: tuple[Key, ...], seconds: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +14,33 @@ import typer
 from harness.cli.amounts import spent_by
 from harness.cli.flags import RunFlags
 from harness.cli.progress import plainly, progress
-from harness.cli.settings import folder_for, found_again, new_request, options, resumed_request
+from harness.cli.settings import folder_for, new_request, options
 from harness.cli.signatures import takes_flags
 from harness.cli.summary import show_closing, show_left, stops
 from harness.cli.tasks import selected
-from harness.env_interpolation import grant
 from harness.errors import BoundaryError, Cancelled, ProviderLost, UsageError, quoted
 from harness.headline import setup_caveat
 from harness.live_agent import ReplyCache
-from harness.output import emit, log_to_stderr, say
-from harness.plugins import optional
+from harness.output import emit, say
+from harness.plugins import load, optional
 from harness.records import Result
 from harness.registry import Task
-from harness.runs.episode_filter import read_choice
 from harness.runs.executors.base import LEAST
 from harness.runs.executors.sites import HERE, RunSite
 from harness.runs.request import FirstRun, RunRequest
 from harness.runs.run import summary
 from harness.runs.seed_key import chosen_key
-from harness.runs.session import Person, RunSession, read_resumed
+from harness.runs.session import Person, RunSession
 from harness.runtime_choice import runnable
 from harness.trust import gate
 from worlds.core.levels import LEVEL
 
 STDOUT = "-"
 """The value of --jsonl for stdout."""
+
+_LOG = "harness.verbose:log_to_stderr"
+_RESUMED = "harness.cli.resuming:resumed"
+"""Functions for -v, and for --resume."""
 
 _CURES = {
     "tools_not_seen": "harness run ... --protocol text",
@@ -56,7 +59,7 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
         print(print_config(ctx), end="")
         return
     if flags.verbose:
-        log_to_stderr()
+        load(_LOG)()
     replies = _replies(flags)
     session = _resumed(ctx, flags, flags.resume, replies) if flags.resume else _begun(ctx, flags, replies)
     session.check(resumed=flags.resume is not None, asks=not flags.dry_run)
@@ -93,7 +96,7 @@ def _begun(ctx: typer.Context, flags: RunFlags, replies: ReplyCache | None) -> R
     key = chosen_key(flags.key, flags.retry_of)
     first = _first(flags, key)
     known = gate(selected(ctx, flags.names), trust=flags.trust).tasks
-    tasks = grant(first.tasks(known) if first else known, flags.env or ())
+    tasks = _granted(first.tasks(known) if first else known, flags)
     tasks = tasks if first else runnable(tasks, flags.names or (), say, options(flags).get(LEVEL, ()))
     request = new_request(flags, tasks, first, key, _confirmed)
     folder = flags.out or folder_for(request, tasks)
@@ -102,18 +105,10 @@ def _begun(ctx: typer.Context, flags: RunFlags, replies: ReplyCache | None) -> R
 
 def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: ReplyCache | None) -> RunSession:
     """Return the session of the run in a folder, as its run.json says."""
-    key, resumed = chosen_key(flags.key, folder), read_resumed(folder)
-    first = _first(flags, key)
-    if flags.names:
-        named = gate(selected(ctx, flags.names), trust=flags.trust).tasks
-        known = [task for task in named if first is None or task.task_id in resumed.request.tasks]
-    else:
-        again = found_again(resumed.request.tasks, selected(ctx, None), trust=flags.trust)
-        known = list(gate(again, trust=flags.trust).tasks)
-    request = resumed_request(flags, resumed.request, known, first, key, _confirmed)
-    choice = read_choice(flags.only or (), request.tasks)
-    tasks = grant(known, flags.env or ())
-    return _session(flags, request, tasks, key, folder, only=resumed.parts, replies=replies, choice=choice)
+    key = chosen_key(flags.key, folder)
+    again = load(_RESUMED)(ctx, flags, folder, key, partial(_first, flags, key), _confirmed)
+    tasks, more = _granted(again.tasks, flags), {"only": again.parts, "choice": again.choice}
+    return _session(flags, again.request, tasks, key, folder, replies=replies, **more)
 
 
 def _session(flags: RunFlags, request: RunRequest, tasks: Sequence[Task], key: str, folder: Path, **more: Any) -> RunSession:
@@ -127,9 +122,13 @@ def _first(flags: RunFlags, key: str) -> FirstRun | None:
     """Return the run whose failures are retried, if there is one."""
     if flags.retry_of is None:
         return None
-    from harness.runs.coaching import read_retry  # noqa: PLC0415
+    first: FirstRun = optional("retry")(flags.retry_of, flags.hint, key)
+    return first
 
-    return read_retry(flags.retry_of, flags.hint, key)
+
+def _granted(tasks: Sequence[Task], flags: RunFlags) -> list[Task]:
+    """Return the tasks, with the variables that --env names."""
+    return optional("grant")(tasks, flags.env) if flags.env else list(tasks)
 
 
 def _site(flags: RunFlags, request: RunRequest) -> RunSite:
@@ -143,9 +142,8 @@ def _site(flags: RunFlags, request: RunRequest) -> RunSite:
     if flags.address is None and request.episodes < LEAST:
         return HERE
     if flags.address is None:
-        from harness.runs.executors.processes import BulkSite  # noqa: PLC0415 - most runs are too small for processes
-
-        return BulkSite()
+        processes: RunSite = optional("processes")()
+        return processes
     if flags.cache:
         raise UsageError(
             "--cache is a folder of this machine, but the nodes of the cluster call the models",
@@ -220,6 +218,4 @@ def _person(flags: RunFlags, request: RunRequest) -> Person:
         raise UsageError("--json and --jsonl - both write to stdout", hint="harness run ... --jsonl FILE")
     # a live table and printed lines would overwrite each other
     shared = flags.jsonl == STDOUT and sys.stdout.isatty()
-    from harness.cli.streaming import streamed  # noqa: PLC0415
-
-    return Person(say, streamed(plainly if shared else watching, flags.jsonl))
+    return Person(say, optional("stream")(plainly if shared else watching, flags.jsonl))

@@ -1,17 +1,13 @@
-"""Conversion of flags to a request: from the flags alone, or for `--resume` from run.json and the flags beside it.
+"""Conversion of flags to the request of a new run; `harness.cli.resuming` does it for `--resume`.
 
 1. A comma in `--set tier=1k,4k`, or in `--agent imap,dsm-private`, makes a sweep: one run per combination, in a folder named
    after it inside the run's own. `--set level=1..4` is short for 1,2,3,4.
-2. Every flag may be repeated beside `--resume`; one that contradicts run.json is an error that names the field it changes.
-3. Tasks of a run.json are found in the registry, or in their recorded folder. Trusted folders have to be named on the command
-   line.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -22,30 +18,26 @@ from harness.agent_factory import agent_named, offers_handles
 from harness.agents.llm.meter import RunLimits
 from harness.cli.flags import RunFlags
 from harness.cli.signatures import PROVIDERS
-from harness.errors import UsageError, quoted
+from harness.errors import UsageError
 from harness.plugins import optional
 from harness.prices import read_prices
-from harness.records import RunFolder
-from harness.registry import Task, read_task
+from harness.registry import Task
 from harness.runs.plan import parse_seeds, task_refs
-from harness.runs.request import Confirmed, FirstRun, RunRequest, TaskRef
-from harness.runs.resume_rules import grown
-from harness.runs.run import refusal
+from harness.runs.request import Confirmed, FirstRun, RunRequest
 from harness.runs.seed_key import FRESH
 from harness.runs.shards import parse_shard
-from harness.trust import is_ours
 from worlds.core.chance import key_digest
 
-_PLAYING = ("model", "interface", "protocol")
-_ASKING = ("api_base", "temperature", "reply_tokens", "context", "rotate", "timeout", "patience")
+PLAYING = ("model", "interface", "protocol")
+ASKING = ("api_base", "temperature", "reply_tokens", "context", "rotate", "timeout", "patience")
 """Flags that are fields of a spec: of a model's alone, and of players with models at seats."""
 
 _SPEC_FIELDS = {"reply_tokens": "max_tokens", "timeout": "timeout_s", "patience": "patience_s"}
 """Flags whose field of the spec has another name."""
 
-_SEATS = ("seat", "seat_model")
-_TOLD = ("variant", "seat_variant")
-_TEAM = ("team", "entrant", "entrant_seat")
+SEATS = ("seat", "seat_model")
+TOLD = ("variant", "seat_variant")
+TEAM = ("team", "entrant", "entrant_seat")
 _ALONE = ("model", "agent", "script")
 """Flags that name the player if there is no team."""
 
@@ -56,34 +48,16 @@ def new_agents(
     flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, combinations: Combinations, confirmed: Confirmed
 ) -> tuple[AgentSpec, ...]:
     """Return the players that the flags name, else those of `first`. Raises UsageError if there are none."""
-    table = _updated(AgentSpec(), {name: getattr(flags, name) for name in (*_ASKING, *_SEATS, *_TOLD)}, tasks)
+    table = updated(AgentSpec(), {name: getattr(flags, name) for name in (*ASKING, *SEATS, *TOLD)}, tasks)
     if _is_team(flags):
-        specs: tuple[AgentSpec, ...] = (_teamed(flags, table, tasks, combinations),)
+        specs: tuple[AgentSpec, ...] = (optional("team")(flags, table, tasks, combinations),)
     else:
-        models = _models(flags, tasks) or tuple(filter(None, [_of_first(flags, tasks, first, confirmed)]))
-        specs = _named(flags, models, table, tasks)
+        models = models_of(flags, tasks) or tuple(filter(None, [_of_first(flags, tasks, first, confirmed)]))
+        specs = named(flags, models, table, tasks)
     specs = priced(specs, flags.prices)
-    if not flags.filed & {"model", "api_base", *_SEATS, *_TEAM}:
+    if not flags.filed & {"model", "api_base", *SEATS, *TEAM}:
         return specs
     return tuple(address_settled(flags, spec, flags.file, f"{flags.file} plays", confirmed) for spec in specs)
-
-
-def resumed_agents(
-    flags: RunFlags, recorded: tuple[AgentSpec, ...], tasks: Sequence[Task], combinations: Combinations
-) -> tuple[AgentSpec, ...]:
-    """Return the agents of a run.json, changed by the flags."""
-    given = flags.given(*_PLAYING, *_ASKING, *_SEATS, *_TOLD)
-    specs = _resumed_models(flags, recorded, given, tasks)
-    specs = priced(specs, flags.prices)
-    if flags.given(*_TEAM):
-        return tuple(_same_team(flags, spec, tasks, combinations) for spec in specs)
-    models = [spec for spec in specs if spec.kind == "llm"]
-    if not flags.given("agent", "script"):
-        return specs if models or "model" not in given else _models(flags, tasks)
-    known = tuple(models) or _models(flags, tasks)
-    table = next((spec for spec in specs if spec.kind == "seats"), _updated(AgentSpec(), given, tasks))
-    wanted = "model" in given or "llm" in (flags.agent or "").split(",")
-    return _named(flags, known if wanted else (), table, tasks)
 
 
 def address_settled(flags: RunFlags, spec: AgentSpec, file: str, sentence: str, confirmed: Confirmed) -> AgentSpec:
@@ -91,24 +65,26 @@ def address_settled(flags: RunFlags, spec: AgentSpec, file: str, sentence: str, 
     from harness.runs.addresses import settled  # noqa: PLC0415 - most runs have none of a file
 
     typed = flags.api_base if "api_base" in flags.typed else None
-    seats = [text for name in _SEATS if name in flags.typed for text in getattr(flags, name)]
+    seats = [text for name in SEATS if name in flags.typed for text in getattr(flags, name)]
     team = [flags.team if "team" in flags.typed else None, flags.entrant if "entrant" in flags.typed else None]
-    models = {*(_model_names(flags) if "model" in flags.typed else ()), *(text.partition("=")[2] for text in seats)}
+    models = {*(model_names(flags) if "model" in flags.typed else ()), *(text.partition("=")[2] for text in seats)}
     models |= {name for one in team if one for name in one.split(",")}
     return settled(spec, file, sentence, typed=typed, confirmed=confirmed, typed_models=frozenset(models))
 
 
-def _families(tasks: Sequence[Task]) -> list[str]:
+def families_of(tasks: Sequence[Task]) -> list[str]:
+    """Return the families of these tasks, sorted."""
     return sorted({task.family for task in tasks})
 
 
-def _model_names(flags: RunFlags) -> list[str]:
+def model_names(flags: RunFlags) -> list[str]:
+    """Return the names in `--model A,B`."""
     return [name.strip() for name in flags.model.split(",")] if flags.model else []
 
 
-def _models(flags: RunFlags, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
+def models_of(flags: RunFlags, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
     """Return the spec of each model in `--model A,B`. Raises UsageError for an empty or repeated name."""
-    called = _model_names(flags)
+    called = model_names(flags)
     if not called:
         return ()
     from harness.agents.llm.local import USUAL_FLAGS  # noqa: PLC0415
@@ -118,26 +94,9 @@ def _models(flags: RunFlags, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
         raise UsageError(f"--model takes names joined by commas, not {flags.model!r}", hint=hint)
     if twice := [name for name in called if called.count(name) > 1]:
         raise UsageError(f"--model names {twice[0]} twice", hint=hint)
-    given = {name: getattr(flags, name) for name in (*_PLAYING, *_ASKING, *_SEATS, *_TOLD)}
+    given = {name: getattr(flags, name) for name in (*PLAYING, *ASKING, *SEATS, *TOLD)}
     usual = {LOCAL: USUAL_FLAGS | flags.given(*USUAL_FLAGS)}
-    return tuple(_updated(AgentSpec(kind="llm"), {**given, "model": name, **usual.get(name, {})}, tasks) for name in called)
-
-
-def _resumed_models(
-    flags: RunFlags, recorded: tuple[AgentSpec, ...], given: Mapping[str, Any], tasks: Sequence[Task]
-) -> tuple[AgentSpec, ...]:
-    """Return the specs of a run.json, changed by the flags, each model with its own name of `--model A,B`."""
-    names = _model_names(flags) if "model" in given else []
-    count = sum(spec.kind == "llm" for spec in recorded)
-    if count and names and len(names) != count:
-        return _models(flags, tasks)
-    left = iter(names)
-    return tuple(
-        _updated(spec, {**given, **({"model": name} if spec.kind == "llm" and (name := next(left, None)) else {})}, tasks)
-        if spec.kind in {"llm", "seats"}
-        else spec
-        for spec in recorded
-    )
+    return tuple(updated(AgentSpec(kind="llm"), {**given, "model": name, **usual.get(name, {})}, tasks) for name in called)
 
 
 def priced(specs: tuple[AgentSpec, ...], file: Path | None) -> tuple[AgentSpec, ...]:
@@ -154,42 +113,38 @@ def _of_first(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, co
     """Return the model or team of a run that is retried; None if the flags name an agent."""
     if first is None or flags.agent:
         return None
-    from harness.runs.coaching import first_player  # noqa: PLC0415 - with a retry alone
-
-    spec = first_player(first, flags.api_base if "api_base" in flags.typed else None, confirmed)
-    return spec and _updated(spec, flags.given("rotate", "timeout", "patience", *_SEATS, *_TOLD), tasks)
+    spec = optional("first player")(first, flags.api_base if "api_base" in flags.typed else None, confirmed)
+    return spec and updated(spec, flags.given("rotate", "timeout", "patience", *SEATS, *TOLD), tasks)
 
 
-def _updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -> AgentSpec:
+def updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -> AgentSpec:
     """Return a spec changed by flags. Raises UsageError for an unknown interface, protocol, seat or variant."""
     for name in ("interface", "protocol"):
         known = get_args(AgentSpec.model_fields[name].annotation)
         if name in flags and flags[name] not in known:
             raise UsageError(f"{name} must be one of {', '.join(known)}, not {flags[name]!r}")
-    families = _families(tasks)
+    families = families_of(tasks)
     seats = {seat.seat: seat for seat in spec.seats}
     if flags.get("seat") or flags.get("seat_model"):
         from harness.agents.seats.lineup import read_seats  # noqa: PLC0415
 
         seats |= {one.seat: one for one in read_seats(flags.get("seat") or (), flags.get("seat_model") or (), families)}
     told = {**spec.seat_variants}
-    names = (*_PLAYING, *_ASKING) if spec.kind == "llm" else _ASKING
+    names = (*PLAYING, *ASKING) if spec.kind == "llm" else ASKING
     fields = {_SPEC_FIELDS.get(name, name): flags[name] for name in names if name in flags}
     if fields.get("temperature") == PROVIDERS:
         fields["temperature"] = None
     if flags.get("variant") or flags.get("seat_variant"):
-        from harness.agents.seats.variants import read_seat_variants, read_variant  # noqa: PLC0415
-
-        told |= read_seat_variants(flags.get("seat_variant") or (), families)
-        fields |= {"variant": read_variant(flags["variant"], families)} if flags.get("variant") else {}
+        told |= optional("seat variants")(flags.get("seat_variant") or (), families)
+        fields |= {"variant": optional("variant")(flags["variant"], families)} if flags.get("variant") else {}
     fields["seats"] = tuple(seats[seat] for seat in sorted(seats))
     return spec.model_copy(update={**fields, "seat_variants": dict(sorted(told.items()))})
 
 
-def _named(flags: RunFlags, models: Sequence[AgentSpec], table: AgentSpec, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
+def named(flags: RunFlags, models: Sequence[AgentSpec], table: AgentSpec, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
     """Return each agent that --agent names, or the one that the other flags imply; `llm` stands for every model."""
     names = flags.agent.split(",") if flags.agent else [None]
-    made = partial(agent_named, script=flags.script, families=_families(tasks), table=table)
+    made = partial(agent_named, script=flags.script, families=families_of(tasks), table=table)
     specs: list[AgentSpec] = []
     for name in names:
         takes_models = name in {None, "llm"} or "llm" not in names
@@ -203,8 +158,8 @@ def _is_team(flags: RunFlags) -> bool:
     if flags.team is None and joins is None:
         return False
     given_way = flags.filed if "team" in flags.typed else frozenset()
-    rival = next((name for name in (*_ALONE, *_SEATS, "rotate") if getattr(flags, name) and name not in given_way), None)
-    if rival in _ALONE and rival in flags.typed and not flags.typed & {*_TEAM}:
+    rival = next((name for name in (*_ALONE, *SEATS, "rotate") if getattr(flags, name) and name not in given_way), None)
+    if rival in _ALONE and rival in flags.typed and not flags.typed & {*TEAM}:
         return False
     hint = "harness run calendar --team A,B,C,D --entrant E"
     if flags.team is None:
@@ -212,38 +167,6 @@ def _is_team(flags: RunFlags) -> bool:
     if rival is not None:
         raise UsageError(f"a team plays every seat, so --{rival.replace('_', '-')} cannot be combined with --team", hint=hint)
     return True
-
-
-def _teamed(flags: RunFlags, table: AgentSpec, tasks: Sequence[Task], combinations: Combinations) -> AgentSpec:
-    """Return the spec of the team that the flags name; for a team with a single name, the spec of that player."""
-    from harness.agents.seats.teams import TeamFlags, make_team  # noqa: PLC0415
-
-    team = make_team(TeamFlags(flags.team or "", flags.entrant, flags.entrant_seat), tasks, _families(tasks), combinations)
-    one = team.members[0]
-    if any(member != one for member in team.members):
-        return table.model_copy(update={"kind": "seats", "name": "team", "team": team, "seats": (), "rotate": False})
-    alone = {"kind": "llm", "model": one.name} if one.kind == "model" else {"kind": "seats", "name": one.name}
-    return table.model_copy(update={**alone, "seats": (), "rotate": False})
-
-
-def _same_team(flags: RunFlags, spec: AgentSpec, tasks: Sequence[Task], combinations: Combinations) -> AgentSpec:
-    """Return the recorded spec with its line-ups if the flags name the same team, else the spec of the new team."""
-    from harness.agents.seats.teams import TeamFlags, make_team  # noqa: PLC0415
-
-    if spec.team is None:
-        return _teamed(flags, spec, tasks, combinations)
-    names = [member.name for member in spec.team.members]
-    entrant = names.pop() if spec.team.entrant else None
-    recorded = TeamFlags(",".join(names), entrant, spec.team.entrant_seat)
-    given = flags.given(*_TEAM)
-    named = recorded._replace(**{"members" if flag == "team" else flag: value for flag, value in given.items()})
-    if named == recorded:
-        return spec
-    return spec.model_copy(update={"team": make_team(named, tasks, _families(tasks), combinations)})
-
-
-_LIMITS = {"max_cost": "cost_usd", "max_tokens": "tokens"}
-_BUDGET = {"wall": "wall_s", "turns": "turns", "tokens": "tokens", "cost": "cost_usd"}
 
 
 def new_request(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, key: str, confirmed: Confirmed) -> RunRequest:
@@ -262,7 +185,7 @@ def new_request(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, 
         limits=RunLimits(cost_usd=flags.max_cost, tokens=flags.max_tokens),
         key_digest=key_digest(key),
         retry=first.retry if first else None,
-        templates=_templates(flags, first.record.request if first else None),
+        templates=templates_of(flags, first.record.request if first else None),
         shard=parse_shard(flags.shard) if flags.shard else None,
         runtime=flags.runtime,
         workers=flags.workers,
@@ -270,67 +193,12 @@ def new_request(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, 
         record_wire=flags.record_wire,
     )
     agents = new_agents(flags, tasks, first, request.combinations, confirmed)
-    return _checked(_until(flags, request.model_copy(update={"agents": agents})), tasks)
-
-
-def resumed_request(
-    flags: RunFlags, recorded: RunRequest, tasks: Sequence[Task], first: FirstRun | None, key: str, confirmed: Confirmed
-) -> RunRequest:
-    """Return the request of a run.json, changed by the flags. Raises UsageError naming the fields that must not change."""
-    folder = flags.resume or Path()
-    changed: dict[str, Any] = {
-        "tasks": task_refs(tasks),
-        "options": {**recorded.options, **options(flags)},
-        "budget": replace(recorded.budget, **{_BUDGET[flag]: value for flag, value in flags.given(*_BUDGET).items()}),
-        "limits": recorded.limits.model_copy(update={_LIMITS[flag]: value for flag, value in flags.given(*_LIMITS).items()}),
-        "agents": resumed_agents(flags, recorded.agents, tasks, recorded.combinations),
-        "key_digest": key_digest(key),
-        "templates": _templates(flags, recorded),
-        **flags.given("runtime", "workers", "breaker", "record_wire"),
-    }
-    changed |= {"seeds": tuple(parse_seeds(flags.seeds))} if flags.given("seeds") else {}
-    changed |= {"attempts": flags.k} if flags.given("k") else {}
-    changed |= {"shard": parse_shard(flags.shard)} if flags.shard else {}
-    request = _until(flags, recorded.model_copy(update=changed))
-    fields = recorded.differing(request)
-    if first and (recorded.retry is None or (first.retry.of, first.retry.mode) != (recorded.retry.of, recorded.retry.mode)):
-        fields = sorted({*fields, "retry"})
-    if fields:
-        raise refusal(RunFolder(folder), fields)
-    grown(recorded, request, game=any(task.is_seated for task in tasks), at="")
-    file, sentence = f"{folder}/run.json", f"{folder} was played"
-    agents = tuple(address_settled(flags, spec, file, sentence, confirmed) for spec in request.agents)
-    return _checked(request.model_copy(update={"agents": agents}), tasks)
-
-
-def found_again(recorded: dict[str, TaskRef], registry: Sequence[Task], *, trust: bool) -> list[Task]:
-    """Return the tasks of a run.json, from the registry or their recorded folder. Raises UsageError for a missing one.
-
-    `--trust` applies to typed folders, so it does not admit a folder that only the file names.
-    """
-    known = {task.task_id: task for task in registry}
-    tasks = []
-    for name, ref in recorded.items():
-        here = known.get(name)
-        if (here is None or here.digest != ref.digest) and ref.path and (Path(ref.path) / "task.toml").exists():
-            here = read_task(Path(ref.path))
-            if trust and not is_ours(here.path):
-                raise UsageError(
-                    f"only the run.json names {here.path}, and --trust applies to folders on the command line",
-                    hint=f"harness run {quoted(here.path)} --trust --resume ...",
-                )
-        if here is None:
-            raise UsageError(
-                f"task {name} is not in this registry, and not in {ref.path or 'a recorded folder'}",
-                hint="harness --tasks PATH run ...",
-            )
-        tasks.append(here)
-    return tasks
+    return checked(with_until(flags, request.model_copy(update={"agents": agents})), tasks)
 
 
 def folder_for(request: RunRequest, tasks: Sequence[Task]) -> Path:
     """Return the default folder of a run, named after the time, the tasks and the players."""
-    played = tasks[0].task_id if len(tasks) == 1 else "+".join(_families(tasks))
+    played = tasks[0].task_id if len(tasks) == 1 else "+".join(families_of(tasks))
     # the last part of a model's name is enough
     who = ((spec.model or "").rpartition("/")[2] if spec.kind == "llm" else spec.title for spec in request.agents)
     named = f"{played}-{'+'.join(who)}"[:100]
@@ -353,12 +221,11 @@ def options(flags: RunFlags) -> dict[str, tuple[str, ...]]:
     return chosen | {name: (value,) for name, value in toggles.items() if value}
 
 
-def _templates(flags: RunFlags, earlier: RunRequest | None) -> dict[str, str]:
+def templates_of(flags: RunFlags, earlier: RunRequest | None) -> dict[str, str]:
     """Return the texts that the flags name, else those of the earlier run."""
     if flags.templates is not None:
-        from harness.runs.templates import read_templates  # noqa: PLC0415 - most runs have the family's own
-
-        return read_templates(flags.templates)
+        texts: dict[str, str] = optional("templates")(flags.templates)
+        return texts
     return dict(earlier.templates) if earlier else {}
 
 
@@ -368,29 +235,21 @@ def _range(text: str) -> list[str]:
     return [str(number) for number in range(int(ends[1]), int(ends[2]) + 1)] or [text] if ends else [text]
 
 
-def _until(flags: RunFlags, request: RunRequest) -> RunRequest:
+def with_until(flags: RunFlags, request: RunRequest) -> RunRequest:
     """Return the request with the fixed order of --until. Raises UsageError if it cannot be decided early."""
     if flags.until is None:
         if "alpha" in flags.typed and request.until is None:
             raise UsageError("--alpha needs --until", hint='--until "A-B" --alpha 0.05')
         return request
-    if request.retry is not None:
-        raise UsageError(
-            "--until plays both players from the start, and --retry-of only failed episodes", hint="harness compare A B"
-        )
-    if request.shard is not None:
-        raise UsageError("--until decides by all tasks so far, and a shard plays only some of them", hint="omit --shard")
     alpha = flags.alpha if flags.given("alpha") or request.until is None else request.until.alpha
     return request.model_copy(update={"until": optional("until").planned(flags.until, request, alpha)})
 
 
-def _checked(request: RunRequest, tasks: Sequence[Task]) -> RunRequest:
+def checked(request: RunRequest, tasks: Sequence[Task]) -> RunRequest:
     """Return the request. Raises UsageError for texts that do not fit, and for a sweep over handles: one agent plays it all."""
     if request.templates:
-        from harness.runs.templates import check_templates  # noqa: PLC0415 - most runs have the family's own
-
         for agent in request.agents:
-            check_templates(request.templates, tasks, agent)
+            optional("check templates")(request.templates, tasks, agent)
     if len({offers_handles(combination) for combination in request.combinations}) > 1:
         raise UsageError(
             "handles cannot be swept, because they change the agent's own tools", hint="make two runs, one with --handles"

@@ -6,9 +6,9 @@ with the broken rule and the request that broke it, and with the command that pr
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import compress
 from pathlib import Path
 from statistics import fmean
 
@@ -16,23 +16,14 @@ from harness.agents.llm.meter import Spent
 from harness.cli.amounts import cost_told, counted, dollars, short, size, spent_by
 from harness.cli.progress import outcome
 from harness.errors import UsageError, quoted
-from harness.headline import (
-    bounds_of,
-    disturbed_by,
-    ended_by,
-    figure_words,
-    forfeits_of,
-    headline_of,
-    setup_caveat,
-    ungraded_by,
-)
-from harness.output import say, show_table, wrapped
+from harness.headline import disturbed_by, ended_by, figure_words, forfeits_of, headline_of, setup_caveat, ungraded_by
+from harness.output import people, say
 from harness.plugins import optional
 from harness.records import Result, RunFolder
 from harness.runs.run import summary
 from harness.sanitize import printable
 
-_MANY = 12
+MANY = 12
 
 
 def show_closing(
@@ -50,11 +41,11 @@ def show_closing(
     """
     if caveat := setup_caveat(results):
         say(f"\n{caveat}")
-    if len(results) <= _MANY:
+    if len(results) <= MANY:
         several = len({result.run for result in results}) > 1
         for result in results:
-            line = f"{f'{result.run}: ' if several else ''}{result.key.name}  {_line(result)}"
-            say(f"\n{wrapped(line)}")
+            line = f"{f'{result.run}: ' if several else ''}{result.key.name}  {outcome_line(result)}"
+            say(f"\n{_wrapped(line)}")
             if result.trace_hash:
                 steps = f", {result.steps} steps" if result.steps else ""
                 say(f"  virtual time {result.virtual_time_elapsed:g} s{steps}, trace {result.trace_hash}")
@@ -62,8 +53,7 @@ def show_closing(
                 say(f"  {_bill(result)}")
             say(f"  read it: harness show {quoted(result.path)}")
     else:
-        show_table(*_table(results), beside_json=beside_json)
-        _show_failures([result for result in results if not result.success], folder)
+        optional("many episodes")(results, folder, beside_json=beside_json)
     _show_totals(results, folder, spent=spent, planned=len(results) if planned is None else planned)
 
 
@@ -87,7 +77,7 @@ def _figures(results: Sequence[Result]) -> Iterator[str]:
     """Yield the figure that each family is ranked by, if it is neither success nor reward, and its difference from them."""
     for family in dict.fromkeys(result.family for result in results):
         if words := figure_words(family, [result for result in results if result.family == family]):
-            yield wrapped(f"  {family}: {words}. {headline_of(family).meaning}")
+            yield _wrapped(f"  {family}: {words}. {headline_of(family).meaning}")
 
 
 def _summed(results: Sequence[Result], planned: int) -> str:
@@ -101,17 +91,7 @@ def _summed(results: Sequence[Result], planned: int) -> str:
     return f"{counts['success']} of {counts['episodes']} succeeded{mean}{lost}{left}"
 
 
-def _show_failures(failed: Sequence[Result], folder: Path) -> None:
-    """Print the first failures of many, one line each, and the command that prints one."""
-    for result in failed[:_MANY]:
-        say(f"{result.task_id} s{result.seed}-a{result.attempt}: {_line(result)}")
-    if len(failed) > _MANY:
-        say(f"and {len(failed) - _MANY} more failures")
-    if failed:
-        say(f"  read one: harness show {quoted(folder)} {failed[0].task_id} s{failed[0].seed}-a{failed[0].attempt}")
-
-
-def _line(result: Result) -> str:
+def outcome_line(result: Result) -> str:
     """Return the outcome of an episode; for a graded failure the broken rule, and the request that broke it."""
     if result.success or result.status == "ungraded":
         return printable(outcome(result))
@@ -158,10 +138,13 @@ def _totals(results: Sequence[Result], spent: Spent) -> Iterator[str]:
 def _bounds(results: Sequence[Result]) -> str:
     """Return the figures of a run with their bounds if some episodes are ungraded, else ""."""
     graded, lost = ([one for one in results if (one.status == "graded") is is_graded] for is_graded in (True, False))
+    if not lost:
+        return ""
+    if not graded:
+        return f"ungraded: {ungraded_by(lost)}"
+    bounds_of = optional("bounds")
     rates = bounds_of(graded, lost, lambda one: float(one.success))
     rewards = bounds_of(graded, lost, lambda one: one.reward or 0.0)
-    if rates is None or rewards is None or not graded:
-        return f"ungraded: {ungraded_by(lost)}" if lost else ""
     rate, mean = fmean(one.success for one in graded), fmean(one.reward or 0.0 for one in graded)
     between = f"{rewards.failed:.3g} to {rewards.succeeded:.3g}"
     return f"success {rate:.1%} ({rates.sentence()}); mean reward {mean:.3g} ({between})"
@@ -170,33 +153,6 @@ def _bounds(results: Sequence[Result]) -> str:
 def stops(results: Sequence[Result]) -> dict[str, int]:
     """Return the number of failed or ungraded episodes that each cause ended."""
     return dict(Counter(str(result.ended_by) for result in results if result.stopped and not result.success))
-
-
-def _table(results: Sequence[Result]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    """Return a row per task of each part; columns without values (stops, costs) are left out."""
-    parts = list(dict.fromkeys(result.run for result in results))
-    rows = [(part * bool(parts[1:]), *row) for part in parts for row in _by_task([one for one in results if one.run == part])]
-    columns = ("part", "task", "episodes", "success", "mean reward", "stopped by", "calls", "tokens", "cost", "labels")
-    said = [any(row[number] for row in rows) or name not in _OPTIONAL for number, name in enumerate(columns)]
-    return tuple(compress(columns, said)), [tuple(compress(row, said)) for row in rows]
-
-
-_OPTIONAL = {"part", "stopped by", "calls", "tokens", "cost"}
-
-
-def _by_task(results: Sequence[Result]) -> list[tuple[object, ...]]:
-    rows: list[tuple[object, ...]] = []
-    for task_id in dict.fromkeys(result.task_id for result in results):
-        mine = [result for result in results if result.task_id == task_id]
-        total, stopped = spent_by(mine), stops(mine)
-        money = (total.calls or "", short(total.tokens) if total.calls else "", cost_told(total))
-        labels = [result.failure_label or "ungraded" for result in mine]
-        by_label = ", ".join(f"{labels.count(label)} {label}" for label in dict.fromkeys(labels))
-        rewards = [result.reward for result in mine if result.reward is not None]
-        mean = f"{sum(rewards) / len(rewards):.3f}" if rewards else "none"
-        ended = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in stopped.items())
-        rows.append((task_id, len(mine), sum(result.success for result in mine), mean, ended, *money, by_label))
-    return rows
 
 
 def _bill(result: Result) -> str:
@@ -209,3 +165,10 @@ def _bill(result: Result) -> str:
         f"tokens {about}{tokens.prompt:,} in ({tokens.cached:,} cached), "
         f"{about}{tokens.completion:,} out ({tokens.reasoning:,} reasoning), {cost}"
     )
+
+
+def _wrapped(line: str) -> str:
+    """Return a line for stderr, wrapped at blanks on a terminal and unchanged otherwise."""
+    if not people.is_terminal:
+        return line
+    return textwrap.fill(line, max(20, people.width), subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)

@@ -1,17 +1,14 @@
-"""`harness list`: list tasks, and select tasks for other commands."""
+"""Selection of tasks by the names on a command line."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from harness.errors import TaskInvalid
-from harness.output import emit, say, show_table
-from harness.plugins import families, family_part_or_none
+from harness.output import say
+from harness.refusals import TaskInvalid
 from harness.registry import Task, select, survey, tasks_root
 
 Names = Annotated[list[str] | None, typer.Argument(help="Task ids, globs or families. Default: all tasks.")]
@@ -21,9 +18,6 @@ Trust = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 
-SEEDS = "0-9"
-"""Seeds of a routine proof, unless a family's `authoring.routine` names others."""
-
 
 def selected(ctx: typer.Context, names: list[str] | None) -> list[Task]:
     """Return the tasks that a command line names. Raises UnknownTask or TaskInvalid.
@@ -31,7 +25,7 @@ def selected(ctx: typer.Context, names: list[str] | None) -> list[Task]:
     Unreadable folders are reported, one line each, if all tasks or a matching glob are named.
     """
     root = tasks_root(ctx.obj["tasks"])
-    known = survey(root)
+    known = survey(root, names or ())
     chosen = select(known.tasks, names or [], known.refused)
     if not chosen and len(known.refused) == 1:
         raise known.refused[0].why
@@ -41,55 +35,3 @@ def selected(ctx: typer.Context, names: list[str] | None) -> list[Task]:
     if not chosen:
         raise TaskInvalid(f"{root} contains no readable task", hint="harness --tasks PATH list")
     return chosen
-
-
-def list_command(
-    ctx: typer.Context,
-    names: Names = None,
-    by_family: bool = typer.Option(False, "--families", help="List families instead of tasks."),
-    json: Json = False,
-) -> None:
-    """List tasks, one row per task or per family."""
-    tasks = selected(ctx, names)
-    rows = _families(tasks) if by_family else [row(task) for task in tasks]
-    if json:
-        emit(rows)
-    elif by_family:
-        show_table(("family", "tasks", "seeds"), [tuple(one.values()) for one in rows])
-    else:
-        _show(rows)
-
-
-def _show(rows: Sequence[dict[str, Any]]) -> None:
-    """Print the tasks of each family below a line with its name and their number."""
-    for number, family in enumerate(dict.fromkeys(one["family"] for one in rows)):
-        mine = [one for one in rows if one["family"] == family]
-        columns = ["task_id", "difficulty", *(["certificate"] if any(one["certificate"] for one in mine) else [])]
-        heading = f"{family}: {len(mine)} task{'s' * (len(mine) > 1)}"
-        # some tasks lack these values
-        cells = [["-" if one[column] is None else one[column] for column in columns] for one in mine]
-        if number:
-            print()
-        show_table((heading, *columns[1:]), cells)
-
-
-def _families(tasks: Sequence[Task]) -> list[dict[str, Any]]:
-    """Return each family with tasks or parts, with the number of its tasks here and the seeds of a routine proof."""
-    counted = {**dict.fromkeys(families(), 0), **Counter(task.family for task in tasks)}
-    routine = {name: family_part_or_none(name, "authoring.routine") for name in counted}
-    return [
-        {"family": name, "tasks": count, "seeds": part.SEEDS if (part := routine[name]) else SEEDS}
-        for name, count in sorted(counted.items())
-    ]
-
-
-def row(task: Task) -> dict[str, Any]:
-    """Return a task as a row: id, family, difficulty, certificate, path."""
-    ours = task.parley
-    return {
-        "task_id": task.task_id,
-        "family": task.family,
-        "difficulty": ours.difficulty if ours else task.file.metadata.other.get("difficulty"),
-        "certificate": ours.certificate if ours else None,
-        "path": str(task.path),
-    }

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product
-from typing import Any
 
 from harness.agent import AgentSpec, Budget
 from harness.agent_factory import identity_of
@@ -26,7 +25,6 @@ from harness.registry import Task
 from harness.runs.request import Environment, Planned, PlannedRetry, Retry, RunRecord, RunRequest, TaskRef
 from harness.runs.shards import Shard
 from harness.runtime_choice import RUNTIMES
-from harness.secrets import host_of
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.manifest import OptionValue
 from worlds.core.texts import digest_of
@@ -181,17 +179,3 @@ def parse_seeds(text: str) -> list[int]:
             raise UsageError(f"seeds {part.strip()!r} is not a range from low to high")
         seeds |= set(range(low, high + 1))
     return sorted(seeds)
-
-
-def differing(old: Planned, new: Planned) -> list[str]:
-    """Return the fields in which two identities differ, for the message that refuses a resume."""
-    first, second = _compared(old), _compared(new)
-    return sorted(name for name in first if first[name] != second[name])
-
-
-def _compared(planned: Planned) -> dict[str, Any]:
-    """Return an identity for comparison: a server is reduced to its host, without the port."""
-    dumped = planned.model_dump(mode="json")
-    if base := dumped["agent"].get("api_base"):
-        dumped["agent"]["api_base"] = host_of(base)
-    return dumped

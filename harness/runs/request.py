@@ -13,37 +13,24 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from harness.agent import PATIENCE_S, TIMEOUT_S, AgentIdentity, AgentSpec, Budget
+from harness.agent import AgentIdentity, AgentSpec, Budget
 from harness.agents.llm.meter import RunLimits
 from harness.errors import UsageError
 from harness.plugins import family_part
 from harness.records import Hint, HintMode, Key, Number, RunFolder, TaskId, first_problem
 from harness.registry import Task
 from harness.runs.shards import Shard
-from harness.secrets import host_of, public_address
+from harness.secrets import public_address
 from worlds.core.models import Lenient, Strict
 
 BREAKER = 5
 
 Confirmed = Callable[[str], bool]
 """Callback that asks a person to confirm a sentence, and returns True for yes."""
-
-ON_RESUME: Mapping[str, Literal["fixed", "grows undecided", "grows", "free"]] = {
-    "tasks": "fixed", "agents": "fixed", "options": "fixed", "key_digest": "fixed", "retry": "fixed", "until": "fixed",
-    "templates": "fixed", "seeds": "grows undecided", "attempts": "grows undecided", "budget": "grows undecided",
-    "limits": "grows", "shard": "fixed", "runtime": "free", "workers": "free", "breaker": "free",
-    "record_wire": "free",
-}  # fmt: skip
-"""Rule for each field of a request when its run is resumed.
-
-`fixed`: a change requires a new run. `grows`: it may only be raised (`resume_rules`). `grows undecided`: likewise, but in a run
-with `--until` it is fixed, because otherwise tasks scored before and after the change would have different conditions. `free`:
-it does not affect episodes.
-"""
 
 
 class TaskRef(Strict):
@@ -177,42 +164,15 @@ class RunRequest(Strict):
             return f"model={agent.model.replace('/', '-')}"
         return f"agent={agent.title}"
 
-    @property
-    def aliases(self) -> dict[str, frozenset[str]]:
-        """Names of each part that a user may type: its own, its model with or without the provider, or its agent."""
-        known = {}
-        for part in self.parts:
-            model = part.agent.model or ""
-            agent = model or part.agent.title
-            known[part.name] = frozenset({part.name, part.name.partition("=")[2], agent, agent.rpartition("/")[2]} - {""})
-        return known
-
     def public(self) -> RunRequest:
         """Return the request without passwords in addresses, so that it can be recorded."""
-        public = [spec.api_base and public_address(spec.api_base) for spec in self.agents]
-        return self._at(public)
+        return self.at([spec.api_base and public_address(spec.api_base) for spec in self.agents])
 
-    def _at(self, addresses: Sequence[str | None], **fields: Any) -> RunRequest:
-        """Return the request with these addresses of its agents, and with `more` changes of the agents' fields."""
+    def at(self, addresses: Sequence[str | None], **fields: Any) -> RunRequest:
+        """Return the request with these addresses of its agents, and with these changes of the agents' other fields."""
         each = zip(self.agents, addresses, strict=True)
         agents = tuple(spec.model_copy(update={"api_base": address, **fields}) for spec, address in each)
         return self.model_copy(update={"agents": agents})
-
-    def differing(self, other: RunRequest) -> list[str]:
-        """Return the plan fields that make two requests different runs, ignoring fields that may grow or differ."""
-        mine, theirs = self._compared(), other._compared()
-        fixed = {name for name in mine if ON_RESUME[name] == "fixed" or (self.until and ON_RESUME[name] == "grows undecided")}
-        return sorted("agent" if name == "agents" else name for name in fixed if mine[name] != theirs[name])
-
-    def _compared(self) -> dict[str, Any]:
-        """Return the compared fields of a request: servers reduced to their hosts, without timeouts and retry times."""
-        hosts = [host_of(spec.api_base) if spec.api_base else None for spec in self.agents]
-        digests = {task: ref.digest for task, ref in self.tasks.items()}
-        return {**self._at(hosts, **_UNSHAPING).model_dump(), "tasks": digests}
-
-
-_UNSHAPING = {"prices": {}, "timeout_s": TIMEOUT_S, "patience_s": PATIENCE_S}
-"""Fields of an agent that do not affect episodes, with a common value for comparison."""
 
 
 class PlannedRetry(Lenient):
@@ -318,7 +278,7 @@ class RunRecord(Lenient):
 
 
 class FirstRun(NamedTuple):
-    """Earlier run, and the retry of its failed episodes (`harness.runs.coaching`)."""
+    """Earlier run, and the retry of its failed episodes (`parley.requests.coaching`)."""
 
     folder: Path
     record: RunRecord

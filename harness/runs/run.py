@@ -20,21 +20,23 @@ from typing import Any
 from harness.agent_factory import AgentPool
 from harness.agents.solutions import holds_seats
 from harness.causes import Responsible
-from harness.compact_results import MeasurePacker
 from harness.errors import Cancelled, HarnessError, ProviderLost, UsageError
 from harness.interrupts import interrupting
+from harness.plugins import load, optional
 from harness.pod import ROOMS, EpisodeSpec, Runtime
 from harness.records import Key, Result, RunFolder
 from harness.runs.episode_filter import EVERYTHING, EpisodeChoice
 from harness.runs.executors.base import Again, Executor, Finished, Order, Progress
 from harness.runs.executors.sites import HERE, RunSite
-from harness.runs.plan import Plan, differing
-from harness.runs.request import PlayedSession, RunRecord, read_record
-from harness.runs.resume_rules import GROWING, grown
+from harness.runs.plan import Plan
+from harness.runs.request import PlayedSession, read_record
 from harness.runs.retry import EpisodeRetries, RetryPolicy
 from harness.runs.seed_key import keep_key
 from harness.secrets import public_address, scrub
 from harness.version import commit, package_version
+
+_AMEND = "harness.runs.resume_rules:amend"
+"""Function that records the increases of a plan, imported if a run is resumed."""
 
 
 def run_plan(
@@ -85,9 +87,13 @@ def run_plan(
 
 
 def recorded_of(keys: Sequence[Key], folder: RunFolder) -> dict[Key, Result]:
-    """Return the recorded results of these episodes in their order, in compact form (`harness.compact_results`)."""
-    keep = MeasurePacker().keep
-    return {key: keep(one) for key in keys if (one := folder.finished(key))}
+    """Return the recorded results of these episodes in their order, in compact form (`parley.reports.compact`)."""
+    results, packer = {}, None
+    for key in keys:
+        if (one := folder.finished(key)) is not None:
+            packer = packer or optional("compact")()
+            results[key] = packer.keep(one)
+    return results
 
 
 def is_played(plan: Plan, folder: RunFolder) -> bool:
@@ -119,34 +125,7 @@ def open_folder(plan: Plan, folder: RunFolder, runtime: str, images: Mapping[str
         folder.write_plan(plan.record(runtime, images).model_dump(mode="json"))
         keep_key(plan.key, folder.path)
         return
-    fields = [name for name in differing(frozen.identity, plan.identity()) if name not in GROWING]
-    if frozen.request is not None and frozen.request.shard != plan.shard:
-        fields.append("shard")
-    if fields:
-        raise refusal(folder, fields)
-    _amend(plan, frozen, folder, plan.record(runtime, images))
-
-
-def _amend(plan: Plan, frozen: RunRecord, folder: RunFolder, record: RunRecord) -> None:
-    """Record the increases of a frozen plan; raises UsageError for a reduction."""
-    if frozen.request is None or record.request is None:
-        if fields := differing(frozen.identity, plan.identity()):
-            raise refusal(folder, fields)
-        return
-    more = grown(frozen.request, record.request, game=any(task.is_seated for task in plan.tasks), at=now())
-    if more:
-        whole, asked, identity = folder.read_plan() or {}, record.request, record.identity
-        # values that may not grow stay as recorded, for example the address of a server
-        request = asked.model_dump(mode="json", include=set(GROWING))
-        planned = identity.model_dump(mode="json", include=set(GROWING))
-        amendments = [one.model_dump(mode="json") for one in (*frozen.amendments, *more)]
-        news = {"request": {**whole["request"], **request}, "identity": {**whole["identity"], **planned}}
-        folder.write_plan({**whole, **news, "amendments": amendments})
-
-
-def refusal(folder: RunFolder, fields: Sequence[str]) -> UsageError:
-    """Return the error for resuming a run with another plan."""
-    return UsageError(f"{folder.path} was planned with other {', '.join(fields)}", hint="harness run ... --out NEW_FOLDER")
+    load(_AMEND)(plan, frozen, folder, plan.record(runtime, images))
 
 
 def _orders(plan: Plan, runtime: str, keys: Sequence[Key], images: Mapping[str, str], cast: AgentPool) -> list[Order]:

@@ -13,27 +13,26 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from harness.agent_factory import AgentPool, Make, keep_logs, listed_price, make_agent
 from harness.agents.llm.meter import Meter
-from harness.agents.path import is_bent
-from harness.compact_results import kept
 from harness.descriptors import allow_many_files
 from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError, quoted
 from harness.interrupts import interrupting
 from harness.live_agent import Agent, ReplyCache
+from harness.options import is_bent
+from harness.plugins import optional
 from harness.pod import Runtime
 from harness.prices import HINT, Price
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task
-from harness.run_files import is_packed
 from harness.runs.episode_filter import EVERYTHING, EpisodeChoice
 from harness.runs.executors.base import Progress
 from harness.runs.executors.sites import HERE, Needed, RunSite
 from harness.runs.ledger import RunLedger
 from harness.runs.plan import Plan, plans
-from harness.runs.request import RunRequest, read_record, requested
+from harness.runs.request import RunRequest
 from harness.runs.retry import POLICIES
 from harness.runs.run import is_played, recorded_of, run_plan
 from harness.runtime_choice import Say
@@ -64,37 +63,6 @@ class Person:
     say: Say
     watching: Callable[[WatchedRun], AbstractContextManager[Progress]]
     """Function that creates the listener of a run."""
-
-
-class Resumed(NamedTuple):
-    """Recorded run of a folder: its request and its parts."""
-
-    request: RunRequest
-    parts: tuple[str, ...]
-    """Parts to resume: all of them, or the one that the folder contains."""
-
-
-def read_resumed(folder: Path) -> Resumed:
-    """Read the run in a folder, or the sweep with its parts in it; raises UsageError if there is none that can be rebuilt."""
-    if is_packed(folder):
-        raise UsageError(f"{folder} is packed, so no episode can be added to it", hint=f"harness unpack {quoted(folder)}")
-    alone = read_record(RunFolder(folder))
-    if alone is not None and alone.request is not None and alone.request.until is not None:
-        why = f"{folder} is one of two players that are compared as they play"
-        raise UsageError(why, hint=f"harness run --resume {quoted(folder.parent)}")
-    if alone is not None:
-        return Resumed(requested(alone, folder), (alone.part,))
-    inner = sorted(path.parent for path in folder.glob("*/run.json"))
-    records = {path: record for path in inner if (record := read_record(RunFolder(path))) and record.part == path.name}
-    if not records:
-        raise UsageError(f"{folder} holds no run.json to resume", hint="harness run ... --out FOLDER")
-    # the part that was amended last contains all amendments of the others
-    last = max(records, key=lambda path: len(records[path].amendments))
-    latest = requested(records[last], last)
-    for path, record in records.items():
-        if fields := latest.differing(requested(record, path)):
-            raise UsageError(f"{path} belongs to another run than the other parts: {', '.join(fields)} differ")
-    return Resumed(latest, tuple(part.name for part in latest.parts))
 
 
 @dataclass(frozen=True)
@@ -219,7 +187,8 @@ class RunSession:
     @property
     def recorded(self) -> list[Result]:
         """Results on disk of the whole run, graded or not."""
-        return [one for path in self.plans for one in kept(RunFolder(path).results(damaged=[]))]
+        packer = optional("compact")()
+        return [packer.keep(one) for path in self.plans for one in RunFolder(path).results(damaged=[])]
 
     @property
     def resume_line(self) -> str:

@@ -10,11 +10,11 @@ import typer
 
 from harness.cli.tasks import Names, Trust
 from harness.output import say
-from harness.registry import drafts_root, tasks_root
-from harness.runtime_choice import choose_sandbox
+from harness.paths import is_checkout, own_tasks
+from harness.registry import tasks_root
 from harness.trust import is_ours
 from parley.proof.new import new_task
-from parley.proof.sandboxed_proof import instructed_apart
+from parley.proof.sandboxed_proof import choose_sandbox, instructed_apart
 from parley.proof.sync import instructed, sync, task_folders, vouched
 
 
@@ -46,3 +46,9 @@ def sync_command(ctx: typer.Context, names: Names = None, trust: Trust = False) 
     for path in changed:
         say(f"{'wrote' if path.exists() else 'removed'} {path}")
     say(f"{len(changed)} files changed")
+
+
+def drafts_root(explicit: Path | None = None) -> Path:
+    """Return the folder for new tasks: the tasks root, or `tasks` in this folder if that root is an installed package."""
+    root = tasks_root(explicit)
+    return root if is_checkout() or root not in own_tasks() else Path("tasks")

@@ -22,11 +22,12 @@ from harness.cli.amounts import counted
 from harness.cli.tasks import Json
 from harness.errors import RuntimeFailure, UsageError
 from harness.orphans import Orphan
-from harness.output import emit, say, show_table
+from harness.output import emit, say
 from harness.pod import Runtime
 from harness.records import RunFolder
 from harness.runtime_choice import RUNTIMES, runtime_named
 from harness.runtimes.docker.runtime import DockerRuntime
+from harness.tables import show_table
 
 
 @dataclass(frozen=True)

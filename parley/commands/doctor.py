@@ -12,9 +12,10 @@ from harness.agents.llm.model import ModelSettings
 from harness.cli.config import settings_text
 from harness.cli.tasks import Json, Names, selected
 from harness.errors import GateFailed, UsageError
-from harness.output import emit, say, show_table
+from harness.output import emit, say
 from harness.runtime_choice import RUNTIMES, runtime_named
 from harness.runtimes.docker.runtime import DockerRuntime
+from harness.tables import show_table
 from parley.commands.model_diagnosis import examine
 from parley.sharing.bases import name_of_tests
 from parley.sharing.pushing import push

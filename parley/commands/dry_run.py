@@ -10,8 +10,8 @@ from harness.errors import UsageError
 from harness.output import emit
 from harness.runs.request import RunRequest
 from harness.runs.session import RunSession
-from harness.statistics import mde, mde_words
 from parley.commands.forecast import PartForecast, forecasts
+from parley.statistics import mde, mde_words
 
 
 def show_planned(session: RunSession, tell: Callable[[str], None], *, json: bool = False) -> None:

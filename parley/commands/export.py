@@ -22,22 +22,24 @@ from harness.cli.tasks import Names, selected
 from harness.errors import UsageError, quoted
 from harness.headline import setup_caveat
 from harness.limits import TEXT_BYTES
-from harness.output import say, show_table
+from harness.output import say
 from harness.plugins import family_part, family_part_or_none
 from harness.records import RunFolder
-from harness.run_files import is_packed, read_recorded, run_name
+from harness.run_files import is_packed
 from harness.runs.request import Planned, read_record
-from harness.runs.templates import with_texts
-from harness.secrets import refuse_secrets_in
+from harness.tables import show_table
 from parley.commands.kinds import Kinds
 from parley.interop.atif import whole_trajectory
 from parley.interop.harbor_job import HarborJob
 from parley.interop.inspect_log import LogTally, write_log
 from parley.interop.scout import ScoutDatabase
+from parley.places import read_recorded, run_name
 from parley.reports.evidence import planned_runs
 from parley.reports.reading import FILES, RecordedEpisode, read_episode
+from parley.requests.texts import with_texts
 from parley.sharing.bases import PLAIN_BASE, Bases, LocalBases, PinnedBases, StandaloneBases
 from parley.sharing.catalogue import write_harbor
+from parley.sharing.publishing import refuse_secrets_in
 from worlds.core.texts import own_texts, placeholders
 
 Folder = Annotated[Path, typer.Option("--out", help="Folder for the output, new or empty.")]

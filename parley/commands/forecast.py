@@ -20,14 +20,14 @@ from typing import NamedTuple
 import tomli
 
 from harness.agent import AgentSpec, Budget
-from harness.compact_results import kept
 from harness.prices import Price
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task
-from harness.run_files import runs_in
 from harness.runs.episode_filter import EpisodeChoice
 from harness.runs.plan import Plan
 from harness.runs.session import RunSession
+from parley.places import runs_in
+from parley.reports.compact import kept
 from worlds.core.models import Strict
 
 SEATS, NO_MODEL = "seats", "no-model"

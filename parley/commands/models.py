@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from harness.cli.tasks import Json
-from harness.output import emit, show_table
+from harness.output import emit
+from harness.tables import show_table
 from parley.reports.models import known_models
 from parley.reports.table import MISSING
 

@@ -11,7 +11,8 @@ import typer
 from harness.cli.amounts import counted, size
 from harness.errors import UsageError, quoted
 from harness.output import say
-from harness.run_files import PACKED, is_packed, run_name, runs_in
+from harness.run_files import PACKED, is_packed
+from parley.places import run_name, runs_in
 from parley.reports.packing import KEY_FILE, differs, pack, unpack
 from parley.sweeps.merging import merge
 

@@ -12,15 +12,17 @@ import typer
 from harness.atomic_write import make_folder, writing
 from harness.cli.tasks import Json
 from harness.errors import HarnessError, UsageError, quoted
-from harness.output import emit, say, say_notes, show_table
+from harness.output import emit, say
 from harness.registry import Task, survey, tasks_root
 from harness.sanitize import printable
+from harness.tables import show_table
 from parley.reports import early, spent
 from parley.reports.board import board
 from parley.reports.brief import brief_lines
 from parley.reports.evidence import Breadth, Run, gather, naming_misfits, read_runs
 from parley.reports.table import Table, as_csv
 from parley.reports.whole import WholeReport, caveats, make_report, refuse_unfinished
+from parley.tables import say_notes
 
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or folders that contain runs.")]
 

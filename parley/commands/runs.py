@@ -18,12 +18,15 @@ from harness.agents.llm.meter import Spent
 from harness.cli.amounts import cost_told, counted, short, size, spent_by
 from harness.cli.tasks import Json
 from harness.errors import HarnessError, UsageError
-from harness.output import emit, say, say_notes, show_table
+from harness.output import emit, say
 from harness.records import RunFolder
-from harness.run_files import is_packed, run_name, runs_in
+from harness.run_files import is_packed
 from harness.runs.ledger import RunLedger
 from harness.runs.request import RunRecord, read_record
 from harness.sanitize import printable
+from harness.tables import show_table
+from parley.places import run_name, runs_in
+from parley.tables import say_notes
 
 _COLUMNS = ("run", "begun", "ended", "tasks", "who", "done", "success", "cost", "size", "state")
 

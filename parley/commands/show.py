@@ -10,17 +10,19 @@ from typing import Annotated, Any
 
 import typer
 
+from harness.cli.listing import row
 from harness.cli.progress import outcome
-from harness.cli.tasks import Json, Trust, row, selected
+from harness.cli.tasks import Json, Trust, selected
 from harness.errors import UsageError, quoted
-from harness.output import emit, say, show_table
+from harness.output import emit, say
 from harness.plugins import family_part
 from harness.registry import Task
-from harness.rules import TABLE, stated_rules
 from harness.sanitize import printable
+from harness.tables import show_table
 from harness.trust import gate, require
 from parley.reports.reading import episode_lines, is_episode, is_recorded, read_episode, read_result, recorded_episodes
 from parley.reports.reading.text import NARROWEST, WIDEST, cut
+from parley.rules import TABLE, stated_rules
 from worlds.core.levels import LevelChanges
 from worlds.core.loading import open_world
 

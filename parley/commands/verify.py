@@ -15,15 +15,16 @@ from harness.agents.solutions import SolutionAgent
 from harness.atomic_write import writing
 from harness.cli.signatures import Flags, flag, takes_flags
 from harness.cli.tasks import Json, Names, Trust, selected
-from harness.env_interpolation import grant
 from harness.errors import GateFailed, RuntimeFailure, TaskInvalid, UsageError
-from harness.output import emit, say, show_table
+from harness.output import emit, say
 from harness.plugins import family_part_or_none
 from harness.pod import Runtime, SandboxedRuntime
 from harness.registry import Task
 from harness.runs.plan import parse_seeds
-from harness.runtime_choice import SANDBOXES, choose_runtime, choose_sandbox, runnable
+from harness.runtime_choice import SANDBOXES, choose_runtime, runnable
+from harness.tables import show_table
 from harness.trust import TrustGate, gate
+from parley.interop.foreign.variables import grant
 from parley.proof.attacks.base import AttackRow, AttackRun
 from parley.proof.attacks.suite import one_of_each_machine, run_attacks
 from parley.proof.findings import UNCERTIFIED, ProofReport, TaskProof
@@ -31,6 +32,7 @@ from parley.proof.mutants.run import FATES, LEAST, MutantReport, TriedMutant, tr
 from parley.proof.mutants.run import SEEDS as MUTANT_SEEDS
 from parley.proof.policies import HASTE_S, ONE_IN, PACES, SEEDS, THINKING_S, CurvePoint, curve
 from parley.proof.proof import verify
+from parley.proof.sandboxed_proof import choose_sandbox
 from parley.reports.table import Column, Row, Table
 
 BEGIN, END = "<!-- curve: harness verify contract --curve --into docs/contract.md -->", "<!-- end of curve -->"

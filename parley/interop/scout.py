@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from harness.atomic_write import make_folder
-from harness.headline import forfeits_told
-from harness.plugins import report_library
+from parley.caveats import forfeits_told
 from parley.interop.inspect_log import events_of, messages_of, talks_of
+from parley.libraries import report_library
 from parley.reports.reading import RecordedEpisode
 
 _ROWS, _BYTES = 1_000, 16 << 20

@@ -16,7 +16,6 @@ from harness.agents.solutions import SUCCESS, players
 from harness.errors import TaskInvalid, VerifierFailure
 from harness.plugins import family_part_or_none
 from harness.registry import Task
-from harness.rules import TABLE, StatedRule, stated_rules
 from harness.taskfile import line_of
 from parley.proof import instances, refusals, templates
 from parley.proof.findings import (
@@ -37,6 +36,7 @@ from parley.proof.leaks import derived, early, fragments, leaks, secrets
 from parley.proof.lint import lint_task
 from parley.proof.plays import NOP, SOLVE, EndlessLoop, Play, Scope, TaskEvidence, ending, judge, play
 from parley.proof.sync import blamed, drift, instructed
+from parley.rules import TABLE, StatedRule, stated_rules
 from validators.verdict import Verdict
 from worlds.core.errors import ManifestError, ParleyError
 from worlds.core.levels import LEVEL

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.registry import Task
-from harness.rules import TABLE, stated_rules
 from parley.proof import request_mutants, tampering
 from parley.proof.findings import Place, ProofCheck, definition, failed, handler_place, passed, raised_in
 from parley.proof.instances import submission
 from parley.proof.lint import labels_of
 from parley.proof.plays import SOLVE, Play, TaskEvidence
+from parley.rules import TABLE, stated_rules
 from worlds.core.parts import part
 
 _OTHER = "OTHER"

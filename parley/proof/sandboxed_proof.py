@@ -20,6 +20,7 @@ from harness.agents.solutions import violation_names
 from harness.errors import BoundaryError, RuntimeFailure, TaskInvalid
 from harness.pod import SandboxedRuntime
 from harness.registry import contents_of
+from harness.runtime_choice import SANDBOXES, Say, probed, sandbox
 from parley.proof.findings import Place, ProofCheck, Proved, failed, passed
 from parley.proof.plays import NOP, SOLVE, Scope
 from parley.proof.prover import MODULE, Instruction, ProverJob
@@ -103,3 +104,19 @@ def _placed(check: ProofCheck, name: str, shown: str) -> ProofCheck:
         for one in check.findings
     )
     return check.model_copy(update={"findings": moved})
+
+
+def choose_sandbox(name: str, say: Say) -> SandboxedRuntime:
+    """Return the sandbox of that name, or for `auto` the best that works here; raises UsageError or RuntimeFailure."""
+    if name != "auto":
+        return sandbox(name, say)
+    why: list[str] = []
+    for known in SANDBOXES:
+        made = sandbox(known, say)
+        probe = probed(made)
+        if probe.ok:
+            return made
+        why.append(f"{known}: {probe.why}")
+    raise RuntimeFailure(
+        f"code from elsewhere needs a sandbox, and none works here: {'; '.join(why)}", hint="harness doctor, or --trust"
+    )

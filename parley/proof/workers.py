@@ -19,7 +19,7 @@ from threading import Lock, Thread
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from harness.processes import Worker, collected_after
+from parley.workers import Worker, collected_after
 
 Key = TypeVar("Key")
 Call = tuple[Callable[..., Any], tuple[Any, ...]]

@@ -19,7 +19,6 @@ from pathlib import Path
 
 from harness.agent import AgentSpec
 from harness.agent_factory import Options
-from harness.env_interpolation import grant
 from harness.errors import HarnessError, RuntimeFailure, TaskInvalid, UsageError
 from harness.records import Result
 from harness.registry import Task, read_task
@@ -27,6 +26,7 @@ from harness.runs.executors.base import Order
 from harness.runs.executors.sites import Needed
 from harness.secrets import public_address
 from harness.trust import own_roots
+from parley.interop.foreign.variables import grant
 
 PIECE = 64 << 10
 PIECES = 16

@@ -11,7 +11,6 @@ from typing import Any
 from harness.agent_factory import AgentPool
 from harness.agents.llm.meter import Meter
 from harness.attribution import phases_of
-from harness.episode import lost_episodes
 from harness.errors import Cancelled, RuntimeFailure, UsageError
 from harness.live_agent import Agent
 from harness.outcome import Outcome, record
@@ -21,6 +20,7 @@ from harness.registry import Task
 from harness.runs.executors.base import Executor, Finished, News, Order, Started
 from harness.runs.executors.sites import Needed, RunSite
 from harness.runtime_choice import RUNTIMES, Say, untried_runtime
+from parley.bulk import lost_episodes
 from parley.ray.cluster import Cluster, cluster_of
 from parley.ray.connection import connected
 from parley.ray.nodes import need_of

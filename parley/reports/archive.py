@@ -22,10 +22,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.errors import UsageError
-from harness.limits import PACK_BYTES, PACK_PATH_BYTES, PACK_PIECE_BYTES, PACK_RATIO, PACK_ROWS, Limit
-from harness.plugins import report_library
-from harness.run_files import in_order
+from harness.limits import Limit
 from harness.safe_read import NotPlain
+from parley.libraries import report_library
+from parley.places import in_order
+
+PACK_PATH_BYTES = Limit(4096, "pack_path_bytes")
+PACK_PIECE_BYTES = Limit(1 << 20, "pack_piece_bytes")
+PACK_ROWS = Limit(100_000, "pack_rows", "rows, and a row for each 4 bytes of the file,")
+PACK_BYTES = Limit(64 << 20, "pack_bytes")
+"""Size up to which a pack is accepted whatever its compression ratio."""
+
+PACK_RATIO = Limit(1000, "pack_ratio", "times its size")
 
 PIECE, GROUP = PACK_PIECE_BYTES, 256
 KIND, VERSION = "parley_run", "1"

@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 
 from harness.errors import UsageError
 from harness.frames import grouped
-from harness.headline import PublishedHeadline, bounds_of, headline_of, task_means
+from harness.headline import PublishedHeadline, headline_of, task_means
 from harness.plugins import load
 from harness.records import Result
-from harness.statistics import Interval, exact_interval, mde_words, share_interval, student, wilson_interval
+from parley.caveats import bounds_of
 from parley.reports.causes import bounds_columns, cells_of
 from parley.reports.evidence import Evidence, Group, pass_k
 from parley.reports.table import Column, Row, Table, Value, titled
 from parley.sharing.release import pinned_tasks
+from parley.statistics import Interval, exact_interval, mde_words, share_interval, student, wilson_interval
 
 DRAWS, SEED, ALPHA = 4_000, 20, 0.05
 

@@ -11,12 +11,13 @@ from pathlib import Path
 from statistics import fmean
 
 from harness.errors import quoted
-from harness.headline import bounds_of, ended_by, headline_of, task_means
+from harness.headline import ended_by, headline_of, task_means
 from harness.records import Result
 from harness.registry import Task
-from harness.statistics import Interval, share_interval
+from parley.caveats import bounds_of
 from parley.reports.comparison import compared
 from parley.reports.evidence import Evidence, Group, Run, gather
+from parley.statistics import Interval, share_interval
 
 _NAMED = 3
 """Maximum number of folders that are named in the command for more."""

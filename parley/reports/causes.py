@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from harness.causes import CAUSES, FORFEITS
-from harness.headline import bounds_of, ended_by, setup_caveat, ungraded_by
+from harness.headline import ended_by, setup_caveat, ungraded_by
 from harness.records import Result
+from parley.caveats import bounds_of
 from parley.reports.evidence import Evidence, Group
 from parley.reports.table import Column, Row, Table, table_of, titled
 

@@ -22,9 +22,9 @@ import numpy as np
 from harness.errors import UsageError
 from harness.frames import grouped
 from harness.headline import Headline, cell_means, ended_by, headline_of, setup_caveat
-from harness.statistics import Interval, exact_paired, mean_interval, scipy_stats, student
 from parley.reports.evidence import Cell, Conditions, Evidence, Group, pass_k
 from parley.reports.table import Column, Row, Table, row_of, table_of, titled
+from parley.statistics import Interval, exact_paired, mean_interval, scipy_stats, student
 
 DRAWS, SEED = 9_999, 20
 METHOD = (

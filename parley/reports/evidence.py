@@ -18,27 +18,30 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from pydantic import ValidationError
+
 from harness.agent import Budget, SeatSpec
-from harness.compact_results import kept
 from harness.errors import HarnessError, UsageError
 from harness.frames import grouped
 from harness.headline import ended_by
-from harness.records import Result, RunFolder, misfit
+from harness.records import Result, RunFolder
 from harness.registry import Task
-from harness.run_files import runs_in
 from harness.runs.request import Planned, read_record
-from harness.statistics import mde_words, pass_hat
 from harness.teams import PlannedTeam
+from parley.places import runs_in
+from parley.reports.compact import kept
 from parley.reports.models import ModelEntry, find_model
 from parley.reports.table import Table
 from parley.sharing.release import pinned_tasks
+from parley.statistics import mde_words, pass_hat
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.manifest import STANDARD
+from worlds.core.parts import part
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run: its folder, its plan, and its compact results by path (`harness.compact_results`)."""
+    """A run: its folder, its plan, and its compact results by path (`parley.reports.compact`)."""
 
     path: Path
     planned: Planned
@@ -495,3 +498,15 @@ def _with_addresses(made: Sequence[Table], evidence: Evidence) -> list[Table]:
     """Return the tables, with the base URLs of models as notes under the first; rows name models without their addresses."""
     asked = [f"{group.name} was called at {' and at '.join(group.addresses)}" for group in evidence.played if group.addresses]
     return [replace(table, notes=(*table.notes, *asked)) if table is made[0] else table for table in made]
+
+
+def misfit(result: Result) -> str:
+    """Describe a mismatch between an episode's measures and its family's schema; "" if all measures present match."""
+    module = part("worlds", result.family, "rules.measures")
+    try:
+        if module is not None:
+            module.Measures.model_validate(dict(result.metrics))
+    except ValidationError as error:
+        wrong = [one for one in error.errors() if one["type"] != "missing" or len(one["loc"]) > 1]
+        return next((f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong), "")
+    return ""

@@ -22,12 +22,12 @@ from typing import Any, NamedTuple
 
 from harness.atomic_write import append_to_file, make_folder, write_file, writing
 from harness.errors import UsageError, quoted
-from harness.plugins import report_library
 from harness.records import RunFolder
 from harness.run_files import is_abandoned, remove
 from harness.safe_read import read_file, read_files
-from harness.secrets import refuse_secrets
+from parley.libraries import report_library
 from parley.reports.archive import GROUP, KIND, PIECE, VERSION, PackedFiles, is_result
+from parley.sharing.publishing import refuse_secrets
 
 _THREADS, _FILES = 4, 64
 _HELD = 16 << 20

@@ -20,17 +20,18 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from harness.columns import is_number, keys
 from harness.errors import quoted
 from harness.frames import grouped
 from harness.headline import ungraded_by
 from harness.records import Result
 from harness.sanitize import printable
+from harness.tables import is_number
 from parley.reports.evidence import Run
 from parley.reports.figures import figures_of
 from parley.reports.svg import shade
 from parley.reports.table import Column, Row, Table
 from parley.reports.whole import FamilyReport, WholeReport
+from parley.tables import keys
 
 _FOLDER = Path(__file__).with_name("pages")
 _MOST_EPISODES = 1000

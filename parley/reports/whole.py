@@ -19,10 +19,10 @@ from harness.headline import setup_caveat
 from harness.plugins import family_part, family_part_or_none
 from harness.records import Result
 from harness.registry import Task
-from harness.statistics import METHOD, rate_interval
 from parley.reports import causes, spent
 from parley.reports.evidence import ALL, Breadth, Evidence, Run, empty, gather
 from parley.reports.table import Column, Table, row_of, table_of, titled
+from parley.statistics import METHOD, rate_interval
 
 
 def _mean_reward(graded: Sequence[Result]) -> float | None:

@@ -17,8 +17,8 @@ from harness.atomic_write import make_folder, write_file, writing
 from harness.errors import UsageError
 from harness.plugins import family_part_or_none
 from harness.registry import Task
-from harness.secrets import refuse_secrets
 from parley.sharing.bases import Bases, Files
+from parley.sharing.publishing import refuse_secrets
 
 NAME, VERSION = "parley", "1.0.0"
 """Name and version of the dataset. The version rises when a task's prompt or judging changes; digests cover other changes."""

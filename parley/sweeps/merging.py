@@ -24,12 +24,13 @@ from harness.atomic_write import append_to_file, make_folder, write_file, writin
 from harness.errors import UsageError, quoted
 from harness.limits import FILE_BYTES
 from harness.records import Key, Result, RunFolder, first_problem
-from harness.run_files import RunFiles, files_of, is_abandoned, runs_in
+from harness.run_files import RunFiles, files_of, is_abandoned
 from harness.runs.ledger import FILE as SPENDING
-from harness.runs.plan import differing
 from harness.runs.request import MergedShard, RunRecord, RunRequest, read_record
+from harness.runs.resume_rules import changed_fields, differing
 from harness.runs.seed_key import KEY_FILE
 from harness.runs.shards import Shard
+from parley.places import runs_in
 
 _EPISODES = "episodes"
 _KEPT = re.compile(r"s\d+-a\d+\.\d+/")
@@ -134,7 +135,7 @@ def _fitting(shards: Sequence[ShardRun]) -> list[ShardRun]:
 def _differing(first: ShardRun, other: ShardRun) -> list[str]:
     """Return the fields in which two shards belong to different plans."""
     asked = other.request.model_copy(update={"shard": first.shard})
-    fields = {*first.request.differing(asked)}
+    fields = {*changed_fields(first.request, asked)}
     for name, (_, record) in first.parts.items():
         if name in other.parts:
             fields.update(differing(record.identity, other.parts[name][1].identity))

@@ -7,7 +7,7 @@ from math import ceil
 from pathlib import Path
 
 from harness.errors import UsageError
-from harness.headline import difference, headline_of
+from harness.headline import headline_of
 from harness.pod import Runtime
 from harness.records import Key, Result, RunFolder
 from harness.runs.executors.base import Progress, Scored
@@ -15,6 +15,7 @@ from harness.runs.plan import Plan
 from harness.runs.request import RunRequest, Until
 from harness.runs.run import collected, recorded_of
 from harness.runs.session import EarlyDecision, RunSession, WatchedRun
+from parley.caveats import difference
 from parley.sweeps.early_stopping import BIASED, Decision, planned, read_decision, write_decision
 
 Play = Callable[[str, Sequence[Key]], Sequence[Result]]
@@ -83,13 +84,29 @@ def _news_of(decision: Decision) -> Scored:
     )  # fmt: skip
 
 
+def aliases(request: RunRequest) -> dict[str, frozenset[str]]:
+    """Return the names of each part that a user may type: its own, its model with or without the provider, or its agent."""
+    known = {}
+    for part in request.parts:
+        model = part.agent.model or ""
+        agent = model or part.agent.title
+        known[part.name] = frozenset({part.name, part.name.partition("=")[2], agent, agent.rpartition("/")[2]} - {""})
+    return known
+
+
 class DecidingSession(RunSession):
     """Session that ends when the comparison is decided."""
 
     @staticmethod
     def planned(text: str, request: RunRequest, alpha: float) -> Until:
         """Return the comparison that `--until` asks for; raises UsageError if it cannot be decided early."""
-        return planned(text, request.aliases, alpha, request.tasks)
+        if request.retry is not None:
+            raise UsageError(
+                "--until plays both players from the start, and --retry-of only failed episodes", hint="harness compare A B"
+            )
+        if request.shard is not None:
+            raise UsageError("--until decides by all tasks so far, and a shard plays only some of them", hint="omit --shard")
+        return planned(text, aliases(request), alpha, request.tasks)
 
     def decided(self) -> EarlyDecision | None:
         """Return the current state of the comparison."""

@@ -10,7 +10,6 @@ import pytest
 
 from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent
-from harness.env_interpolation import grant
 from harness.episode import run_episode
 from harness.errors import UsageError, VerifierFailure
 from harness.pod import EpisodeSpec, Judgement
@@ -18,6 +17,7 @@ from harness.records import Key
 from harness.registry import Task, read_task
 from harness.runs.plan import Plan
 from harness.runtimes.docker.runtime import DockerRuntime
+from parley.interop.foreign.variables import grant
 from tests.docker.conftest import write
 
 pytestmark = pytest.mark.docker

@@ -15,7 +15,7 @@ from harness.agent import AgentIdentity, AgentSpec, Budget, Report
 from harness.attribution import EpisodeState
 from harness.causes import CAUSES, FORFEITS, CauseName, Responsible
 from harness.cli.summary import show_closing
-from harness.episode import lost_episodes, run_episode
+from harness.episode import run_episode
 from harness.errors import (
     BoundaryError,
     ClientFailure,
@@ -28,7 +28,7 @@ from harness.errors import (
     VerifierFailure,
     WorldFailure,
 )  # fmt: skip
-from harness.headline import bounds_of, forfeits_told, setup_caveat
+from harness.headline import setup_caveat
 from harness.outcome import Outcome, outcome_of, record
 from harness.paths import ROOT
 from harness.pod import EpisodeSpec, Pod
@@ -37,6 +37,8 @@ from harness.registry import Task, read_task
 from harness.runs.plan import Plan
 from harness.runs.retry import POLICIES
 from harness.runtimes.inprocess import InProcessRuntime
+from parley.bulk import lost_episodes
+from parley.caveats import bounds_of, forfeits_told
 from parley.interop.harbor_job import HarborJob
 from parley.reports.board import board
 from parley.reports.causes import NAME

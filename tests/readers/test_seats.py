@@ -8,7 +8,7 @@ import pytest
 
 from harness.agent import AgentSpec, Budget
 from harness.agent_factory import make_agent
-from harness.episode import run_in_process
+from parley.bulk import run_in_process
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import Fault, Script, ScriptedReply
 from tests.harness.agents.imap_model import imap

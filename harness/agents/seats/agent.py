@@ -25,8 +25,6 @@ from harness.agents.seats.model import ModelSeat, weigher_of
 from harness.agents.seats.people import PeopleDesk, SeatedPerson
 from harness.agents.seats.person import PersonSeat
 from harness.agents.seats.players import check_playable, seat_players
-from harness.agents.seats.replayed import ReplaySeat, check_recording
-from harness.agents.seats.variants import check_variants
 from harness.agents.trajectory import Trajectory, scripted_trajectory
 from harness.errors import HarnessError, UsageError
 from harness.live_agent import Agent
@@ -86,7 +84,8 @@ class SeatAgent(Agent):
             hint = "harness host TASK, or without talk=chat"
             raise UsageError("talk=chat needs people on web pages", hint=hint)
         known, seated = seat_players(task.family), self._line_up(task)
-        check_variants(self.spec, task, len(seated))
+        if self.spec.has_variants:
+            optional("check variants")(self.spec, task, len(seated))
         if any(one.kind == "policy" and one.name in known for one in seated):
             check_playable(task)
         for one in seated:
@@ -94,7 +93,7 @@ class SeatAgent(Agent):
                 hint = f"harness run {task.task_id} --agent {next(iter(known), 'oracle')}"
                 raise UsageError(f"{task.task_id} has no seat player {one.name!r}; it has {', '.join(known)}", hint=hint)
             if one.kind == "replay":
-                check_recording(one.name, task.task_id)
+                optional("check recording")(one.name, task.task_id)
         return False
 
     def _line_up(self, task: Task) -> tuple[SeatSpec, ...]:
@@ -175,7 +174,8 @@ class SeatAgent(Agent):
         if who.kind == "human" and self._desk is not None:
             return PersonSeat(SeatedPerson(who.seat, who.name, str(row["system"])), self._desk, trajectory)
         if who.kind == "replay":
-            return ReplaySeat(who.seat, who.name, trajectory)
+            recorded: SeatHolder = optional("recorded seat")(who.seat, who.name, trajectory)
+            return recorded
         return PolicySeat(who.seat, who.name, seat_players(task.family)[who.name](task, who.seat, session), trajectory)
 
     def _trajectory(self, game: SeatedGame, task: Task, seed: int, pod: Pod, report: Report) -> dict[str, Any]:

@@ -103,7 +103,7 @@ class Executor(Protocol):
 
 
 LEAST = 30
-"""Minimum number of episodes for which starting processes saves time (`harness.runs.executors.processes`)."""
+"""Minimum number of episodes for which starting processes saves time (`parley.bulk`)."""
 
 _POLL_S = 0.1
 _GRACE_S = 1.0

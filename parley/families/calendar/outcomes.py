@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping
 from statistics import fmean
 
 from harness.records import Result
-from harness.statistics import BOUNDED, positive_mean_interval, share_interval
 from parley.families.calendar.headline import coordination
 from parley.families.calendar.seat_rows import MARK, Block, block_of, name_of, prose_writers, protocol_rows, setting_of, source
 from parley.reports.causes import bounds_cells, bounds_columns
 from parley.reports.evidence import Evidence, Group, pass_k, plan_words
 from parley.reports.table import Column, Row, Table, table_of, titled, with_interval
+from parley.statistics import BOUNDED, positive_mean_interval, share_interval
 from worlds.calendar.labels import LETTERS, Label
 
 _COLUMNS = (

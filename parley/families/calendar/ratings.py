@@ -24,13 +24,13 @@ import numpy as np
 
 from harness.frames import grouped
 from harness.limits import RECORD_BYTES
-from harness.plugins import report_library
 from harness.records import Result, SeatResult
 from harness.registry import Task
-from harness.run_files import read_recorded
 from oracles.calendar.problem import tables as problem_tables
 from oracles.calendar.programme import BEST, solve
 from parley.families.calendar.seat_rows import name_of
+from parley.libraries import report_library
+from parley.places import read_recorded
 from parley.reports.evidence import Evidence, Group
 from parley.reports.table import Column, Row, Table, table_of, titled
 from worlds.calendar.rules.scenario import parse_scenario

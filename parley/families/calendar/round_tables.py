@@ -16,7 +16,6 @@ from dataclasses import replace
 from statistics import fmean
 
 from harness.frames import grouped
-from harness.statistics import BOUNDED, false_discoveries, mean_interval, paired_p
 from parley.families.calendar.seat_rows import (
     ALL,
     SOURCE,
@@ -35,6 +34,7 @@ from parley.families.calendar.seat_rows import (
 )
 from parley.reports.evidence import Evidence
 from parley.reports.table import Column, Row, Table, WithInterval, row_of, with_interval
+from parley.statistics import BOUNDED, false_discoveries, mean_interval, paired_p
 
 EVERYBODY = "everybody"
 """The player of a row over all players in a game."""

@@ -25,10 +25,10 @@ from pydantic.dataclasses import dataclass as lean_dataclass
 from harness.frames import grouped
 from harness.headline import PublishedHeadline
 from harness.records import Result, SeatResult
-from harness.statistics import Interval, positive_mean_interval, share_interval
 from parley.reports.evidence import Evidence, Group
 from parley.reports.models import find_model, printed_name
 from parley.reports.table import Column, Form, Row, Table, Value, WithInterval, row_of, table_of, with_interval
+from parley.statistics import Interval, positive_mean_interval, share_interval
 from worlds.calendar.rules.measures import Role
 
 PATH = Path(__file__).with_name("published.toml")

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import fmean, median, quantiles
 
-from harness.statistics import BOUNDED, line_through
 from parley.families.calendar.seat_rows import (
     ALL,
     COLUMNS,
@@ -30,6 +29,7 @@ from parley.families.calendar.seat_rows import (
 )
 from parley.reports.evidence import Evidence
 from parley.reports.table import Column, Row, Table, Value, row_of, titled, with_interval
+from parley.statistics import BOUNDED, line_through
 
 
 def _schedules(row: Held) -> bool:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from harness.frames import grouped
 from harness.records import HintMode
-from harness.statistics import exact_paired
 from parley.families.contract.published import MARK, numbers, source
 from parley.reports.evidence import Evidence, Group
 from parley.reports.table import Column, Row, Table, table_of, titled
+from parley.statistics import exact_paired
 
 MODES: tuple[HintMode, ...] = ("none", "wrong", "correct")
 

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from harness.frames import grouped
 from harness.headline import ended_by
-from harness.statistics import METHOD, Interval, rate_interval
 from parley.families.contract.published import MARK, PublishedRow, leaderboard, numbers, source, suite
 from parley.reports.causes import bounds_cells, bounds_columns
 from parley.reports.evidence import Evidence, Group, Status, pass_k, plan_words, status, wanted_tasks
 from parley.reports.models import ModelEntry, known_models
 from parley.reports.table import Column, Row, Table, Value, row_of, table_of, titled
+from parley.statistics import METHOD, Interval, rate_interval
 from worlds.contract.labels import LABELS, Axis, Label
 
 _FIRST = (*titled(axis="Axis", label="Label"), Column("severity", "Severity", "signed"))

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from itertools import chain
 
 from harness.records import Result
-from harness.statistics import Interval, rank_correlation, share_interval
 from parley.families.contract.published import MARK, TaskKind, catalogue, exact_rates, numbers, source, task_rates
 from parley.reports.evidence import Evidence, Group
 from parley.reports.table import Column, Row, Table, row_of, table_of, titled
+from parley.statistics import Interval, rank_correlation, share_interval
 
 GROUPS = ("validity", "integrity", "both", "none")
 _FIRST = (*titled(category="Family", task="Task"), Column("row", "Row", shown=False))

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 
 from harness.frames import grouped
 from harness.records import Result
-from harness.statistics import rank_correlation
 from parley.families.hidden_profile.arms import (
     CONDITIONS,
     HOLDS_BEFORE,
@@ -38,6 +37,7 @@ from parley.families.hidden_profile.published import PEOPLE, accuracy_rows, numb
 from parley.reports.causes import bounds_cells, bounds_columns
 from parley.reports.evidence import Evidence, pass_k, plan_words
 from parley.reports.table import Column, Row, Table, table_of, titled, with_interval
+from parley.statistics import rank_correlation
 
 COLUMNS = (
     *titled(player="Player", setup="Set-up", rule="Rule", scope="Tasks", tasks="n", hidden="Hidden", known="Full"),

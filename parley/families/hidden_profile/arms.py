@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 from harness.frames import grouped
 from harness.records import Result
 from harness.registry import Task
-from harness.statistics import Interval, rate_interval, scipy_stats
 from parley.families.hidden_profile.authoring.derived import CERTIFICATE
 from parley.reports.evidence import Evidence, Group
 from parley.reports.models import ModelEntry
 from parley.reports.table import Value
+from parley.statistics import Interval, rate_interval, scipy_stats
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.certificate import Certificate

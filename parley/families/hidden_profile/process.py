@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 from harness.frames import grouped
 from harness.records import Result
 from harness.registry import Task
-from harness.statistics import Interval, rate_interval
 from oracles.hidden_profile.detection import Detection, Sentence, compared, heard, sentences
 from parley.families.hidden_profile.arms import CONDITIONS, Arm, arms, standing_notes
 from parley.families.hidden_profile.published import MARK, numbers, source
 from parley.reports.evidence import Evidence
 from parley.reports.table import Column, Row, Table, Value, table_of, titled
+from parley.statistics import Interval, rate_interval
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.deck import Deck, read_task

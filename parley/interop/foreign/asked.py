@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
-from harness.env_interpolation import filled, solution_environment
 from harness.errors import TaskInvalid
 from harness.registry import Task
 from harness.runtimes.docker.engine.dockerfile import RecipeStep, bases, beyond_classic, instructions
 from harness.runtimes.docker.engine.images import ROOM_LABEL, TASK_LABEL, Context, Images, image_name, linked_context
 from harness.taskfile import Artifact, EnvironmentSection, read_text
 from parley.interop.foreign.compose import Build, Service, read_compose
+from parley.interop.foreign.variables import filled, solution_environment
 
 VERIFIER, HELPER = "verifier", "helper"
 """Names of images besides those of the services; no service of a task may have these names."""

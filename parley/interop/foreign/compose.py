@@ -2,9 +2,8 @@
 
 Supported keys of a service: build, image, environment, depends_on, healthcheck, init, stop_grace_period, command, entrypoint,
 user, working_dir. Any other is TaskInvalid with `path:line: key ...`. `stop_grace_period` has no effect, because a pod is
-killed, never stopped. Variables are substituted as in harness.env_interpolation. A build context must be a folder at or below
-the compose file's own, with its Dockerfile in it: Compose accepts any folder of this host, which an untrusted folder must not
-name.
+killed, never stopped. Variables are substituted as in `.variables`. A build context must be a folder at or below the compose
+file's own, with its Dockerfile in it: Compose accepts any folder of this host, which an untrusted folder must not name.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from typing import Any, Literal, NoReturn, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from harness.env_interpolation import fill, needed
 from harness.errors import TaskInvalid
 from harness.limits import ContainerPath, ImageName, ServiceName, User
 from harness.taskfile import read_text
+from parley.interop.foreign.variables import fill, needed
 
 Condition = Literal["service_started", "service_healthy", "service_completed_successfully"]
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)

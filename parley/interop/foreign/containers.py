@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from harness.env_interpolation import masked, masking
 from harness.errors import RuntimeFailure
 from harness.pod import CommandResult, EpisodeSpec
 from harness.runtimes import commands
@@ -25,6 +24,7 @@ from harness.runtimes.docker.engine.client import Engine
 from harness.runtimes.docker.engine.limits import fresh_name, labels
 from harness.taskfile import EnvironmentSection
 from parley.interop.foreign.asked import may_gain_privileges
+from parley.interop.foreign.variables import masked, masking
 
 MEMORY_MB, PIDS = 4096, 1024
 HEALTHY_LIMIT_S = 300.0

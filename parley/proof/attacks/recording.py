@@ -22,11 +22,11 @@ from typing import NamedTuple
 
 from harness.agent import Budget
 from harness.agents.solutions import IN_MAIN, OWN, UNDER_HARBOR
-from harness.env_interpolation import solution_environment
 from harness.errors import RuntimeFailure
 from harness.plugins import family_part
 from harness.pod import Pod
 from harness.registry import Task, contents_of
+from parley.interop.foreign.variables import solution_environment
 from parley.proof.attacks.scripts import script, shell
 from worlds.core.wire import WireRequest, WireResponse
 

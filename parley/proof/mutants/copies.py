@@ -19,7 +19,7 @@ from multiprocessing.context import ForkProcess
 from typing import Any, Generic, TypeVar
 
 from harness.errors import RuntimeFailure
-from harness.processes import can_copy
+from parley.workers import can_copy
 
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.records import Key
-from harness.run_files import run_name
+from parley.places import run_name
 
 INDEX = "index.html"
 

@@ -20,12 +20,13 @@ from typing import Any, Literal, TypeVar
 from pydantic import ConfigDict, ValidationError
 
 from harness.errors import UsageError, quoted
-from harness.headline import forfeits_told
 from harness.limits import RECORD_BYTES, RESULT_BYTES, TEXT_BYTES
 from harness.plugins import family_part_or_none
 from harness.records import Result, first_problem
 from harness.registry import FOREIGN
-from harness.run_files import files_of, is_packed, read_recorded, run_and_place, runs_in
+from harness.run_files import files_of, is_packed
+from parley.caveats import forfeits_told
+from parley.places import read_recorded, run_and_place, runs_in
 from parley.reports.reading.model import (
     Act,
     Breach,

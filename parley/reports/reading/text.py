@@ -10,8 +10,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from harness.headline import disturbances_told, forfeits_told
 from harness.sanitize import printable
+from parley.caveats import disturbances_told, forfeits_told
 from parley.reports.reading.model import Act, Cell, RecordedEpisode, Utterance
 
 NARROWEST, WIDEST = 40, 160

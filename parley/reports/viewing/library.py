@@ -18,15 +18,17 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from harness.compact_results import MeasurePacker
 from harness.errors import HarnessError, UsageError
 from harness.frames import grouped
 from harness.headline import figure_words
 from harness.limits import RESULT_BYTES
-from harness.records import Key, Result, RunFolder, first_problem, misfit
-from harness.run_files import files_of, is_packed, runs_in
+from harness.records import Key, Result, RunFolder, first_problem
+from harness.run_files import files_of, is_packed
 from harness.runs.request import RunRecord, read_record
 from harness.safe_read import read_file
+from parley.places import runs_in
+from parley.reports.compact import MeasurePacker
+from parley.reports.evidence import misfit
 from parley.reports.reading.addresses import run_names
 
 _ATTEMPT = re.compile(r"s(0|[1-9]\d{0,14})-a(0|[1-9]\d{0,14})", re.ASCII)

@@ -22,11 +22,10 @@ from markupsafe import Markup
 from pydantic import ValidationError
 
 from harness.frames import grouped
-from harness.headline import disturbances_told, forfeits_told
 from harness.plugins import families, family_part_or_none
 from harness.records import Key
-from harness.rules import StatedRule, rules_said
 from harness.sanitize import printable
+from parley.caveats import disturbances_told, forfeits_told
 from parley.reports.reading import (
     Act,
     Breach,
@@ -68,6 +67,7 @@ from parley.reports.viewing.timeline import (
     talk,
     timeline,
 )
+from parley.rules import StatedRule, rules_said
 from validators.verdict import Check
 from worlds.core.models import Lenient, Strict
 

@@ -16,11 +16,12 @@ from urllib.parse import urlencode
 
 from harness.errors import UsageError
 from harness.frames import grouped
-from harness.headline import bounds_of, headline_of, setup_caveat
+from harness.headline import headline_of, setup_caveat
 from harness.runs.request import Planned
-from harness.statistics import rate_interval
+from parley.caveats import bounds_of
 from parley.reports.reading.addresses import episode_name, episode_page, run_page
 from parley.reports.viewing.library import Recorded, ShownRun
+from parley.statistics import rate_interval
 from worlds.core.models import Strict
 
 

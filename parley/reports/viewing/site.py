@@ -25,8 +25,8 @@ from harness.atomic_write import make_folder, write_file, writing
 from harness.errors import UsageError, quoted
 from harness.limits import FILE_BYTES
 from harness.records import Key
-from harness.run_files import files_of, run_and_place
-from harness.secrets import refuse_secrets_in
+from harness.run_files import files_of
+from parley.places import run_and_place
 from parley.reports.reading import FILES, RecordedEpisode, read_episode
 from parley.reports.reading.addresses import INDEX, episode_page, run_page, seed_name
 from parley.reports.viewing.library import Library, Recorded, ShownRun
@@ -45,6 +45,7 @@ from parley.reports.viewing.pages import (
     seat_page_of,
     tracks,
 )
+from parley.sharing.publishing import refuse_secrets_in
 from worlds.core.models import Strict
 
 PAGE_ROWS = 200

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec, Budget
-from harness.agents.path import check_path, is_bent
 from harness.agents.solutions import SolutionAgent
 from harness.cli.flags import RunFlags
 from harness.cli.settings import options
 from harness.episode import run_episode
 from harness.errors import UsageError
+from harness.options import check_path, is_bent
 from harness.pod import EpisodeSpec
 from harness.records import Key, Result
 from harness.registry import Task

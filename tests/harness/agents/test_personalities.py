@@ -16,7 +16,6 @@ from harness.agent import AgentSpec
 from harness.agent_factory import AgentPool
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
-from harness.agents.seats.teams import TeamFlags, make_team
 from harness.paths import ROOT
 from harness.pod import Runtime
 from harness.records import Result, RunFolder
@@ -26,6 +25,7 @@ from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from parley.families.calendar.trace.exporting import exported
 from parley.reports.reading import read_episode
+from parley.requests.teams import TeamFlags, make_team
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import Script
 from tests.harness.agents.imap_model import Messages, imap

@@ -14,12 +14,14 @@ import pytest
 
 from harness.agent import AgentSpec
 from harness.cli.config import PRESETS
-from harness.cli.settings import new_request, resumed_request
+from harness.cli.resuming import resumed_request
+from harness.cli.settings import new_request
 from harness.errors import UsageError
 from harness.registry import Task
-from harness.runs.coaching import read_retry
 from harness.runs.plan import Plan
 from harness.runs.request import RunRequest
+from parley.requests.coaching import read_retry
+from parley.sweeps.session import aliases
 from tests.harness.cli.test_config import parsed
 from tests.shipped import SHIPPED
 from worlds.core.chance import PUBLISHED_KEY
@@ -242,7 +244,7 @@ def test_models_are_swept_as_agents_are() -> None:
 
     assert [spec.model for spec in request.agents] == ["openai/one", "two-2"]
     assert [part.name for part in request.parts] == ["model=openai-one", "model=two-2"]
-    assert request.aliases["model=openai-one"] >= {"openai/one", "one", "openai-one"}
+    assert aliases(request)["model=openai-one"] >= {"openai/one", "one", "openai-one"}
     with pytest.raises(UsageError, match="--model names one twice"):
         asked("--model", "one,one")
     mixed = asked("--agent", "llm,imap", "--model", "one,two")

@@ -24,7 +24,7 @@ from harness.cli.progress import plainly
 from harness.records import Key, Result
 from harness.runs.executors.base import Again, Finished
 from harness.runs.session import WatchedRun
-from harness.runs.stream import BegunLine, EndedLine, FinishedLine, PhaseLine, RunLine, StartedLine
+from parley.reports.stream import BegunLine, EndedLine, FinishedLine, PhaseLine, RunLine, StartedLine
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import Fault, ScriptedReply, script
 

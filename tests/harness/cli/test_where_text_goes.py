@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.output import show_table
+from harness.tables import show_table
 from parley.commands.verify import show_mutants, show_siege
 from parley.proof.attacks.base import AttackRow, AttackRun
 from parley.proof.mutants.run import MutantReport, TriedMutant
@@ -155,5 +155,5 @@ def test_only_a_run_has_a_table_beside_json(root: Path) -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "show_table"
     ]
 
-    assert {name for name, beside in calls if beside} == {"summary.py", "report.py"}
+    assert {name for name, beside in calls if beside} == {"report.py", "many.py"}
     assert {"doctor.py", "verify.py", "generate.py"} <= {name for name, beside in calls if not beside}

@@ -16,8 +16,8 @@ from harness.records import Key, Result, RunFolder
 from harness.registry import Task
 from harness.runs.episode_filter import EpisodeChoice, read_choice
 from harness.runs.plan import Plan
-from harness.runs.request import ON_RESUME, RunRequest
-from harness.runs.resume_rules import grown
+from harness.runs.request import RunRequest
+from harness.runs.resume_rules import ON_RESUME, changed_fields, grown
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from parley.sweeps.early_stopping import Until
@@ -182,8 +182,8 @@ def test_what_grows_makes_no_other_run_unless_it_is_decided_early() -> None:
     until = {"until": Until(first="a", second="b", order=())}
     more: dict[str, Any] = {"seeds": (0, 1, 7), "attempts": 3, "budget": replace(BUDGET, turns=6), "limits": RunLimits()}
 
-    assert REQUEST.differing(changed(**more, workers=9, breaker=1)) == []
-    assert changed(**until).differing(changed(**more, **until)) == ["attempts", "budget", "seeds"]
+    assert changed_fields(REQUEST, changed(**more, workers=9, breaker=1)) == []
+    assert changed_fields(changed(**until), changed(**more, **until)) == ["attempts", "budget", "seeds"]
 
 
 def test_how_a_model_is_reached_and_awaited_makes_no_other_run() -> None:
@@ -191,7 +191,7 @@ def test_how_a_model_is_reached_and_awaited_makes_no_other_run() -> None:
     spec = AgentSpec(kind="llm", model="openai/any", api_base="http://here:1/v1")
 
     def differing(**fields: Any) -> list[str]:
-        return changed(agents=(spec,)).differing(changed(agents=(spec.model_copy(update=fields),)))
+        return changed_fields(changed(agents=(spec,)), changed(agents=(spec.model_copy(update=fields),)))
 
     assert differing(api_base="http://here:2/v1", patience_s=1.0, timeout_s=2.0) == []
     assert differing(api_base="http://there:1/v1") == differing(temperature=0.5) == ["agent"]

@@ -17,8 +17,9 @@ from harness.pod import EpisodeSpec
 from harness.records import Hint, RunFolder
 from harness.registry import Task
 from harness.runs.executors.base import Order
-from harness.runs.plan import Plan, differing, parse_seeds
+from harness.runs.plan import Plan, parse_seeds
 from harness.runs.request import Coached, Retry, read_record
+from harness.runs.resume_rules import differing
 
 MAY_DIFFER = {"run_id", "request", "part", "shard", "record_wire"}
 CHANGES: dict[str, Callable[[Plan], dict[str, Any]]] = {

@@ -17,12 +17,12 @@ import pytest
 
 from harness.agent import AgentSpec, Budget
 from harness.cli.flags import RunFlags
-from harness.cli.settings import resumed_request
+from harness.cli.resuming import resumed_request
 from harness.errors import UsageError
 from harness.registry import Task
 from harness.runs.plan import Plan, task_refs
 from harness.runs.request import RunRequest
-from harness.runs.session import read_resumed
+from harness.runs.resume_rules import read_resumed
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.players import SolutionModel
 from parley.testing.scripts import Script

@@ -12,12 +12,12 @@ from harness.agent import AgentSpec, SeatSpec
 from harness.errors import UsageError
 from harness.records import Result, RunFolder
 from harness.registry import Task
-from harness.runs.coaching import first_player, read_retry
 from harness.runs.plan import Plan
 from harness.runs.request import Retry
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from parley.families.contract.coaching import far_label, note
+from parley.requests.coaching import first_player, read_retry
 from worlds.contract.labels import LABELS, Axis, Label
 
 

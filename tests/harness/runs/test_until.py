@@ -12,13 +12,13 @@ import pytest
 from harness.agent import AgentSpec
 from harness.agents.llm.meter import Meter
 from harness.cli.progress import plainly, standing
-from harness.cli.streaming import streamed
 from harness.records import Key, Result
 from harness.registry import Task, discover
 from harness.runs.executors.base import Finished, Scored
 from harness.runs.plan import Plan
 from harness.runs.request import Until
 from harness.runs.session import WatchedRun
+from parley.reports.stream import streamed
 from parley.sweeps.early_stopping import read_decision, write_decision
 from parley.sweeps.session import play_until
 from worlds.core.chance import PUBLISHED_KEY, key_digest

@@ -8,12 +8,12 @@ from pathlib import Path
 from harness.agent import AgentSpec, Budget
 from harness.agent_factory import make_agent
 from harness.agents.scripted import NopAgent
-from harness.episode import lost_episodes, run_in_process
 from harness.errors import VerifierFailure
 from harness.outcome import record
 from harness.pod import EpisodeSpec
 from harness.records import Key, RunFolder
 from harness.registry import Task
+from parley.bulk import lost_episodes, run_in_process
 from parley.reports.reading import RecordedEpisode, read_episode
 from tests.shipped import RELEASED
 

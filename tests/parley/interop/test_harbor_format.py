@@ -13,7 +13,7 @@ from harness.registry import read_task
 from parley.interop.foreign.asked import unsupported
 from parley.interop.foreign.compose import SERVICE_KEYS
 
-READERS = [ROOT / "harness" / "env_interpolation.py", *sorted((ROOT / "parley" / "interop" / "foreign").rglob("*.py"))]
+READERS = sorted((ROOT / "parley" / "interop" / "foreign").rglob("*.py"))
 ENVIRONMENT = """
 allow_internet allowed_hosts build_timeout_sec cpus docker_image env gpu_types gpus healthcheck mcp_servers memory memory_mb
 network_mode os skills_dir storage storage_mb tpu workdir

@@ -17,8 +17,8 @@ import pytest
 from harness.agent import AgentSpec, Budget
 from harness.agent_factory import make_agent
 from harness.agents.llm.model import ModelClient, ModelSettings
-from harness.episode import run_in_process
 from harness.errors import WorldFailure
+from parley.bulk import run_in_process
 from parley.interop.table import COMMAND, ContainerGame, ModelTable, Run
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import Script

@@ -19,14 +19,13 @@ from harness.records import RunFolder
 from harness.registry import Task, read_task
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
-from harness.runtime_choice import choose_sandbox
 from harness.trust import admitted
 from parley.proof import sandboxed_proof
 from parley.proof.findings import TaskProof
 from parley.proof.new import new_task
 from parley.proof.plays import Scope, play
 from parley.proof.proof import verify
-from parley.proof.sandboxed_proof import instructed_apart, proved_apart
+from parley.proof.sandboxed_proof import choose_sandbox, instructed_apart, proved_apart
 from parley.proof.sync import sync
 
 ALONE = "contract/presigned-url-download"

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from harness.registry import read_task
-from harness.rules import TABLE, rules_said, stated_rules
 from harness.trust import admitted
 from parley.proof.claims import rule_checks
+from parley.rules import TABLE, rules_said, stated_rules
 from tests.conftest import Command
 
 HERE = Path(__file__).parent

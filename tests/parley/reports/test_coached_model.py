@@ -14,13 +14,13 @@ from harness.agent_factory import AgentPool
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.records import RunFolder
 from harness.registry import Task
-from harness.runs.coaching import read_retry
 from harness.runs.plan import Plan
 from harness.runs.request import Retry
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from parley.families.contract import coaching_effect, leaderboard
 from parley.reports.evidence import Evidence
+from parley.requests.coaching import read_retry
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.players import SolutionModel
 from parley.testing.scripts import Script

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness.statistics import rate_interval
 from parley.reports.board import surely_better, weighted
 from parley.reports.comparison import paired_interval
+from parley.statistics import rate_interval
 
 CASES = [(33, 3, 0.5, 0.4), (33, 3, 0.9, 0.4), (33, 1, 0.9, 0.0), (33, 10, 0.5, 0.4), (12, 5, 0.8, 0.5)]
 """Tasks, attempts, true rate, and how alike attempts at one task are."""

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from harness.registry import read_task
-from harness.statistics import exact_interval, rate_interval
 from parley.families.contract import leaderboard
 from parley.families.contract.report import report
 from parley.proof.new import new_task
 from parley.reports.evidence import Evidence
 from parley.reports.table import Table
+from parley.statistics import exact_interval, rate_interval
 
 Record = Callable[..., Path]
 Gathered = Callable[..., Evidence]

@@ -11,17 +11,18 @@ import duckdb
 import pytest
 
 from harness.agent import AgentSpec
-from harness.agents.seats.replayed import ReplayAgent
 from harness.errors import UsageError
 from harness.limits import FILE_BYTES, RESULT_BYTES, TEXT_BYTES, Limit
 from harness.records import Result, RunFolder
-from harness.run_files import FolderFiles, files_of, runs_in
+from harness.run_files import FolderFiles, files_of
 from harness.runs.plan import Plan
+from harness.runs.resume_rules import read_resumed
 from harness.runs.run import run_plan
-from harness.runs.session import read_resumed
 from harness.runs.shards import Shard
 from harness.runtimes.inprocess import InProcessRuntime
 from parley.families.calendar import ratings
+from parley.places import runs_in
+from parley.replayed import ReplayAgent
 from parley.reports.archive import GROUP, PIECE, PackedFiles
 from parley.reports.evidence import read_runs
 from parley.reports.packing import differs, pack, unpack

@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from harness.statistics import exact_paired
 from parley.reports.comparison import holm, paired_interval, seen, sign_flip
+from parley.statistics import exact_paired
 
 
 def drawn(seed: int, tasks: int) -> list[float]:

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from harness.registry import read_task
-from harness.statistics import wilson as our_wilson
 from parley.sharing import metric
 from parley.sharing.bases import LocalBases
 from parley.sharing.catalogue import write_harbor
+from parley.statistics import wilson as our_wilson
 
 
 @pytest.fixture

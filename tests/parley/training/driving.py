@@ -10,12 +10,12 @@ from typing import Any
 from harness.agent import AgentSpec, Budget
 from harness.agent_factory import make_agent
 from harness.agents.seats.players import SeatPlayer, seat_players
-from harness.episode import run_in_process
 from harness.live_agent import Agent
 from harness.pod import EpisodeSpec
 from harness.records import Key, Result
 from harness.registry import Task
 from harness.runtimes.inprocess import InProcessPod
+from parley.bulk import run_in_process
 from parley.testing.players import SolutionModel
 from parley.testing.scripts import Messages, ScriptedReply
 from parley.training import Episode, SeatTurn

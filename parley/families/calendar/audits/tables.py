@@ -25,7 +25,6 @@ from pydantic import TypeAdapter
 
 from harness.atomic_write import make_folder, write_file, writing
 from harness.frames import grouped
-from harness.statistics import Interval, false_discoveries, rate_interval, scipy_stats, wilson
 from parley.families.calendar.audits.games import (
     BASE,
     PATTERNS,
@@ -38,6 +37,7 @@ from parley.families.calendar.audits.games import (
 )
 from parley.families.calendar.audits.words import Disclosure, labels_of
 from parley.reports.table import Column, Row, Table, Value, WithInterval, table_of, titled, with_interval
+from parley.statistics import Interval, false_discoveries, rate_interval, scipy_stats, wilson
 from worlds.core.models import Strict
 
 SEED, DRAWS = 13, 9_999

@@ -17,9 +17,9 @@ import typer
 
 from harness.cli.tasks import Json
 from harness.errors import UsageError
-from harness.output import emit, say, show_table
+from harness.output import emit, say
 from harness.sanitize import printable
-from harness.statistics import scipy_stats
+from harness.tables import show_table
 from parley.commands.judge_flags import CACHE, ApiBase, Cache, Cost, Judge, Workers, Yes, agreed_to_ask, judge_model
 from parley.families.calendar.audits.games import ReadGames, read_games
 from parley.families.calendar.audits.tables import tables, write_files, write_tables
@@ -36,6 +36,7 @@ from parley.families.calendar.privacy.typed import (
 )
 from parley.reports.reading import is_recorded, recorded_episodes
 from parley.reports.table import Row, Table
+from parley.statistics import scipy_stats
 from validators.calendar.evidence import PRIOR
 
 What = Annotated[

@@ -23,9 +23,10 @@ from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.atomic_write import writing
 from harness.cli.tasks import Json
 from harness.errors import GateFailed, UsageError, quoted
-from harness.output import emit, say, show_table
-from harness.registry import drafts_root
+from harness.output import emit, say
+from harness.tables import show_table
 from harness.trust import is_ours
+from parley.commands.authoring import drafts_root
 from parley.commands.judge_flags import ApiBase
 from parley.families.calendar.authoring.folders import write_task
 from parley.families.calendar.authoring.generator import parameters

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 from harness.atomic_write import write_file, writing
 from harness.frames import grouped
-from harness.statistics import scipy_stats
 from parley.families.calendar.audits.games import AuditedGame
 from parley.families.calendar.audits.tables import mean, share, write_tables
 from parley.families.calendar.privacy.cases import (
@@ -33,6 +32,7 @@ from parley.families.calendar.privacy.cases import (
     reflected,
 )
 from parley.reports.table import Column, Row, Table, table_of, titled
+from parley.statistics import scipy_stats
 from validators.calendar.reflections import Belief, by_target, excess, losses
 from worlds.calendar.rules.replies import STRONGEST
 

@@ -12,10 +12,10 @@ from statistics import fmean
 from typing import Any
 
 from harness.frames import grouped
-from harness.statistics import positive_mean_interval
 from parley.families.calendar.audits.games import AuditedGame, ReadGames, Speaker
 from parley.families.calendar.audits.tables import SPEAKER, everybody, mean, named, share
 from parley.reports.table import Column, Row, Table, table_of, titled
+from parley.statistics import positive_mean_interval
 from validators.calendar.evidence import PHASE, PRIOR, ExactPrivacy, Privacy, exact_privacy, is_typed, privacy, tables
 
 IDS = ("trace_path", "game_id")

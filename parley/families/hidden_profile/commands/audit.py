@@ -19,8 +19,9 @@ import typer
 from harness.agents.llm.parallel import side_by_side
 from harness.cli.tasks import Json
 from harness.errors import UsageError
-from harness.output import emit, say, show_table
+from harness.output import emit, say
 from harness.registry import survey, tasks_root
+from harness.tables import show_table
 from oracles.hidden_profile.detection import Sentence, compared, sentences
 from parley.commands.judge_flags import CACHE, ApiBase, Cache, Cost, Judge, Workers, Yes, agreed_to_ask, judge_model
 from parley.families.hidden_profile.process import hearing

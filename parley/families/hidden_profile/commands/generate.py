@@ -17,9 +17,10 @@ from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.cli.tasks import Json
 from harness.errors import GateFailed, UsageError
 from harness.limits import RECORD_BYTES
-from harness.output import emit, say, show_table
+from harness.output import emit, say
 from harness.registry import select, survey, tasks_root
 from harness.safe_read import read_given
+from harness.tables import show_table
 from oracles.hidden_profile.dealing import MOST_DEALS, find_deals, refused
 from oracles.hidden_profile.decks import DeckProof, prove_deck, tells
 from parley.commands.judge_flags import ApiBase, Cost, Yes, agreed_to

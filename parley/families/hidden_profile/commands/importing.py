@@ -11,7 +11,8 @@ from typing import Any
 
 from harness.cli.tasks import Json
 from harness.errors import quoted
-from harness.output import emit, say, show_table
+from harness.output import emit, say
+from harness.tables import show_table
 from parley.commands.sources import File, Ids, Out, Replace, chosen
 from parley.families.hidden_profile.authoring.folders import write_task
 from parley.families.hidden_profile.authoring.generation import DIFFICULTY

@@ -6,7 +6,6 @@ from collections import Counter
 
 import pytest
 
-from harness.statistics import wilson
 from parley.families.calendar.audits.tables import accuracies, sample
 from parley.families.calendar.audits.words import (
     Claim,
@@ -18,6 +17,7 @@ from parley.families.calendar.audits.words import (
     statements,
     typed_statements,
 )
+from parley.statistics import wilson
 from validators.calendar.evidence import is_typed
 from worlds.calendar.rules.items import Cells, Item
 

@@ -6,8 +6,8 @@ from math import comb
 
 import pytest
 
-from harness.statistics import false_discoveries
 from parley.families.calendar.audits.tables import Unit, against_the_rest, fisher, paired
+from parley.statistics import false_discoveries
 
 
 def game(number: int, *seats: tuple[str, int, int], task: str = "t") -> list[Unit]:

@@ -15,8 +15,6 @@ from harness.agent import AgentSpec, SeatSpec
 from harness.agent_factory import AgentPool
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats.agent import SeatAgent
-from harness.agents.seats.teams import TeamFlags, make_team
-from harness.agents.seats.variants import read_variant, shipped
 from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.records import Result, RunFolder
@@ -27,6 +25,8 @@ from harness.runtimes.inprocess import InProcessRuntime
 from harness.teams import Variant
 from parley.reports.evidence import Conditions
 from parley.reports.reading.episode import read_episode
+from parley.requests.teams import TeamFlags, make_team
+from parley.requests.texts import read_variant, shipped
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import Script
 from tests.harness.agents.imap_model import imap

@@ -15,7 +15,7 @@ import pytest
 
 from harness.errors import RuntimeFailure, UsageError
 from harness.paths import ROOT
-from harness.processes import Worker, WorkerEnded, orphaned
+from parley.workers import Worker, WorkerEnded, orphaned
 
 MUCH = 50_000_000
 """Bytes; no pipe holds so many."""
@@ -101,8 +101,8 @@ def test_worker_that_died_idle_says_what_is_true() -> None:
 
 COPIES = """
 import os, signal, sys, threading, time
-from harness import processes
-from harness.processes import Worker, can_copy
+from parley import workers as processes
+from parley.workers import Worker, can_copy
 
 assert can_copy()
 processes.told = "before the copy was made"
@@ -159,8 +159,8 @@ def test_worker_knows_that_its_parent_has_died(tmp_path: Path, copied: bool) -> 
     """Somebody else may be doing its work again by then."""
     script = f"""
 from pathlib import Path
-from harness.processes import Worker
-from tests.harness.test_processes import outlive
+from parley.workers import Worker
+from tests.parley.test_workers import outlive
 Worker(copied={copied}).do(outlive, Path({str(tmp_path)!r}))
 """
     parent = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT)

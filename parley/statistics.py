@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from statistics import correlation, fmean
 from typing import Any, NamedTuple
 
-from harness.plugins import report_library
+from parley.libraries import report_library
 
 Interval = tuple[float, float]
 

@@ -23,15 +23,15 @@ from harness.errors import Cancelled
 from harness.live_agent import Agent
 from harness.paths import ROOT
 from harness.pod import EpisodeSpec, Judgement, Pod
-from harness.processes import Worker
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task
-from harness.runs.executors import processes
 from harness.runs.executors.base import LEAST, Finished, Order
-from harness.runs.executors.processes import BulkSite, Processes, chunk_size, serves
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
+from parley import bulk as processes
+from parley.bulk import BulkSite, Processes, chunk_size, serves
+from parley.workers import Worker
 from tests.shipped import SHIPPED
 
 TASKS = [task for task in SHIPPED if task.task_id in {"uniform-01", "presigned-url-download", "saga-rollback"}]

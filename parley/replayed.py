@@ -26,7 +26,7 @@ from harness.live_agent import Agent
 from harness.pod import Pod
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task
-from harness.run_files import read_recorded
+from parley.places import read_recorded
 from worlds.core.errors import LogError
 from worlds.core.events import Opened, Turned, read_log
 from worlds.core.turns import OpenTurn

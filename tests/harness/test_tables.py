@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
-from harness.columns import keys, laid_out
+from harness.tables import laid_out
+from parley.tables import keys
 
 HEADER = ["Rank", "Model", "Set-up", *(f"Claude Opus {n} (published)" for n in range(6))]
 ROWS = [

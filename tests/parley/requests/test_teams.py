@@ -11,21 +11,20 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec
-from harness.agents.seats.balance import Facts, balanced, step
 from harness.agents.seats.lineup import line_up, may_hold
-from harness.agents.seats.teams import TeamFlags, make_team
 from harness.errors import UsageError
 from harness.records import Result, RunFolder
 from harness.registry import Task
 from harness.runs.addresses import settled
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
-from harness.runs.templates import check_templates
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.teams import SeatTeam
 from parley.families.calendar.lineups import facts
 from parley.families.hidden_profile.lineups import facts as people
 from parley.reports.evidence import gather, read_runs
+from parley.requests.teams import Facts, TeamFlags, balanced, make_team, step
+from parley.requests.texts import check_templates
 from tests.shipped import SHIPPED
 
 FIVE = "imap,sd-map,dsm-private,dsm-welfare"

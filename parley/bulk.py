@@ -10,24 +10,26 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import ceil
 
+from harness.agent import Budget, Report
 from harness.agent_factory import AgentPool, Make
-from harness.attribution import phases_of
-from harness.episode import lost_episodes, run_in_process
+from harness.attribution import EpisodeState, phases_of
+from harness.episode import act, opened
 from harness.errors import BoundaryError, Cancelled
 from harness.live_agent import Agent
-from harness.outcome import Outcome, record
-from harness.output import is_verbose, log_to_stderr
-from harness.pod import Runtime
-from harness.processes import Worker, WorkerEnded, can_copy, orphaned
-from harness.records import Result, RunFolder
+from harness.outcome import Outcome, outcome_of, record
+from harness.pod import EpisodeSpec, Judgement, Runtime
+from harness.records import Key, Result, RunFolder
 from harness.registry import Task
 from harness.runs.executors.base import LEAST, Executor, News, Order, Progress, WorkerThreads
 from harness.runs.executors.sites import RunSite
-from harness.runtime_choice import IN_PROCESS, Say
+from harness.runtime_choice import IN_PROCESS, Say, in_process
+from harness.verbose import is_verbose, log_to_stderr
+from parley.workers import Worker, WorkerEnded, can_copy, orphaned
 
 CHUNK = 30
 """Maximum episodes per chunk; a kill loses no more than these."""
@@ -172,3 +174,45 @@ class BulkSite(RunSite):
         if serves(runtime, cast.agent(orders[0].agent, orders[0].spec.overrides), len(orders)):
             return Processes(folder, cast.make)
         return super().executor(orders, runtime, folder, cast)
+
+
+def run_in_process(
+    episodes: Sequence[tuple[EpisodeSpec, Key]], agent: Agent, budget: Budget, images: Mapping[str, str] | None = None
+) -> list[Outcome]:
+    """Play episodes one after the other in this process and judge them together: faster, with the same outcomes."""
+    runtime, played = in_process(), [EpisodeState(Report(agent=agent.name), key) for _, key in episodes]
+    for one, (spec, _) in zip(played, episodes, strict=True):
+        with one.whole(), one.guarded(), opened(spec, runtime.open, one) as pod:
+            one.syscalls = runtime.syscalls(spec.task)
+            act(spec, pod, agent, budget, one)
+    finished = [
+        (one, spec) for one, (spec, _) in zip(played, episodes, strict=True) if one.opened and one.cause in {None, "agent"}
+    ]
+    started = time.perf_counter()
+    judged = runtime.judge_all([(spec.task, one.log) for one, spec in finished])
+    share = (time.perf_counter() - started) / max(1, len(finished))
+    for (one, _), judgement in zip(finished, judged, strict=True):
+        one.seconds |= {"judge": share, "total": one.seconds["total"] + share}
+        if isinstance(judgement, Judgement):
+            one.judgement = judgement
+        else:
+            one.blame(judgement.name, str(judgement))
+    return [outcome_of(spec, runtime.name, one, images) for one, (spec, _) in zip(played, episodes, strict=True)]
+
+
+def lost_episodes(
+    episodes: Sequence[tuple[EpisodeSpec, Key]],
+    agent: Agent,
+    failure: BoundaryError,
+    runtime: str,
+    images: Mapping[str, str] | None = None,
+    *,
+    may_pass: bool = False,
+) -> list[Outcome]:
+    """Return ungraded outcomes for episodes that were lost with their process, attributed to `failure`."""
+    outcomes = []
+    for spec, key in episodes:
+        played = EpisodeState(Report(agent=agent.name), key)
+        played.blame(failure.name, str(failure), may_pass=may_pass)
+        outcomes.append(outcome_of(spec, runtime, played, images))
+    return outcomes

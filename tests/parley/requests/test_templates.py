@@ -16,9 +16,9 @@ from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.records import RunFolder
 from harness.registry import Task, read_task
-from harness.runs.templates import check_templates, read_templates, with_texts
 from parley.commands.export import templates_command
 from parley.reports.evidence import gather, read_runs
+from parley.requests.texts import check_templates, read_templates, with_texts
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import Messages, Script
 from worlds.core.errors import ManifestError, WorldError

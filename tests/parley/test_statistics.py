@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from harness.statistics import (
+from parley.statistics import (
     exact_paired,
     false_discoveries,
     line_through,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.env_interpolation import fill, filled, grant, masked, masking, solution_environment
 from harness.errors import TaskInvalid, UsageError
 from harness.registry import Task, read_task
+from parley.interop.foreign.variables import fill, filled, grant, masked, masking, solution_environment
 
 GIVEN = {"TOKEN": "s3cret-value", "EMPTY": ""}
 

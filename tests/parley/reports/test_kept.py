@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec
-from harness.compact_results import PackedMeasures, kept
 from harness.records import Result, RunFolder, SeatResult, Tokens
 from harness.runs.plan import Plan
 from harness.runs.run import recorded_of, run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from parley.commands.export import episodes_command, inspect_command
+from parley.reports.compact import PackedMeasures, kept
 from parley.reports.evidence import Breadth, Run, planned_runs, read_runs
 from parley.reports.whole import make_report
 from tests.shipped import SHIPPED
