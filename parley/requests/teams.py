@@ -26,6 +26,7 @@ import numpy as np
 from harness.agent import AgentSpec
 from harness.agents.seats.lineup import read_holder
 from harness.cli.flags import RunFlags
+from harness.cli.settings import Combinations, families_of
 from harness.errors import UsageError
 from harness.plugins import family_part_or_none
 from harness.registry import Task
@@ -89,9 +90,6 @@ def _even_shifts(tasks: Sequence[Facts], members: int) -> list[int]:
     return taken
 
 
-Combinations = Sequence[Mapping[str, str]]
-
-
 class TeamFlags(NamedTuple):
     """Flags that describe a team."""
 
@@ -134,7 +132,7 @@ def make_team(flags: TeamFlags, tasks: Sequence[Task], families: Sequence[str], 
 
 def teamed(flags: RunFlags, table: AgentSpec, tasks: Sequence[Task], combinations: Combinations) -> AgentSpec:
     """Return the spec of the team that the flags name; for a team with a single name, the spec of that player."""
-    team = make_team(TeamFlags(flags.team or "", flags.entrant, flags.entrant_seat), tasks, _families(tasks), combinations)
+    team = make_team(TeamFlags(flags.team or "", flags.entrant, flags.entrant_seat), tasks, families_of(tasks), combinations)
     one = team.members[0]
     if any(member != one for member in team.members):
         return table.model_copy(update={"kind": "seats", "name": "team", "team": team, "seats": (), "rotate": False})
@@ -153,11 +151,7 @@ def same_team(flags: RunFlags, spec: AgentSpec, tasks: Sequence[Task], combinati
     named = recorded._replace(**{"members" if flag == "team" else flag: value for flag, value in given.items()})
     if named == recorded:
         return spec
-    return spec.model_copy(update={"team": make_team(named, tasks, _families(tasks), combinations)})
-
-
-def _families(tasks: Sequence[Task]) -> list[str]:
-    return sorted({task.family for task in tasks})
+    return spec.model_copy(update={"team": make_team(named, tasks, families_of(tasks), combinations)})
 
 
 def _facts(task: Task, options: Mapping[str, str], members: int) -> Facts:

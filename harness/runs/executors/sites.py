@@ -92,21 +92,18 @@ class Threads:
     def playing(self, orders: Sequence[Order], workers: int) -> Iterator[Iterator[News]]:
         """Yield the news of these orders. Episodes that an interrupt left incomplete are not recorded."""
         count = min(workers, len(orders)) or 1
-        quick, opening = self._quick(orders), self._runtime.open
-        stack = ExitStack()
-        if quick:
-            opening = stack.enter_context(Ahead(self._runtime, quick, count)).open
+        ahead = Ahead(self._runtime, self._quick(orders), count)
 
         def play(taken: Sequence[Order], tell: Progress) -> Iterator[Result]:
             for order in taken:
                 agent = self._cast.agent(order.agent, order.spec.overrides)
-                outcome = run_episode(order.spec, order.key, self._runtime, agent, order.budget, order.images, tell, opening)
+                outcome = run_episode(order.spec, order.key, self._runtime, agent, order.budget, order.images, tell, ahead.open)
                 if not crew.cancelled.is_set():
                     yield record(outcome, self._folder, order.hint)
 
         meter = self._cast.meter
         crew = WorkerThreads(play, lambda: self._runtime.abort(self._run_id), may_start=lambda: not (meter and meter.reached))
-        with stack, crew.working(orders, count) as news:
+        with ahead, crew.working(orders, count) as news:
             yield news
 
     def _quick(self, orders: Sequence[Order]) -> list[EpisodeSpec]:
