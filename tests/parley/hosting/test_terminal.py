@@ -136,7 +136,7 @@ def test_person_who_quits_forfeits(tmp_path: Path) -> None:
     )
     here.until("Vote now")
     here.types("/help")
-    here.until("There is no /help")
+    here.until("Unknown command /help")
     here.types("/quit")
     here.until("You left")
 
