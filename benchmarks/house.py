@@ -44,7 +44,7 @@ class Load:
 LOADS = (
     Load("harness --help", ("--help",), 900, 900),
     Load("harness list", ("list",), 2_600, 2_600),
-    Load("harness run, in process", (*_PLAY, "--runtime", "inprocess", "--out", "{folder}/run"), 12_900, 12_500),
+    Load("harness run, in process", (*_PLAY, "--runtime", "inprocess", "--out", "{folder}/run"), 12_500, 12_500),
     Load("harness run, in Docker", (*_PLAY, "--runtime", "docker", "--out", "{folder}/docker"), 15_500, 15_500, 3),
     Load("harness report", ("report", "{folder}/run"), 9_000, 9_000),
 )

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
-from worlds.core import desk
 from worlds.core.calls import Call, Reply
 from worlds.core.referee import Referee
-from worlds.core.routes import Found, at_desk, find
-from worlds.core.seated import SeatedWorld
+from worlds.core.routes import ANSWER, TURNS, Found, find, find_turn_route
 from worlds.core.wire import MAX_BODY_BYTES, Headers, WireRequest, WireResponse
 from worlds.core.world import World
 
@@ -24,14 +22,14 @@ class App:
 
     def __init__(self, world: World) -> None:
         self.referee = Referee(world)
-        self._seated = isinstance(world, SeatedWorld)
+        self._seated = bool(world.turn_handlers)
         for rule, _ in world.rules():
             world.manifest.cost_ms(rule.cost)
 
     def answer(self, request: WireRequest) -> WireResponse:
         """Find the handler of a request and serve it."""
         method, path = request.method, unquote(request.path.decode("latin-1"))
-        handler = (self._seated and at_desk(method, path)) or find(type(self.referee.world), method, path)
+        handler = (self._seated and find_turn_route(method, path)) or find(type(self.referee.world), method, path)
         return self.serve(handler, request)
 
     def serve(self, handler: Found, request: WireRequest, *, whole: bool = True) -> WireResponse:
@@ -39,7 +37,7 @@ class App:
         if whole and len(request.body) <= MAX_BODY_BYTES:
             return _answer(self.referee, handler.serve(self.referee, Call(request, handler.params)))
         status, why = (413, f"the body is longer than {MAX_BODY_BYTES} bytes") if whole else (400, "the body ended early")
-        if self._seated and handler.serve in (desk.answer, desk.turns):
+        if self._seated and handler.serve in (ANSWER, TURNS):
             # turns are no requests of the agent's
             return _answer(self.referee, Reply({"error": why}, status))
         return _answer(self.referee, self.referee.unreadable(Call(request._replace(body=b"")), status, why))

@@ -14,10 +14,8 @@ from functools import cache
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from worlds.core import desk
 from worlds.core.calls import Call, Reply, Rule
 from worlds.core.referee import Referee
-from worlds.core.seated import SeatedWorld
 from worlds.core.world import World, rules_of
 
 Serve = Callable[[Referee, Call], Reply]
@@ -63,12 +61,12 @@ def find(cls: type[World], method: str, path: str) -> Found:
     return otherwise
 
 
-def at_desk(method: str, path: str) -> Found | None:
+def find_turn_route(method: str, path: str) -> Found | None:
     """Return the handler for a route of the Turn protocol, which needs no table; None for any other."""
-    if (method, path) in _DESK:
-        return Found(_DESK[method, path], {})
+    if method == "GET" and path in {"/session", "/turns"}:
+        return Found(SESSION if path == "/session" else TURNS, {})
     name = path.removeprefix("/turns/")
-    return Found(desk.answer, {"turn": name}) if method == "POST" and name != path and name and "/" not in name else None
+    return Found(ANSWER, {"turn": name}) if method == "POST" and name != path and name and "/" not in name else None
 
 
 def routes(cls: type[World]) -> tuple[Route, ...]:
@@ -76,7 +74,7 @@ def routes(cls: type[World]) -> tuple[Route, ...]:
     if cls not in _known:
         declared = [_declared(cls, rule, name) for rule, name in rules_of(cls)]
         turns, others = given()
-        _known[cls] = (*turns, *declared, *others) if issubclass(cls, SeatedWorld) else (*declared, *others, *turns)
+        _known[cls] = (*turns, *declared, *others) if cls.turn_handlers else (*declared, *others, *turns)
     return _known[cls]
 
 
@@ -124,14 +122,24 @@ def _instruction(referee: Referee, call: Call) -> Reply:
     return Reply(referee.world.instruction) if alone or referee.is_host(call) else referee.judge(call, None, None)
 
 
-_DESK: Mapping[tuple[str, str], Serve] = {("GET", "/session"): desk.session, ("GET", "/turns"): desk.turns}
+def _turn_handler(name: str) -> Serve:
+    """Return the world's handler of the Turn protocol; for a world without seats the route does not exist."""
+
+    def serve(referee: Referee, call: Call) -> Reply:
+        handler = referee.world.turn_handlers.get(name)
+        return handler(referee, call) if handler else referee.judge(call, None, None)
+
+    return serve
+
+
+SESSION, TURNS, ANSWER = map(_turn_handler, ("session", "turns", "answer"))
 
 _Row = tuple[str, str, Serve, str, str]
 
 _TURNS: tuple[_Row, ...] = (
-    ("GET", "/session", desk.session, "session", "The seats that the caller holds, with their system prompts."),
-    ("GET", "/turns", desk.turns, "turns", "The open turns of these seats, and whether the game is over."),
-    ("POST", "/turns/{turn}", desk.answer, "answer", "Answer an open turn; the body is the reply as it is."),
+    ("GET", "/session", SESSION, "session", "The seats that the caller holds, with their system prompts."),
+    ("GET", "/turns", TURNS, "turns", "The open turns of these seats, and whether the game is over."),
+    ("POST", "/turns/{turn}", ANSWER, "answer", "Answer an open turn; the body is the reply as it is."),
 )
 
 _OTHERS: tuple[_Row, ...] = (

@@ -1,8 +1,13 @@
 """World whose agents have seats: each seat has its own system prompt and its own turns.
 
 1. A subclass defines the system prompts (`systems`) and the course of the game (`game`); `note` logs events of the game.
-2. `GET /session`, `GET /turns` and `POST /turns/{id}` are the whole protocol. They cost nothing and are no steps: time moves
-by the rules of the game.
+2. The Turn protocol has three routes. They cost nothing and are no steps: time moves by the rules of the game.
+
+    GET  /session     {"seats": [{"seat", "system"}], "public": {...}}
+    GET  /turns       {"turns": [{"id", "seat", "phase", "round", "attempt", "text", "ephemeral"}], "over"}
+    POST /turns/{id}  takes the raw reply as body; returns GET /turns with "accepted", which is true if the turn was open.
+                      With ?no_reply=CAUSE (`NO_REPLY_CAUSES`), host only, the turn is forfeited for that cause.
+
 3. Under the harness these routes belong to the host, which runs each seat separately; a seat's own token opens that seat only.
 Without a host (under Harbor), or with open turns, every caller may use them, and one agent holds every seat.
 """
@@ -11,14 +16,18 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, wraps
+from types import MappingProxyType
 from typing import Any, ClassVar
 
-from worlds.core.calls import Call, Reply
-from worlds.core.events import EventLog, Noted, Seated
+from pydantic_core import to_json
+
+from worlds.core.calls import Call, Reply, Unreadable
+from worlds.core.events import Closed, EventLog, Noted, Seated
+from worlds.core.referee import Referee
 from worlds.core.texts import Texts, texts_of
-from worlds.core.turns import Game, TurnTable
+from worlds.core.turns import NO_REPLY_CAUSES, Answer, Game, OpenTurns, TurnTable
 from worlds.core.world import World, WorldSetup
 
 SEAT_HEADER = "X-Parley-Seat"
@@ -31,10 +40,85 @@ CLOSING = (
 )
 
 
+def _for_seats(handle: Callable[[Referee, Call, SeatedWorld, range], Reply]) -> Callable[[Referee, Call], Reply]:
+    """Return a handler that passes on the seats that the caller holds; for a caller without seats the route does not exist."""
+
+    @wraps(handle)
+    def served(referee: Referee, call: Call) -> Reply:
+        world = referee.world
+        if not isinstance(world, SeatedWorld):
+            return referee.judge(call, None, None)
+        seats = seats_open_to(world, call, is_host=referee.is_host(call))
+        return referee.judge(call, None, None) if seats is None else handle(referee, call, world, seats)
+
+    return served
+
+
+@_for_seats
+def _session(_referee: Referee, _call: Call, world: SeatedWorld, seats: range) -> Reply:
+    """Handle GET /session."""
+    shown = [{"seat": seat, "system": world.seats[seat]} for seat in seats]
+    return Reply({"seats": shown, "public": dict(world.public())})
+
+
+@_for_seats
+def _turns(referee: Referee, _call: Call, world: SeatedWorld, seats: range) -> Reply:
+    """Handle GET /turns."""
+    return _open_turns(referee, world, seats)
+
+
+@_for_seats
+def _answer(referee: Referee, call: Call, world: SeatedWorld, seats: range) -> Reply:
+    """Handle POST /turns/{id}."""
+    given = _given_answer(referee, call)
+    if given is None:
+        return Reply({"error": f"no_reply must be one of {', '.join(sorted(NO_REPLY_CAUSES))}, and is the host's to say"}, 400)
+    name = call.params["turn"]
+    mine = referee.closed_by is None and world.turns.seat_of(name) in seats
+    accepted = mine and _accept(referee, world, name, given)
+    if accepted is None:
+        return Reply({"error": "the world failed"}, 500)
+    return _open_turns(referee, world, seats, accepted=accepted)
+
+
+def _accept(referee: Referee, world: SeatedWorld, name: str, given: Answer) -> bool | None:
+    """Return True if the answer was accepted; None if the game itself failed, which is logged as the world's fault."""
+    try:
+        accepted = world.turns.answer(name, given)
+    except Exception:  # noqa: BLE001 - any failure of the game's rules
+        referee.closed_by = "fault"
+        world.turns.abandon()
+        world.log.append(Closed(cause="fault"), vt=world.now)
+        return None
+    if world.turns.over and referee.closed_by is None:
+        referee.closed_by = "game"
+    return accepted
+
+
+def _given_answer(referee: Referee, call: Call) -> Answer | None:
+    """Return the reply in a request; None for a forfeit with an unknown cause or from a caller other than the host."""
+    try:
+        cause = call.query("no_reply") if call.request.query else None
+    except Unreadable:
+        return None
+    if cause is None:
+        return Answer(call.body.decode("utf-8", "replace"))
+    setup = referee.world.setup
+    allowed = referee.is_host(call) or setup.host_token is None
+    return Answer("", cause) if allowed and cause in NO_REPLY_CAUSES else None
+
+
+def _open_turns(referee: Referee, world: SeatedWorld, seats: range, *, accepted: bool | None = None) -> Reply:
+    turns = tuple(turn for turn in world.turns.open if turn.seat in seats) if referee.closed_by is None else ()
+    shown = OpenTurns(accepted=accepted, turns=turns, over=referee.closed_by is not None)
+    return Reply(to_json(shown, exclude_none=True), media_type="application/json")
+
+
 class SeatedWorld(World):
     """One episode of a game with several seats."""
 
     takes_submission: ClassVar[bool] = False
+    turn_handlers = MappingProxyType({"session": _session, "turns": _turns, "answer": _answer})
 
     def __init__(self, setup: WorldSetup, log: EventLog) -> None:
         super().__init__(setup, log)

@@ -7,10 +7,11 @@ stamps, charges, judges and logs every request.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from jinja2 import StrictUndefined, Template, TemplateError
@@ -62,6 +63,9 @@ class World:
     template: ClassVar[str] = "instruction.md.j2"
     takes_submission: ClassVar[bool] = True
     """True if POST /submission ends the episode; a game ends with its last turn instead."""
+
+    turn_handlers: ClassVar[Mapping[str, Callable[[Any, Call], Reply]]] = MappingProxyType({})
+    """Handlers of the Turn protocol by name, called with the referee; empty for a world without seats (`core.seated`)."""
 
     def __init__(self, setup: WorldSetup, log: EventLog) -> None:
         self.setup, self.log = setup, log

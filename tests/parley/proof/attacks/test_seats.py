@@ -15,9 +15,9 @@ from harness.runtimes.docker.runtime import DockerRuntime
 from parley.proof.attacks.base import AttackRow
 from parley.proof.attacks.suite import ATTACKS, run_attacks
 
-WORLD = "import worlds.core.desk as desk\nimport worlds.core.turns as turns\nfrom worlds.calendar.world import CalendarWorld\n"
+WORLD = "import worlds.core.seated as seated\nimport worlds.core.turns as turns\nfrom worlds.calendar.world import CalendarWorld\n"
 
-OPEN_TO_ALL = "desk.seats_open_to = lambda world, call, is_host: range(len(world.seats))\n"
+OPEN_TO_ALL = "seated.seats_open_to = lambda world, call, is_host: range(len(world.seats))\n"
 
 TAKES_TWICE = """
 given = turns.TurnTable.answer
@@ -27,7 +27,7 @@ turns.TurnTable.seat_of = lambda table, turn: 1
 
 KNOWS_NO_SEATS = """
 known = lambda world, call: world.setup.open_turns or call.header("X-Parley-Seat")
-desk.seats_open_to = lambda world, call, is_host: range(len(world.seats)) if is_host or known(world, call) else None
+seated.seats_open_to = lambda world, call, is_host: range(len(world.seats)) if is_host or known(world, call) else None
 """
 
 CLASS = "\n\nclass World(CalendarWorld):\n    pass\n"
