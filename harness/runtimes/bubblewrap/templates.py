@@ -8,6 +8,7 @@ forked from it into namespaces of their own (`inside.forks`), which takes 1/40 o
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from collections.abc import Mapping, Sequence
@@ -87,3 +88,11 @@ def template(environments: Environments, name: str) -> Template:
             below = environments.folder if name == STARTS_MAIN else None
             warm = _templates[key] = Template(room, MODULES[name], folders, below)
     return warm
+
+
+@atexit.register
+def _close_templates() -> None:
+    # in a fork they belong to its parent
+    for key, warm in _templates.items():
+        if key[0] == os.getpid():
+            warm.close()
