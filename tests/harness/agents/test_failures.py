@@ -273,6 +273,7 @@ def test_an_answer_without_end_is_not_kept_whole(which: str) -> None:
     assert len(json.dumps(said.message)) < KEPT + 1000
 
 
+@pytest.mark.property
 def test_arguments_without_end_are_a_mistake_that_is_told() -> None:
     """They are not read, and what is kept of them is short."""
     long = json.dumps({"command": "x" * LONGEST_ARGUMENTS})

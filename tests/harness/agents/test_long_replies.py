@@ -79,6 +79,7 @@ def shouting(make: Callable[..., SeatPlayer]) -> Callable[..., SeatPlayer]:
     return lambda *arguments: Shouter(make(*arguments))
 
 
+@pytest.mark.property
 def test_scripted_seat(tmp_path: Path, task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     """In process, with typed players; played again, the log is the same."""
     maker = next(iter(seat_players(task.family).values()))

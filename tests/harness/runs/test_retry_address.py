@@ -126,6 +126,7 @@ def test_resume_asks_about_the_address_of_its_file(harness: Command, changed: Pa
     assert theirs.requests == []
 
 
+@pytest.mark.property
 def test_resume_at_an_address_that_is_typed(harness: Command, changed: Path, theirs: OpenAIServer) -> None:
     """Whoever types it has seen it."""
     done = resumed(harness, changed, "--api-base", theirs.url)

@@ -109,6 +109,7 @@ def test_the_programme_says_what_enumeration_says() -> None:
     assert wrong == []
 
 
+@pytest.mark.property
 def test_small_tasks_are_of_every_kind() -> None:
     """The tasks compared have what could go wrong: no way out, forced moves of prior meetings, ties, disjoint groups."""
     found = [(scenario, certify(scenario).document()) for scenario in map(small, range(SMALL))]
@@ -126,6 +127,7 @@ def test_small_tasks_are_of_every_kind() -> None:
     assert {kind: len(cases) for kind, cases in kinds.items() if len(cases) < 4} == {}
 
 
+@pytest.mark.property
 @pytest.mark.parametrize(
     "seeds", [range(40), pytest.param(range(40, SMALL), marks=pytest.mark.proof)], ids=["some", "the others"]
 )
@@ -144,6 +146,7 @@ def test_the_solver_says_the_same(seeds: range) -> None:
     assert wrong == []
 
 
+@pytest.mark.property
 def test_the_fairest_optimum_is_the_leximin_one() -> None:
     """Where optima share their cost differently, programme and solver choose as sorting all of them does."""
     differ = 0
@@ -187,6 +190,7 @@ def test_costs_beyond_64_bits() -> None:
     assert huge["fairest"]["slots"] == plain["fairest"]["slots"]
 
 
+@pytest.mark.property
 def test_vectors_of_many_slots_are_still_the_smallest() -> None:
     """Ten meetings in 520 slots beside a dear errand need more digits than two numbers hold; free cells still fill in order."""
     meetings = tuple(Meeting(id=number, participants=(0,)) for number in range(1, 11))
@@ -199,6 +203,7 @@ def test_vectors_of_many_slots_are_still_the_smallest() -> None:
     assert solution.vectors[WORST, -1].tolist() == [*range(9), 519]
 
 
+@pytest.mark.property
 def test_counts_beyond_floating_point_are_exact() -> None:
     """On free calendars every map is optimal: T! / (T - M)! of them, all digits right."""
     meetings = tuple(Meeting(id=number, participants=(0,)) for number in range(1, 12))

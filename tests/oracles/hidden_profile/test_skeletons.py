@@ -46,6 +46,7 @@ def test_search_repeats_itself() -> None:
     assert len(set(first)) == len(first)
 
 
+@pytest.mark.property
 def test_search_ends_empty_where_there_is_nothing() -> None:
     """Seven cards cannot be handed to five people so that four of them are needed in each deal, whoever holds what twice."""
     assert 5 not in SHAPES["and, match"].people

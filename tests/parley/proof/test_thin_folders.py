@@ -148,6 +148,7 @@ def test_world_json_is_the_task_own(data_task: Task) -> None:
     assert world.manifest.costs == shared_by(data_task.family).costs
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("name", sorted(STANDARD))
 def test_path_options_are_contract_own(data_task: Task, name: str) -> None:
     """Only contract declares them; the first event of a game says what they are all the same."""
@@ -160,6 +161,7 @@ def test_path_options_are_contract_own(data_task: Task, name: str) -> None:
     assert name in shared_by("contract").options
 
 
+@pytest.mark.property
 def test_a_task_may_have_another_default(tmp_path: Path) -> None:
     """It is said in one line of task.toml, reaches the world by sync, and can be set as before."""
     folder = new_task(tmp_path, "hidden-profile", "a-task")
@@ -172,6 +174,7 @@ def test_a_task_may_have_another_default(tmp_path: Path) -> None:
     assert open_world(folder / "environment/api", overrides={"rounds": "4"}).options["rounds"] == 4
 
 
+@pytest.mark.property
 @pytest.mark.parametrize(
     ("line", "why"),
     [
@@ -199,6 +202,7 @@ def test_a_task_may_have_costs_of_its_own() -> None:
     assert Manifest.model_validate_json(own.to_json()) == own
 
 
+@pytest.mark.property
 def test_wrong_clients_are_the_family_own(data_task: Task) -> None:
     """No folder ships them, every one of them plays, and each is named."""
     wrong = [name for name in players(data_task) if name != "solve"]

@@ -33,6 +33,7 @@ CLAIMS = {
 """What is claimed of a contract task."""
 
 
+@pytest.mark.property
 def test_report_shape(folder: Path, prove: Callable[[Path], ProofReport]) -> None:
     """The JSON has the documented keys, and a check for each claim."""
     document = json.loads(prove(folder).model_dump_json())
@@ -56,6 +57,7 @@ def test_expected_value_in_an_error(folder: Path, broken: Broken) -> None:
     assert [(SERVER, line(folder, SERVER, "def give_value"), "leak")] == broken(SERVER, old, new)
 
 
+@pytest.mark.property
 def test_wrong_label(folder: Path, broken: Broken) -> None:
     """A client that earns another label than announced is found where it is named."""
     number = line(folder, VIOLATIONS, '"no_slice"')
@@ -142,6 +144,7 @@ def test_same_instance_for_every_seed(folder: Path, broken: Broken) -> None:
     assert (SERVER, line(folder, SERVER, "def prepare"), "seeds") in broken(SERVER, old, new)
 
 
+@pytest.mark.property
 def test_oracle_that_fails(folder: Path, broken: Broken) -> None:
     """An oracle that does not succeed is found at `solve`."""
     found = broken("solution/solve.py", "    play(api, instruction, wait)", "    play(api, instruction, wait, shift=1)")

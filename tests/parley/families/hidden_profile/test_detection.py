@@ -75,12 +75,14 @@ def test_rates_on_all_labelled_sentences(counts: Counts) -> None:
     )
 
 
+@pytest.mark.property
 @pytest.mark.parametrize(("kind", "most"), [("partial", 2), ("denial", 2), ("near miss", 5)])
 def test_false_alarms_of_each_kind_are_no_more_than_were_found(kind: str, most: int) -> None:
     """On the sentences that were scored once, so that no change of the hearing makes it worse unseen."""
     assert sum(bool(heard(DECKS[one.task], one)) for one in LATE if one.kind == kind) <= most
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("kind", ["partial", "denial", "near miss"])
 def test_what_tells_nothing_is_not_heard(kind: str) -> None:
     """Half a fact, a question, a denial and other words about the matter, on sentences that cues were mended on."""
