@@ -36,6 +36,8 @@ from validators.hidden_profile.replay import lies_of as lies_of_session
 from worlds.calendar.rules.replies import read_actions
 from worlds.core.mending import mend
 
+pytestmark = pytest.mark.property
+
 SEATS = [(name, seat) for name, table in TABLES.items() for seat in range(table.seats)]
 PLAIN = "plain"
 """The voice whose game stands for a seat that is understood."""
@@ -61,7 +63,6 @@ def test_the_voices_are_those_of_the_digest() -> None:
     ] == lines
 
 
-@pytest.mark.property
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_all_seats_speak_in_voices_and_are_understood(name: str) -> None:
     """A game in which each reply of each seat is said in another voice is the game in which all speak plainly."""
@@ -74,7 +75,6 @@ def test_all_seats_speak_in_voices_and_are_understood(name: str) -> None:
     assert lost == []
 
 
-@pytest.mark.property
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_what_cannot_be_read_is_refused_at_one_seat(name: str) -> None:
     """Each voice that need not be understood sits at one seat; at all seats they sit among the property tests."""
@@ -84,14 +84,12 @@ def test_what_cannot_be_read_is_refused_at_one_seat(name: str) -> None:
     assert [line for seat, share in enumerate(shares) for line in faults(name, seat, share)] == []
 
 
-@pytest.mark.property
 @pytest.mark.parametrize(("name", "seat"), SEATS)
 def test_each_personality_at_each_seat(name: str, seat: int) -> None:
     """Wherever a personality sits: what it says is played, or refused with a reason, and nothing else; logs are true."""
     assert list(faults(name, seat, PERSONALITIES)) == []
 
 
-@pytest.mark.property
 @pytest.mark.parametrize("seat", range(TABLES["session"].seats))
 def test_what_is_said_in_prose_is_heard_and_thoughts_are_not(seat: int) -> None:
     """Whatever stands around a message, the others read it; what a person thinks is read by nobody."""

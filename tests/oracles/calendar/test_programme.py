@@ -18,6 +18,8 @@ from tests.worlds.calendar import brute
 from tests.worlds.calendar.random_tasks import SCALE, canonical, small
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 
+pytestmark = pytest.mark.property
+
 SMALL = 500
 
 
@@ -96,7 +98,6 @@ def of_keys(certificate: dict[str, Any], keys: Iterable[str]) -> dict[str, Any]:
     return {key: certificate[key] for key in keys}
 
 
-@pytest.mark.property
 def test_the_programme_says_what_enumeration_says() -> None:
     """Everything a certificate says about 500 small tasks follows from the list of all their schedules."""
     wrong = []
@@ -109,7 +110,6 @@ def test_the_programme_says_what_enumeration_says() -> None:
     assert wrong == []
 
 
-@pytest.mark.property
 def test_small_tasks_are_of_every_kind() -> None:
     """The tasks compared have what could go wrong: no way out, forced moves of prior meetings, ties, disjoint groups."""
     found = [(scenario, certify(scenario).document()) for scenario in map(small, range(SMALL))]
@@ -127,7 +127,6 @@ def test_small_tasks_are_of_every_kind() -> None:
     assert {kind: len(cases) for kind, cases in kinds.items() if len(cases) < 4} == {}
 
 
-@pytest.mark.property
 @pytest.mark.parametrize(
     "seeds", [range(40), pytest.param(range(40, SMALL), marks=pytest.mark.proof)], ids=["some", "the others"]
 )
@@ -146,7 +145,6 @@ def test_the_solver_says_the_same(seeds: range) -> None:
     assert wrong == []
 
 
-@pytest.mark.property
 def test_the_fairest_optimum_is_the_leximin_one() -> None:
     """Where optima share their cost differently, programme and solver choose as sorting all of them does."""
     differ = 0
@@ -190,7 +188,6 @@ def test_costs_beyond_64_bits() -> None:
     assert huge["fairest"]["slots"] == plain["fairest"]["slots"]
 
 
-@pytest.mark.property
 def test_vectors_of_many_slots_are_still_the_smallest() -> None:
     """Ten meetings in 520 slots beside a dear errand need more digits than two numbers hold; free cells still fill in order."""
     meetings = tuple(Meeting(id=number, participants=(0,)) for number in range(1, 11))
@@ -203,7 +200,6 @@ def test_vectors_of_many_slots_are_still_the_smallest() -> None:
     assert solution.vectors[WORST, -1].tolist() == [*range(9), 519]
 
 
-@pytest.mark.property
 def test_counts_beyond_floating_point_are_exact() -> None:
     """On free calendars every map is optimal: T! / (T - M)! of them, all digits right."""
     meetings = tuple(Meeting(id=number, participants=(0,)) for number in range(1, 12))

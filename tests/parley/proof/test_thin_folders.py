@@ -27,6 +27,8 @@ from worlds.core.errors import ManifestError
 from worlds.core.loading import open_world
 from worlds.core.manifest import STANDARD, Budgets, Manifest, shared_by
 
+pytestmark = pytest.mark.property
+
 DATA = ["calendar", "hidden-profile"]
 PACKAGES = ("worlds", "validators", "oracles", "harness", "parley")
 KEPT = {
@@ -80,7 +82,6 @@ def data_task(request: pytest.FixtureRequest, tmp_path: Path) -> Task:
     return admitted(read_task(new_task(tmp_path, request.param, "a-task")))
 
 
-@pytest.mark.property
 def test_an_option_is_one_file(tree: Tree) -> None:
     """A reworded option and a new one change no folder, and are there at once, also in a task that was written by hand."""
     tree.change("worlds/hidden_profile/options.py", "rounds of talk between the two votes", "how long they talk")
@@ -96,7 +97,6 @@ def test_an_option_is_one_file(tree: Tree) -> None:
     assert "hats = off (str): who wears one" in shown
 
 
-@pytest.mark.property
 def test_a_template_is_one_file(tree: Tree) -> None:
     """A change of a shared template reaches every folder, one of a family's player that family's, and nothing else changes."""
     every = {f"{name}/{task}" for name, tasks in KEPT.items() for task in tasks}
@@ -148,7 +148,6 @@ def test_world_json_is_the_task_own(data_task: Task) -> None:
     assert world.manifest.costs == shared_by(data_task.family).costs
 
 
-@pytest.mark.property
 @pytest.mark.parametrize("name", sorted(STANDARD))
 def test_path_options_are_contract_own(data_task: Task, name: str) -> None:
     """Only contract declares them; the first event of a game says what they are all the same."""
@@ -161,7 +160,6 @@ def test_path_options_are_contract_own(data_task: Task, name: str) -> None:
     assert name in shared_by("contract").options
 
 
-@pytest.mark.property
 def test_a_task_may_have_another_default(tmp_path: Path) -> None:
     """It is said in one line of task.toml, reaches the world by sync, and can be set as before."""
     folder = new_task(tmp_path, "hidden-profile", "a-task")
@@ -174,7 +172,6 @@ def test_a_task_may_have_another_default(tmp_path: Path) -> None:
     assert open_world(folder / "environment/api", overrides={"rounds": "4"}).options["rounds"] == 4
 
 
-@pytest.mark.property
 @pytest.mark.parametrize(
     ("line", "why"),
     [
@@ -202,7 +199,6 @@ def test_a_task_may_have_costs_of_its_own() -> None:
     assert Manifest.model_validate_json(own.to_json()) == own
 
 
-@pytest.mark.property
 def test_wrong_clients_are_the_family_own(data_task: Task) -> None:
     """No folder ships them, every one of them plays, and each is named."""
     wrong = [name for name in players(data_task) if name != "solve"]

@@ -72,7 +72,6 @@ def runtime(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.mark.property
 def test_seats_are_sent_the_words_of_the_folder(harness: Command, tmp_path: Path, server: OpenAIServer, runtime: str) -> None:
     """In every runtime: what stands in the folder is sent, what does not is ours; plan and result have the digest."""
     folder, out = folder_of(tmp_path / "texts", **OTHERS), tmp_path / "run"

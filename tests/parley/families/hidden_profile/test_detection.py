@@ -14,6 +14,8 @@ from tests.shipped import SHIPPED
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import Deck, read_task
 
+pytestmark = pytest.mark.property
+
 DECKS = {
     folder.parents[1].name: read
     for folder in sorted(Path("tasks/hidden-profile").glob("*/environment/api"))
@@ -45,7 +47,6 @@ def test_labelled_sentences_are_of_the_decks() -> None:
         assert bool(one.says) == (one.kind == "paraphrase"), one.text
 
 
-@pytest.mark.property
 def test_rates_on_sentences_that_nobody_mended_cues_on(counts: Counts) -> None:
     """What is printed in reports; docs/hidden-profile.md has these figures."""
     late = by_cues(counts, late=True)
@@ -56,7 +57,6 @@ def test_rates_on_sentences_that_nobody_mended_cues_on(counts: Counts) -> None:
     assert late.recall == (pytest.approx(0.895, abs=0.001), pytest.approx(0.945, abs=0.001))
 
 
-@pytest.mark.property
 def test_rates_on_all_labelled_sentences(counts: Counts) -> None:
     """Precision is at least .97 and recall at least .92, even at the lower ends; and all three pairs are in the note."""
     whole, before, late = (by_cues(counts, late=which) for which in (None, False, True))
@@ -75,14 +75,12 @@ def test_rates_on_all_labelled_sentences(counts: Counts) -> None:
     )
 
 
-@pytest.mark.property
 @pytest.mark.parametrize(("kind", "most"), [("partial", 2), ("denial", 2), ("near miss", 5)])
 def test_false_alarms_of_each_kind_are_no_more_than_were_found(kind: str, most: int) -> None:
     """On the sentences that were scored once, so that no change of the hearing makes it worse unseen."""
     assert sum(bool(heard(DECKS[one.task], one)) for one in LATE if one.kind == kind) <= most
 
 
-@pytest.mark.property
 @pytest.mark.parametrize("kind", ["partial", "denial", "near miss"])
 def test_what_tells_nothing_is_not_heard(kind: str) -> None:
     """Half a fact, a question, a denial and other words about the matter, on sentences that cues were mended on."""

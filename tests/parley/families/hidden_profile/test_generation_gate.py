@@ -26,6 +26,8 @@ from tests.parley.families.hidden_profile.scripted_writers import vote
 from tests.worlds.hidden_profile.film import ATTIC, BEACH, SCENARIO
 from worlds.hidden_profile.rules.deck import KINDS, Deck
 
+pytestmark = pytest.mark.property
+
 NEPHEW = "My nephew opened the back"
 EXECUTING = """
 import sys
@@ -65,7 +67,6 @@ def client(server: OpenAIServer) -> ModelClient:
     )
 
 
-@pytest.mark.property
 def test_execution_counts_first_votes_by_hand(task: Task, server: OpenAIServer) -> None:
     """One hand that knows shows as itself, wherever it is dealt, and everybody knows with everything."""
     found, usages = execute(task, ["hidden"], client(server), sessions=4)
@@ -74,7 +75,6 @@ def test_execution_counts_first_votes_by_hand(task: Task, server: OpenAIServer) 
     assert sum(usage.calls for usage in usages) == len(server.requests) == 2 * 4 * 3
 
 
-@pytest.mark.property
 def test_execution_is_the_same_at_any_number_of_workers(task: Task, server: OpenAIServer) -> None:
     """Sessions that run side by side come to the same."""
     judge = client(server)
@@ -100,7 +100,6 @@ def test_votes_that_name_nothing_are_asked_again_and_counted(task: Task) -> None
     assert (found["hidden"].full, found["hidden"].alone, found["hidden"].invalid) == (0.0, 0.0, 6)
 
 
-@pytest.mark.property
 def test_failing_judge_ends_the_execution(task: Task) -> None:
     """A provider that does not answer is nobody's wrong vote."""
     down = Script(replies=(ScriptedReply(text="x", faults=(Fault(status=500, times=10_000),)),))
@@ -109,7 +108,6 @@ def test_failing_judge_ends_the_execution(task: Task) -> None:
         execute(task, ["hidden"], client(server), sessions=2, workers=3)
 
 
-@pytest.mark.property
 def test_interrupt_ends_an_execution_whose_judge_hangs(task: Task) -> None:
     """Ctrl-C while every session waits for the judge is heard at once, and no thread holds the process."""
     hangs = Script(replies=(ScriptedReply(text="x", faults=(Fault(kind="stall", stall_s=120),)),))
@@ -168,7 +166,6 @@ def test_one_knowing_hand_is_out_though_the_average_is_low() -> None:
     assert against({"hidden": found}) == {"hand": "hand 3 alone is right in 100%"}
 
 
-@pytest.mark.property
 def test_a_deck_is_played_on_deals_of_both_kinds(tmp_path: Path) -> None:
     """A judge that always follows the leader is right on every manifest deal and on no hidden one, in each condition."""
     deck = Deck.model_validate_json(STARTER.read_bytes())

@@ -16,6 +16,8 @@ from worlds.core.chance import Chance, Stream
 from worlds.hidden_profile.rules.deck import Deck, Draws
 from worlds.hidden_profile.rules.scenario import Scenario
 
+pytestmark = pytest.mark.property
+
 STARTING = Deck.model_validate_json(STARTER.read_bytes())
 
 
@@ -29,7 +31,6 @@ def draft(track: str, number: int = 0) -> Draft:
     return TRACKS[track](stream(number), [STARTING])
 
 
-@pytest.mark.property
 def test_outlines_are_certified_and_their_ids_tell_nothing() -> None:
     """Every outline passes all checks, and the leader has not always the same id."""
     found = [outline(stream(number)) for number in range(12)]
@@ -39,7 +40,6 @@ def test_outlines_are_certified_and_their_ids_tell_nothing() -> None:
     assert len({(one.agents, len(one.options), len(one.rules)) for one in found}) > 4
 
 
-@pytest.mark.property
 def test_dressed_outline_is_the_outline_in_words() -> None:
     """A model's words on an outline give a deck of the same logic and the same deals, certified like the outline."""
     made = draft("formal")
@@ -52,7 +52,6 @@ def test_dressed_outline_is_the_outline_in_words() -> None:
     assert deck.title == "Birds and mice"
 
 
-@pytest.mark.property
 def test_no_deal_is_in_a_prompt() -> None:
     """Neither those of the outline nor those of the example: they are ours, and no word depends on them."""
     made = draft("formal")
@@ -162,7 +161,6 @@ def test_prose_example_is_one_deal_with_its_table() -> None:
     assert len(shown["hidden_information"]) == STARTING.agents
 
 
-@pytest.mark.property
 def test_drafts_differ_and_repeat() -> None:
     """Another candidate is asked something else, the same candidate the same."""
     prompts = {draft("formal", number).prompt for number in range(6)}
