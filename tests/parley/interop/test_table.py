@@ -63,6 +63,7 @@ def in_shell(command: str, variables: Mapping[str, str]) -> str:
     return done.stdout.decode() + done.stderr.decode()
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("size", [0, 1, 300_000])
 def test_a_request_goes_through_a_command(echo: str, size: int) -> None:
     """Its bytes arrive whole, however long they are, and the answer comes back with its status."""

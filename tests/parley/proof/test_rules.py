@@ -119,6 +119,7 @@ def test_rules_in_the_words_of_an_episode() -> None:
     assert rules_said("contract", folder.name, "Say hello.") == []
 
 
+@pytest.mark.property
 def test_the_rules_on_the_command_line(harness: Command) -> None:
     """`harness show TASK --rules` lists them, on its own for a task and not for an episode."""
     shown = harness("show", "presigned-url-download", "--rules").stdout
