@@ -15,7 +15,9 @@ from harness.runtimes.docker.runtime import DockerRuntime
 from parley.proof.attacks.base import AttackRow
 from parley.proof.attacks.suite import ATTACKS, run_attacks
 
-WORLD = "import worlds.core.seated as seated\nimport worlds.core.turns as turns\nfrom worlds.calendar.world import CalendarWorld\n"
+WORLD = (
+    "import worlds.core.seated as seated\nimport worlds.core.turns as turns\nfrom worlds.calendar.world import CalendarWorld\n"
+)
 
 OPEN_TO_ALL = "seated.seats_open_to = lambda world, call, is_host: range(len(world.seats))\n"
 
