@@ -2,7 +2,8 @@
 
 `bench()` opens the small world in process. `harness(...)` runs the real command in a process of its own, a copy of one that has
 imported everything (tests/forked.py).
-Property tests draw other cases each time, but the same in CI, where red must mean that a change broke something.
+Property tests draw a few cases each time, and others the next time; in CI they draw many, and the same ones each time, because
+red must mean there that a change broke something.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ from worlds.core.manifest import Budgets, Knob, Manifest, Option
 from worlds.core.testing import InProcess
 from worlds.core.world import World, WorldSetup
 
+IN_CI = "CI" in os.environ
 settings.register_profile(
-    "parley", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ, print_blob=True
-)
+    "parley", max_examples=100 if IN_CI else 25, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=IN_CI,
+    print_blob=True,
+)  # fmt: skip
 settings.load_profile("parley")
 HOST_TOKEN = "a-host-token"
 Bench = Callable[..., InProcess]

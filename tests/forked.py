@@ -1,9 +1,10 @@
 """The command line in processes of their own that start within milliseconds: copies of one that has imported everything.
 
 A command of `harness` spends most of its time on imports, with statistics half a second more on SciPy, and with a model some
-two on LiteLLM. So one process imports all of it and waits; for each command it forks, and the copy gets the arguments,
-environment, files and exit of a process of its own. What the start itself promises - which modules a command loads - is tested
-in tests/harness/cli/test_cli.py and tests/test_imports.py, in processes that start from nothing.
+two on LiteLLM; and many read every task. So one process imports all of it, reads them and waits; for each command it forks,
+and the copy gets the arguments, environment, files and exit of a process of its own. What the start itself promises - which
+modules a command loads - is tested in tests/harness/cli/test_cli.py and tests/test_imports.py, in processes that start from
+nothing.
 """
 
 from __future__ import annotations
@@ -77,11 +78,11 @@ class WaitingHarness:
 def wait_for_commands() -> None:
     """Import every command, then run each command that stdin asks for in a copy of this process, and print its exit code."""
     gc.disable()  # imports leave no garbage, and looking for it takes a fourth of their time
-    for module in (*(module for module, _ in COMMANDS.values()), "scipy.stats"):
+    for module in (*(module for module, _ in COMMANDS.values()), "scipy.stats", "tests.shipped"):
         importlib.import_module(module)
     for line in sys.stdin:
         asked = json.loads(line)
-        if "--model" in asked["arguments"]:
+        if {"run", "--model", "--dry-run"} & {*asked["arguments"]} == {"run", "--model"}:
             import_litellm()
         gc.freeze()
         if (pid := os.fork()) == 0:

@@ -14,6 +14,7 @@ from harness.paths import ROOT
 from harness.registry import discover
 
 
+@pytest.mark.property
 def test_ci_proves_every_family_on_its_routine_seeds() -> None:
     """The loop over families takes names and seeds out of the table that `harness list --families` prints."""
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
@@ -27,6 +28,7 @@ def test_ci_proves_every_family_on_its_routine_seeds() -> None:
     assert set(proved) == {task.family for task in discover(ROOT / "tasks")}
 
 
+@pytest.mark.property
 @pytest.mark.parametrize(("last", "told"), [("true", "last"), ("false", "last: FAILED")])
 def test_ci_ends_with_the_seconds_of_each_stage(last: str, told: str) -> None:
     """The table stands at the end of a build that is green, and of one that a stage ended."""

@@ -13,6 +13,8 @@ import pytest
 from harness.paths import ROOT
 from tests.source import DEFINITIONS, ROOMS, imported, nodes, own_code, parsed
 
+pytestmark = pytest.mark.property
+
 MAX_LINES, MAX_FUNCTION = 800, 40
 CLOCKS = {"time", "random", "secrets"}
 READINGS = {"now", "utcnow", "today", "urandom", "getrandom", "monotonic", "perf_counter", "uuid1", "uuid4", "getnode"}

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from harness.paths import ROOT
@@ -80,7 +79,7 @@ def test_three_episodes(interface, play, model, tmp_path):
 def check_result(result, model, interface):
     """Everything that a record of a model's episode must say."""
     trajectory = json.loads((Path(result["path"]) / "trajectory.json").read_text(encoding="utf-8"))
-    jsonschema.validate(trajectory, SCHEMA)
+    SCHEMA.validate(trajectory)
 
     assert (model, interface, "docker") == (result["model"], result["interface"], result["runtime"])
     assert result["tool_calls"] == (1 if interface == "shell" else 6)

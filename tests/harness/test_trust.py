@@ -112,6 +112,7 @@ def test_a_client_by_call_is_refused(other: Task) -> None:
         SolutionAgent().play(other, 0, pod, Budget(), Report("x"))
 
 
+@pytest.mark.property
 def test_the_mark_goes_along(other: Task) -> None:
     """A task that was vouched for is so in another process too; one that was not is refused there."""
     vouched = trust.admitted(other)

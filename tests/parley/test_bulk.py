@@ -210,6 +210,7 @@ def test_process_that_dies_loses_nothing_that_it_had_done(tmp_path: Path) -> Non
     assert list(folder.results()) == again
 
 
+@pytest.mark.property
 def test_idle_process_that_died_is_passed_over(tmp_path: Path) -> None:
     """What waits for work may have died meanwhile; a living one is taken."""
     dead = Worker()

@@ -11,23 +11,24 @@ import pytest
 import parley
 import parley.training
 
+FORMER = {
+    "harness.env.Episode": "parley.training",
+    "harness.testing.openai_server.OpenAIServer": "parley.testing.openai_server",
+    "harness.testing.scripts.Script": "parley.testing.scripts",
+    "harness.interop.atif.whole_trajectory": "parley.interop.atif",
+}
 
-@pytest.mark.parametrize(
-    ("former", "name", "today"),
-    [
-        ("harness.env", "Episode", "parley.training"),
-        ("harness.testing.openai_server", "OpenAIServer", "parley.testing.openai_server"),
-        ("harness.testing.scripts", "Script", "parley.testing.scripts"),
-        ("harness.interop.atif", "whole_trajectory", "parley.interop.atif"),
-    ],
-)
-def test_former_names_work_with_a_warning(former: str, name: str, today: str) -> None:
-    """A program written against the former names goes on working, and is told the new one."""
-    script = f"from {former} import {name}; print({name}.__name__)"
+
+def test_former_names_work_with_a_warning() -> None:
+    """A program written against the former names goes on working, and is told each new one."""
+    names = [former.rpartition(".")[::2] for former in FORMER]
+    script = "\n".join(f"from {module} import {name}; print({name}.__name__)" for module, name in names)
     done = subprocess.run([sys.executable, "-W", "always", "-c", script], capture_output=True, text=True, check=False)
 
-    assert (done.returncode, done.stdout.strip()) == (0, getattr(importlib.import_module(today), name).__name__)
-    assert f"is {'.'.join(today.split('.')[:2])} now" in done.stderr
+    today = [getattr(importlib.import_module(module), name) for module, (_, name) in zip(FORMER.values(), names, strict=True)]
+    assert (done.returncode, done.stdout.split()) == (0, [one.__name__ for one in today])
+    for module in FORMER.values():
+        assert f"is {'.'.join(module.split('.')[:2])} now" in done.stderr
 
 
 def test_public_names() -> None:

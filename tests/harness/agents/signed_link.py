@@ -6,8 +6,6 @@ import json
 import subprocess
 from pathlib import Path
 
-import jsonschema
-
 from harness.agent import Budget, Report
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.pod import CommandResult
@@ -165,7 +163,7 @@ def play(pod, *replies, budget=DEFAULT, **config):
         report = Report(agent=agent.name)
         agent.check()
         agent.play(task_of(), 0, pod, budget, report)
-    jsonschema.validate(report.trajectory, SCHEMA)
+    SCHEMA.validate(report.trajectory)
     return report, server.requests
 
 

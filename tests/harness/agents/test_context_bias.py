@@ -16,6 +16,7 @@ from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import Fault, Messages, Script, ScriptedReply, ScriptedUsage, call
 from tests.harness.agents.signed_link import LocalPod, task_of
 from tests.harness.agents.test_context_errors import FULL
+from tests.sampling import spread
 
 LIMIT = 10_000
 """Tokens of the context of every scripted server, at four characters a token."""
@@ -58,7 +59,7 @@ def played(server: OpenAIServer, folder: Path, model: str, context: int | None =
     return report.stopped_by, report.tool_calls, tuple(pod.kinds), tuple(pod.stopped)
 
 
-@pytest.mark.parametrize("one", FULL, ids=lambda one: one["server"])
+@pytest.mark.parametrize("one", spread(FULL), ids=lambda one: one["server"])
 def test_the_wording_does_not_change_the_verdict(server: OpenAIServer, tmp_path: Path, one: dict[str, Any]) -> None:
     """Score, label and cause are those of a context that is full after the same number of turns."""
     stopped, calls, kinds, causes = played(server, tmp_path, f"{FULL.index(one)}")

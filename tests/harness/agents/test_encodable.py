@@ -103,6 +103,7 @@ def test_blocks_of_halves_are_graded(tmp_path: Path, tool: str) -> None:
     assert encodable(sent) == sent
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("protocol", ["tools", "text"])
 @pytest.mark.parametrize("depth", [100, 450, 900])
 def test_deep_arguments_are_graded(tmp_path: Path, depth: int, protocol: str) -> None:

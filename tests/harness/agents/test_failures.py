@@ -92,6 +92,7 @@ def test_anthropic_says_it_in_its_own_way(status: int, body: str, told: str) -> 
     assert len(server.requests) == 1
 
 
+@pytest.mark.property
 def test_googles_limit_is_no_spent_quota() -> None:
     """Its free tier says `quota` of what comes back within a minute."""
     body = json.dumps({"error": {"code": 429, "message": "You exceeded your current quota", "status": "RESOURCE_EXHAUSTED"}})
@@ -160,6 +161,7 @@ def test_a_server_that_refuses_all_but_streams_is_told_before_the_run(told: str)
     assert (len(server.probes), len(server.requests)) == (1, 1)
 
 
+@pytest.mark.property
 @pytest.mark.parametrize(("longest", "told"), [(30.0, "the 0.2 s that --timeout allows"), (0.1, "0.1 s")])
 def test_a_silent_server_is_told_with_the_seconds(monkeypatch: pytest.MonkeyPatch, longest: float, told: str) -> None:
     """Those of --timeout, or of the first call where they are fewer."""
@@ -273,6 +275,7 @@ def test_an_answer_without_end_is_not_kept_whole(which: str) -> None:
     assert len(json.dumps(said.message)) < KEPT + 1000
 
 
+@pytest.mark.property
 def test_arguments_without_end_are_a_mistake_that_is_told() -> None:
     """They are not read, and what is kept of them is short."""
     long = json.dumps({"command": "x" * LONGEST_ARGUMENTS})

@@ -74,6 +74,7 @@ def check_answer(answer: bytes) -> None:
     assert len(told.encode()) <= 4 * SHOWN
 
 
+@pytest.mark.property
 @given(answers)
 @settings(max_examples=300)
 def test_any_answer(answer: bytes) -> None:
@@ -239,6 +240,7 @@ STORES: Mapping[str, dict[str, str]] = {
 }
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("name", STORES)
 def test_any_value_handle_is_graded(tmp_path: Path, presigned: Task, name: str) -> None:
     """A pattern is searched for in a process of its own, so that one that takes for ever ends."""

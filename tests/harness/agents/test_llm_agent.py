@@ -5,7 +5,6 @@ import json
 import re
 import threading
 
-import jsonschema
 import pytest
 
 from harness.agent import AgentSpec, Budget, Report
@@ -235,7 +234,7 @@ def test_provider_down_keeps_the_trajectory(pod):
         with pytest.raises(ProviderFailure):
             agent.play(task_of(), 0, pod, Budget(), report)
 
-    jsonschema.validate(report.trajectory, SCHEMA)
+    SCHEMA.validate(report.trajectory)
     assert [s["source"] for s in report.trajectory["steps"]] == ["system", "user", "agent", "system"]
     assert report.usage.calls == 1
     assert report.log[-1].startswith("ended: openai/anything: no answer from")
@@ -258,6 +257,7 @@ def test_report_says_what_was_asked_and_what_was_sent(pod):
     assert requests[0].body["model"] == "gpt-5"
 
 
+@pytest.mark.property
 def test_concurrent_episodes_share_an_agent(tmp_path):
     """One agent, eight episodes at once: each report holds its own episode, and the temperature is spoken of once."""
     said, reports = [], [Report("llm") for _ in range(8)]

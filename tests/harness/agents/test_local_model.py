@@ -142,6 +142,7 @@ def test_a_server_that_does_not_start_says_why(packages: Path, monkeypatch: pyte
             local.local_address()
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("ended_by", [signal.SIGKILL, signal.SIGINT])
 def test_the_server_ends_with_the_process_that_started_it(packages: Path, ended_by: signal.Signals) -> None:
     """However the harness ends, killed included, no server is left."""

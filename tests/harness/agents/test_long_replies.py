@@ -29,6 +29,8 @@ from parley.testing.scripts import Messages, Script, ScriptedCall, ScriptedReply
 from worlds.core.events import Turned, read_log
 from worlds.core.turns import OpenTurn
 
+pytestmark = pytest.mark.property
+
 LONG = "x" * 1_100_000
 
 FAMILIES = {"calendar": {"turn_cap": "1"}, "hidden-profile": {"rounds": "2"}}
@@ -116,7 +118,6 @@ def agent_at(server: OpenAIServer) -> SeatAgent:
     return SeatAgent(spec, config=config, say=lambda line: None)
 
 
-@pytest.mark.property
 def test_model_at_a_seat(tmp_path: Path, task: Task) -> None:
     """Through HTTP and LiteLLM; the log of the agent says which turn, and no later request repeats what was too long."""
     with OpenAIServer(model(task, ScriptedReply(text=LONG))) as server:
@@ -130,7 +131,6 @@ def test_model_at_a_seat(tmp_path: Path, task: Task) -> None:
     assert not any(is_too_long(text) for text in sent)
 
 
-@pytest.mark.property
 def test_model_whose_call_breaks_its_reader(tmp_path: Path, task: Task) -> None:
     """A seat has no tools; a call that cannot be read, nested five thousand deep, is an empty reply."""
     deep = ScriptedReply(tool_calls=(ScriptedCall(name="x", arguments="[" * 5000 + "]" * 5000),))

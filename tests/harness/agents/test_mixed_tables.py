@@ -108,6 +108,7 @@ def doubter(messages: Messages) -> str:
     return json.dumps(said)
 
 
+@pytest.mark.property
 def test_models_and_a_recording_among_protocols_leave_the_protocols_trace(
     tmp_path: Path, task: Task, server: OpenAIServer
 ) -> None:
@@ -163,6 +164,7 @@ def test_naming_who_sits_there_anyway_changes_no_row(tmp_path: Path, task: Task)
     assert said.spec.identity().model_dump() == table(None).spec.identity().model_dump() == {"name": "imap"}
 
 
+@pytest.mark.property
 def test_line_up_moves_on_with_the_attempt(tmp_path: Path, task: Task) -> None:
     """Five attempts with one guest: it sits at each seat once, episodes keep their names, and the games differ."""
     results = played(tmp_path / "turning", task, table(None, (SCRIPTED,), rotate=True), k=5)

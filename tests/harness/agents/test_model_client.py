@@ -375,6 +375,7 @@ def test_scrub_blanks_what_the_environment_calls_secret(monkeypatch):
     assert public_address("https://h:1/v1") == "https://h:1/v1"
 
 
+@pytest.mark.property
 def test_importing_an_agent_does_not_import_litellm():
     """The command line stays fast: LiteLLM's seconds are paid by the first call."""
     program = "import sys, harness.agents.llm.agent; print('litellm' in sys.modules, 'openai' in sys.modules)"

@@ -225,6 +225,7 @@ def small(limit: int, seat: str = "2") -> Script:
     return Script(match="scheduling assistant", play=play)
 
 
+@pytest.mark.property
 def test_a_full_context_forfeits_the_seats_turns_by_name(tmp_path: Path, task: Task) -> None:
     """A seat whose conversation is full forfeits as `context`, is not asked in vain, and is named wherever the game is told."""
     with OpenAIServer(small(6_500)) as server:

@@ -16,6 +16,7 @@ from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import Fault, Messages, Script, ScriptedReply, script
 from tests.harness.agents.odd_bodies import ASKED, TOOLS, Json, asking, called, fault_of, raw, said
 from tests.harness.agents.signed_link import LocalPod, playing, task_of
+from tests.sampling import spread
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +45,7 @@ REASONING: dict[str, Json] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("prefix", ["openai", "deepseek", "openrouter", "moonshot", "xai", "zai"])
+@pytest.mark.parametrize("prefix", spread(["openai", "deepseek", "openrouter", "moonshot", "xai", "zai"], few=1))
 @pytest.mark.parametrize("fields", REASONING.values(), ids=REASONING)
 @pytest.mark.parametrize("message", [said("So."), called()], ids=["text", "call"])
 def test_reasoning_goes_back_unchanged(prefix: str, fields: Json, message: Json) -> None:

@@ -229,6 +229,7 @@ def test_a_seat_that_says_something_before_it_is_cut_off(text: str) -> None:
     assert {reply.text for reply in replies} == {text}
 
 
+@pytest.mark.property
 @pytest.mark.parametrize(
     ("reply", "flag"),
     [

@@ -36,6 +36,8 @@ from validators.hidden_profile.replay import lies_of as lies_of_session
 from worlds.calendar.rules.replies import read_actions
 from worlds.core.mending import mend
 
+pytestmark = pytest.mark.property
+
 SEATS = [(name, seat) for name, table in TABLES.items() for seat in range(table.seats)]
 PLAIN = "plain"
 """The voice whose game stands for a seat that is understood."""
@@ -82,7 +84,6 @@ def test_what_cannot_be_read_is_refused_at_one_seat(name: str) -> None:
     assert [line for seat, share in enumerate(shares) for line in faults(name, seat, share)] == []
 
 
-@pytest.mark.property
 @pytest.mark.parametrize(("name", "seat"), SEATS)
 def test_each_personality_at_each_seat(name: str, seat: int) -> None:
     """Wherever a personality sits: what it says is played, or refused with a reason, and nothing else; logs are true."""

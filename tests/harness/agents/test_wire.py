@@ -164,6 +164,7 @@ def test_only_the_last_calls_are_kept(odd: str, monkeypatch: pytest.MonkeyPatch)
     assert [call.request.body for call in recorded(long).calls] == ["b" * 60]
 
 
+@pytest.mark.property
 def test_record_wire_and_replay(tmp_path: Path) -> None:
     """Four episodes at once: each file has all calls of its own episode, is packed with it, and plays the episode again."""
     with OpenAIServer(Script(play=Fallback())) as server:
@@ -187,6 +188,7 @@ def test_record_wire_and_replay(tmp_path: Path) -> None:
     assert again.wire is None
 
 
+@pytest.mark.property
 def test_a_failure_plays_again(tmp_path: Path) -> None:
     """The file of an episode that its provider ended is a bug report: a server that answers from it ends it likewise."""
     refused = RecordedResponse(status=400, body={"error": {"message": "no such thing", "type": "invalid_request_error"}})

@@ -188,6 +188,7 @@ def test_broken_task_is_exit_4(harness: Command, tmp_path: Path) -> None:
     assert (4, f"harness: {folder}/task.toml:3: wrong: unknown key\n") == (done.returncode, done.stderr)
 
 
+@pytest.mark.property
 def test_resume_of_a_sweep_that_never_came_to_its_second_part(harness: Command, tmp_path: Path) -> None:
     """A folder that is missing is begun, one that is there is gone on with; where none is there, nothing is resumed."""
     plan = ("run", "presigned-url-download", "--runtime", "inprocess", "--agent", "oracle,nop", "--json")

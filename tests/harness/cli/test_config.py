@@ -196,6 +196,7 @@ def test_file_that_is_no_plain_file_is_refused_at_once(harness: Command, tmp_pat
     )
 
 
+@pytest.mark.property
 def test_presets_of_games_sample_as_their_providers_do(registry: list[Task]) -> None:
     """Papers of games name no temperature, so none is sent; contract's is 0, as its paper's."""
     for path in PRESETS.glob("*.toml"):

@@ -80,6 +80,7 @@ def test_table_fits_and_ctrl_c_leaves_the_terminal_sane(tmp_path: Path) -> None:
     assert f"harness run --resume {folder}" in CONTROL.sub("", written).replace("\r\n", "")
 
 
+@pytest.mark.property
 def test_lines_count_on_after_a_resume(harness: Command, tmp_path: Path) -> None:
     """In a pipe there is a line an episode, and a run that is gone on with counts from what is done."""
     run = (*RUN, "--agent", "nop", "--workers", "1", "--out", tmp_path / "run")
@@ -127,6 +128,7 @@ def test_events_are_lines_of_documented_models(harness: Command, tmp_path: Path)
     assert sum(isinstance(event, StartedLine) for event in events) == 2
 
 
+@pytest.mark.property
 def test_events_of_a_resumed_run_follow_in_the_same_file(harness: Command, tmp_path: Path) -> None:
     """A file is added to; stdout cannot serve two programs."""
     events, run = tmp_path / "events.jsonl", (*RUN, "--agent", "nop", "--out", tmp_path / "run")

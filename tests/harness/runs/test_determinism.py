@@ -58,7 +58,8 @@ def test_latency_changes_nothing() -> None:
     assert [trace(task) for task in tasks] == slow
 
 
-@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.property)])
+@pytest.mark.property
+@pytest.mark.parametrize("step", [17, 1])
 def test_hash_seed_changes_nothing(tmp_path: Path, step: int) -> None:
     """Another PYTHONHASHSEED, in another process, leaves every oracle's trace as it was, or every seventeenth one's."""
     tasks = TASKS[::step]

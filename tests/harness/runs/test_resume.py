@@ -93,6 +93,7 @@ def test_sweep_goes_on_from_one_of_its_files(harness: Command, tmp_path: Path) -
     assert len(parts) == 6
 
 
+@pytest.mark.property
 def test_script_goes_on_without_its_file(harness: Command, tmp_path: Path) -> None:
     """What a scripted agent does stands in run.json."""
     actions = tmp_path / "actions.json"

@@ -49,6 +49,7 @@ def test_retry_records_what_it_was_told(failed: Path, presigned: Task, mode: str
     assert [result.success for result in again] == [True, True]
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("mode", ["none", "correct", "wrong"])
 def test_note_is_part_of_what_the_agent_reads(failed: Path, presigned: Task, mode: str) -> None:
     """The note follows the instruction, names the label and nothing of the instance; without one nothing is added."""

@@ -16,6 +16,8 @@ from harness.runs.addresses import settled
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import script
 
+pytestmark = pytest.mark.property
+
 Command = Callable[..., subprocess.CompletedProcess[str]]
 MODEL = ("--model", "openai/any", "--interface", "tool")
 RUN = ("run", "presigned-url-download", "--runtime", "inprocess")
@@ -72,7 +74,6 @@ def again(harness: Command, first: Path, *more: str) -> subprocess.CompletedProc
     return harness(*RUN, "--retry-of", first, "--out", first.parent / "again", *more, env={"OPENAI_API_KEY": KEY})
 
 
-@pytest.mark.property
 def test_an_address_of_a_file_gets_nothing(harness: Command, changed: Path, theirs: OpenAIServer) -> None:
     """Refused, naming the address and the flag that would allow it; nobody was spoken to."""
     done = again(harness, changed)
@@ -84,7 +85,6 @@ def test_an_address_of_a_file_gets_nothing(harness: Command, changed: Path, thei
     assert not (changed.parent / "again").exists()
 
 
-@pytest.mark.property
 def test_a_typed_address_wins(harness: Command, changed: Path, mine: OpenAIServer, theirs: OpenAIServer) -> None:
     """What was typed is where the retry goes, whatever the file says."""
     done = again(harness, changed, "--api-base", mine.url)
@@ -94,14 +94,12 @@ def test_a_typed_address_wins(harness: Command, changed: Path, mine: OpenAIServe
     assert theirs.requests == []
 
 
-@pytest.mark.property
 def test_typing_the_address_of_the_file_is_enough(harness: Command, changed: Path, theirs: OpenAIServer) -> None:
     """Whoever types it has seen it."""
     assert again(harness, changed, "--api-base", theirs.url).returncode == 0
     assert len(theirs.requests) == CALLS
 
 
-@pytest.mark.property
 def test_resume_speaks_to_the_typed_address_only(harness: Command, changed: Path, theirs: OpenAIServer) -> None:
     """A run.json that names another host is another run, and is not gone on with."""
     typed = ("--api-base", "http://localhost:1/v1")

@@ -107,6 +107,7 @@ def test_record_agrees_with_its_files(plan: Plan, folder: RunFolder) -> None:
     assert ({"reward": 1.0}, 1.0, 1.0) == (json.loads((path / "reward.json").read_bytes()), row["reward"], verdict["reward"])
 
 
+@pytest.mark.property
 def test_hashes_do_not_depend_on_workers(plan: Plan, tmp_path: Path) -> None:
     """One worker or four, the traces are the same, and attempts at one seed are equal."""
     hashes = [[result.trace_hash for result in played(plan, RunFolder(tmp_path / str(n)), workers=n)] for n in (1, 4)]

@@ -82,6 +82,7 @@ def test_what_is_no_shard(text: str) -> None:
         parse_shard(text)
 
 
+@pytest.mark.property
 def test_merged_shards_are_the_run_that_one_machine_plays(whole: Path, shards: list[Path], tmp_path: Path) -> None:
     """Its rewards byte for byte, a plan without a shard, results that know no other run, and the shards named in run.json."""
     merged = merge(tmp_path / "all", [shards[2], shards[0], shards[3], shards[1]])
@@ -99,6 +100,7 @@ def test_merged_shards_are_the_run_that_one_machine_plays(whole: Path, shards: l
     assert len(record.stints) == 4
 
 
+@pytest.mark.property
 def test_a_merged_run_can_be_gone_on_with(shards: list[Path], tmp_path: Path) -> None:
     """It is the run of its whole plan, so nothing is left to play, and more seeds are played into it."""
     merge(tmp_path / "all", shards)
@@ -166,6 +168,7 @@ def test_a_shard_that_is_not_finished_is_named(shards: list[Path], tmp_path: Pat
     assert str(lost.parent.relative_to(folders[2] / "episodes")) in why
 
 
+@pytest.mark.property
 def test_runs_of_other_plans_are_named(whole: Path, shards: list[Path], tmp_path: Path) -> None:
     """One of other seeds, one of other shares, and one that is no shard at all."""
     played(tmp_path / "seeds", Shard(number=4, of=4), TASKS, seeds=4)

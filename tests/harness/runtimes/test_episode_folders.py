@@ -43,6 +43,7 @@ def dies(script: str) -> None:
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 9
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("script", [HALF_REMOVED, NEVER_NAMED], ids=["half removed", "never named"])
 def test_what_a_dead_process_had_begun_is_swept(script: str) -> None:
     """A folder goes though its owner died while removing it, its name gone already, or before the folder had its own name."""

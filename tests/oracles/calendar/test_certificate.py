@@ -58,6 +58,7 @@ def test_bounds_are_bounds_only() -> None:
     assert sum(c["greedy"]["cost"] for c in planned) > sum(c["myopic"]["cost"] for c in planned)
 
 
+@pytest.mark.property
 def test_nothing_to_be_done() -> None:
     """Where no schedule exists what describes one is null and counts are 0; subsets that work still say how."""
     full = tuple(Errand(slot=slot, id=slot + 1, cost=1) for slot in range(3))
@@ -109,6 +110,7 @@ def test_large_tasks_are_certified_completely() -> None:
     assert {**certificate, "optima": None, "by_subset": None} == alone
 
 
+@pytest.mark.property
 def test_same_bytes_in_every_process() -> None:
     """Neither the hash seed nor anything else of a process changes a certificate."""
     env = {**os.environ, "PYTHONHASHSEED": "12345", "PYTHONPATH": str(ROOT)}

@@ -50,6 +50,7 @@ def test_played_plans_cost_what_the_certificate_says(density: float) -> None:
             assert played(scenario, plan(scenario, slots_of(certificate))) == certificate["per_agent"]
 
 
+@pytest.mark.property
 def test_every_schedule_of_small_tasks_can_be_played() -> None:
     """Any schedule, not only the best, becomes batches that hold, with prior meetings and long ones, at its direct cost."""
     outsiders = games = 0

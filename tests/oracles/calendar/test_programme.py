@@ -18,6 +18,8 @@ from tests.worlds.calendar import brute
 from tests.worlds.calendar.random_tasks import SCALE, canonical, small
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 
+pytestmark = pytest.mark.property
+
 SMALL = 500
 
 
@@ -96,7 +98,6 @@ def of_keys(certificate: dict[str, Any], keys: Iterable[str]) -> dict[str, Any]:
     return {key: certificate[key] for key in keys}
 
 
-@pytest.mark.property
 def test_the_programme_says_what_enumeration_says() -> None:
     """Everything a certificate says about 500 small tasks follows from the list of all their schedules."""
     wrong = []

@@ -154,6 +154,7 @@ def test_no_game_breaks_a_meeting_or_sends_a_batch_that_cannot_hold() -> None:
     assert types["fail_reschedule"] > 10
 
 
+@pytest.mark.property
 def test_a_walk_that_ends_in_time_overlooks_no_slot() -> None:
     """Where a round fails with time to spare, no slot was possible for every participant by moving errands alone."""
     failed = 0

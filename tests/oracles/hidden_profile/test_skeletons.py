@@ -10,10 +10,11 @@ from oracles.hidden_profile.decks import prove_deck
 from oracles.hidden_profile.second import FrameSolver
 from worlds.hidden_profile.rules.deck import Draws
 
+pytestmark = pytest.mark.property
+
 EVERY = [(name, people) for name, shape in SHAPES.items() for people in shape.people]
 
 
-@pytest.mark.property
 @pytest.mark.parametrize(("name", "people"), EVERY)
 def test_search_finds_each_shape(name: str, people: int) -> None:
     """Certified, with several impressions, an option for each gate, and something private on every hand."""
@@ -27,7 +28,6 @@ def test_search_finds_each_shape(name: str, people: int) -> None:
         assert {draw.leader for draw in Draws(deck).all} == {"o1"}
 
 
-@pytest.mark.property
 @pytest.mark.parametrize("name", ["match", "chain", "and, match"])
 def test_both_witnesses_certify_and_mutants_are_refused(name: str) -> None:
     """The solver says what the table says, and each way to spoil the deck fails the check that it names."""

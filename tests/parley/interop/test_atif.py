@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-
 from parley.interop.atif import whole_trajectory
 from parley.reports.reading import RecordedEpisode
 from tests.harness.agents.atif import SCHEMA
@@ -18,7 +16,7 @@ def document_of(episode: RecordedEpisode) -> dict[str, Any]:
     """The trajectory of an episode, once ATIF's schema holds."""
     file = Path(episode.path) / "trajectory.json"
     document = whole_trajectory(episode, json.loads(file.read_bytes()) if file.exists() else None)
-    jsonschema.validate(document, SCHEMA)
+    SCHEMA.validate(document)
     for one in (document, *document.get("subagent_trajectories", ())):
         assert [step["step_id"] for step in one["steps"]] == list(range(1, len(one["steps"]) + 1))
     return document

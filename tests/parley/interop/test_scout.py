@@ -46,6 +46,7 @@ def test_scouts_columns_are_filled(tmp_path: Path) -> None:
     assert rows("filename, task_id", index)[0] == (file.name, game.result.task_id)
 
 
+@pytest.mark.property
 def test_a_file_is_written_when_it_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each file with its index; together they hold every episode once."""
     monkeypatch.setattr(scout, "_ROWS", 2)

@@ -11,7 +11,6 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from harness.agent import AgentSpec, Budget
@@ -64,6 +63,7 @@ def in_shell(command: str, variables: Mapping[str, str]) -> str:
     return done.stdout.decode() + done.stderr.decode()
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("size", [0, 1, 300_000])
 def test_a_request_goes_through_a_command(echo: str, size: int) -> None:
     """Its bytes arrive whole, however long they are, and the answer comes back with its status."""
@@ -103,6 +103,7 @@ def table_at(server: OpenAIServer, world: InProcess, turns: int = 120) -> ModelT
     )
 
 
+@pytest.mark.property
 def test_each_seat_is_a_conversation_of_its_own() -> None:
     """A model that plays a protocol plays its game to the letter, and both records have every reply."""
     world = world_in_process(GAME.path / "environment" / "api")
@@ -112,7 +113,7 @@ def test_each_seat_is_a_conversation_of_its_own() -> None:
         table.play()
     document, told = table.record(), table.told()
     seats = document["subagent_trajectories"]
-    jsonschema.validate(document, SCHEMA)
+    SCHEMA.validate(document)
 
     assert world.events[-1].hash == policies.result.trace_hash
     assert {

@@ -200,6 +200,7 @@ def test_task_folders_by_name(folder: Path) -> None:
         task_folders(root, ["yours"])
 
 
+@pytest.mark.property
 def test_play_speaks_one_line_when_a_client_raises(folder: Path) -> None:
     """The boilerplate player exits 1 with one line, whatever the client raised, and names the violations there are."""
     (folder / "solution/solve.py").write_text(

@@ -16,6 +16,7 @@ from harness.trust import admitted
 from parley.proof.claims import rule_checks
 from parley.rules import TABLE, rules_said, stated_rules
 from tests.conftest import Command
+from tests.sampling import spread
 
 HERE = Path(__file__).parent
 CASES: list[dict[str, Any]] = json.loads((HERE / "contradictions.json").read_text(encoding="utf-8"))
@@ -57,7 +58,7 @@ def test_the_cases_are_those_that_were_promised() -> None:
     assert (len(CASES), len({case["task"] for case in CASES})) >= (40, 15)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['id']}-{case['task']}")
+@pytest.mark.parametrize("case", spread(CASES), ids=lambda case: f"{case['id']}-{case['task']}")
 def test_a_contradiction_is_named_with_its_proof(case: dict[str, Any], tmp_path: Path) -> None:
     """An instruction that says other than its server is found, at the quotation that a client proves."""
     own = Path("tasks/contract") / case["task"]
@@ -118,6 +119,7 @@ def test_rules_in_the_words_of_an_episode() -> None:
     assert rules_said("contract", folder.name, "Say hello.") == []
 
 
+@pytest.mark.property
 def test_the_rules_on_the_command_line(harness: Command) -> None:
     """`harness show TASK --rules` lists them, on its own for a task and not for an episode."""
     shown = harness("show", "presigned-url-download", "--rules").stdout

@@ -27,6 +27,8 @@ from worlds.core.errors import ManifestError
 from worlds.core.loading import open_world
 from worlds.core.manifest import STANDARD, Budgets, Manifest, shared_by
 
+pytestmark = pytest.mark.property
+
 DATA = ["calendar", "hidden-profile"]
 PACKAGES = ("worlds", "validators", "oracles", "harness", "parley")
 KEPT = {
@@ -80,7 +82,6 @@ def data_task(request: pytest.FixtureRequest, tmp_path: Path) -> Task:
     return admitted(read_task(new_task(tmp_path, request.param, "a-task")))
 
 
-@pytest.mark.property
 def test_an_option_is_one_file(tree: Tree) -> None:
     """A reworded option and a new one change no folder, and are there at once, also in a task that was written by hand."""
     tree.change("worlds/hidden_profile/options.py", "rounds of talk between the two votes", "how long they talk")
@@ -96,7 +97,6 @@ def test_an_option_is_one_file(tree: Tree) -> None:
     assert "hats = off (str): who wears one" in shown
 
 
-@pytest.mark.property
 def test_a_template_is_one_file(tree: Tree) -> None:
     """A change of a shared template reaches every folder, one of a family's player that family's, and nothing else changes."""
     every = {f"{name}/{task}" for name, tasks in KEPT.items() for task in tasks}

@@ -16,6 +16,8 @@ from parley.proof.findings import ProofReport, ProvedClient
 from parley.proof.proof import prove_in, verify
 from parley.proof.sync import sync, vouched
 
+pytestmark = pytest.mark.property
+
 Broken = Callable[[str, str, str], list[tuple[str, int, str]]]
 SERVER, VIOLATIONS = "environment/api/server.py", "solution/violations.py"
 
@@ -44,7 +46,6 @@ def test_report_shape(folder: Path, prove: Callable[[Path], ProofReport]) -> Non
     assert CLAIMS == {check["name"].partition(":")[0] for check in task["checks"]}
 
 
-@pytest.mark.property
 def test_expected_value_in_an_error(folder: Path, broken: Broken) -> None:
     """A refusal that tells the right slice is found at the handler that gave it."""
     old = '        check_header(call, "X-Seed-Slice", self.slice)'
@@ -65,7 +66,6 @@ def test_wrong_label(folder: Path, broken: Broken) -> None:
     )
 
 
-@pytest.mark.property
 def test_label_outside_the_taxonomy(folder: Path, broken: Broken) -> None:
     """A label that does not exist is a finding of lint, and no episode earns it."""
     number = line(folder, VIOLATIONS, '"no_slice"')
@@ -74,7 +74,6 @@ def test_label_outside_the_taxonomy(folder: Path, broken: Broken) -> None:
     assert [(VIOLATIONS, number, "violations"), (VIOLATIONS, number, "violation:no_slice")] == found
 
 
-@pytest.mark.property
 def test_client_that_raises_before_its_violation(folder: Path, prove: Callable[[Path], ProofReport]) -> None:
     """A wrong client that never gets to its violation fails its check, with what it raised."""
     path = folder / VIOLATIONS
@@ -85,13 +84,11 @@ def test_client_that_raises_before_its_violation(folder: Path, prove: Callable[[
     assert "must earn MUTATED_TOKEN, earned OTHER; the client raised TypeError" in failed[0].detail
 
 
-@pytest.mark.property
 def test_instruction_of_seed_0(folder: Path, broken: Broken) -> None:
     """An instruction that is not the world's own for seed 0 is found at its first differing line."""
     assert broken("instruction.md", "holds one value", "holds a value") == [("instruction.md", 3, "drift")]
 
 
-@pytest.mark.property
 def test_boilerplate_drift(folder: Path, broken: Broken) -> None:
     """An edited boilerplate file is found at its first differing line."""
     number = line(folder, "environment/docker-compose.yaml", "stop_grace_period")
@@ -121,7 +118,6 @@ def test_wall_clock(folder: Path, broken: Broken) -> None:
     assert (SERVER, line(folder, SERVER, "def prepare"), "determinism") in found
 
 
-@pytest.mark.property
 def test_wall_clock_by_another_name(folder: Path, broken: Broken) -> None:
     """Renaming an import hides nothing."""
     old = "from worlds.core.calls import"
@@ -130,7 +126,6 @@ def test_wall_clock_by_another_name(folder: Path, broken: Broken) -> None:
     assert [(SERVER, line(folder, SERVER, "monotonic"), "wall-clock")] == found
 
 
-@pytest.mark.property
 def test_same_instance_for_every_seed(folder: Path, broken: Broken) -> None:
     """A world that ignores the seed is found where it draws."""
     old = "        self.ticket: Contract | None = None"
@@ -149,7 +144,6 @@ def test_oracle_that_fails(folder: Path, broken: Broken) -> None:
     assert ("solution/solve.py", line(folder, "solution/solve.py", "def solve"), "oracle") in found
 
 
-@pytest.mark.property
 def test_handler_that_fails(folder: Path, broken: Broken) -> None:
     """A handler that raises is found at the line that raised, not at the client that met it."""
     found = broken(SERVER, '        ticket = self.chance("ticket").base64url(24)', "        ticket = {}['oops']")
@@ -157,7 +151,6 @@ def test_handler_that_fails(folder: Path, broken: Broken) -> None:
     assert {(SERVER, line(folder, SERVER, "['oops']"))} <= {(path, number) for path, number, _ in found}
 
 
-@pytest.mark.property
 def test_a_claim_of_the_family_left_out(folder: Path, broken: Broken) -> None:
     """Hidden tests that do not import a test of their family are told the line to write."""
     name = "tests/test_outcome.py"
@@ -166,7 +159,6 @@ def test_a_claim_of_the_family_left_out(folder: Path, broken: Broken) -> None:
     assert (name, 1, "hidden-tests") in found
 
 
-@pytest.mark.property
 def test_knob_end_out_of_reach(folder: Path, broken: Broken) -> None:
     """A knob whose end makes the task impossible is found in task.toml."""
     path = folder / "task.toml"
@@ -177,7 +169,6 @@ def test_knob_end_out_of_reach(folder: Path, broken: Broken) -> None:
     assert ("task.toml", line(folder, "task.toml", "window_seconds"), "knob:window_seconds=1") in found
 
 
-@pytest.mark.property
 def test_cell_that_is_not_filled(folder: Path, broken: Broken) -> None:
     """A cell of Proposition 1 filled by the wrong client is found at that client."""
     found = broken(VIOLATIONS, '"validity": "late_ticket"', '"validity": "late_and_clipped"')
@@ -185,7 +176,6 @@ def test_cell_that_is_not_filled(folder: Path, broken: Broken) -> None:
     assert [(VIOLATIONS, line(folder, VIOLATIONS, '"late_and_clipped": ('), "cell:validity")] == found
 
 
-@pytest.mark.property
 def test_cells_must_be_declared(folder: Path, broken: Broken) -> None:
     """A world that issues artifacts must say which violations fill the cells."""
     found = broken(
@@ -198,7 +188,6 @@ def test_cells_must_be_declared(folder: Path, broken: Broken) -> None:
     assert [(VIOLATIONS, number, f"cell:{cell}") for cell in ("validity", "integrity", "both")] == found
 
 
-@pytest.mark.property
 def test_world_that_does_not_load(folder: Path, broken: Broken) -> None:
     """A syntax error in the server is one line to go to, whoever trips over it."""
     found = broken(SERVER, "    def prepare(self) -> None:", "    def prepare(self) -> None")
@@ -206,7 +195,6 @@ def test_world_that_does_not_load(folder: Path, broken: Broken) -> None:
     assert {(SERVER, line(folder, SERVER, "def prepare"))} == {(path, number) for path, number, _ in found}
 
 
-@pytest.mark.property
 def test_solution_that_does_not_load(folder: Path, broken: Broken) -> None:
     """A violations.py that raises on import is a finding, not a crash."""
     found = broken(VIOLATIONS, "from solve import play", "from solve import plays")
@@ -214,7 +202,6 @@ def test_solution_that_does_not_load(folder: Path, broken: Broken) -> None:
     assert {VIOLATIONS} == {path for path, _, _ in found}
 
 
-@pytest.mark.property
 def test_two_workers_find_the_same(folder: Path) -> None:
     """A second process, with another PYTHONHASHSEED, leaves the same traces and the same report."""
     tasks = [admitted(read_task(folder))]
@@ -230,7 +217,6 @@ def test_two_workers_find_the_same(folder: Path) -> None:
     assert told(verify(tasks, [0], workers=1)) == told(report)
 
 
-@pytest.mark.property
 def test_order_of_a_set_shows(folder: Path) -> None:
     """A world that depends on the order of a set of strings is caught by the second process."""
     path = folder / SERVER
@@ -241,7 +227,6 @@ def test_order_of_a_set_shows(folder: Path) -> None:
     assert {"determinism"} == {check.name for check in report.tasks[0].failed}
 
 
-@pytest.mark.property
 def test_a_runtime_plays_the_same_clients(folder: Path) -> None:
     """Given a runtime, every client plays in it too and must leave the trace that it left in process."""
     report = verify([admitted(read_task(folder))], [0], runtimes=[InProcessRuntime()], workers=1)
@@ -252,7 +237,6 @@ def test_a_runtime_plays_the_same_clients(folder: Path) -> None:
     assert {"inprocess:oracle", "inprocess:nop", "inprocess:violation:no_slice"} <= set(names)
 
 
-@pytest.mark.property
 def test_a_client_that_must_win_wins_in_a_runtime(root: Path) -> None:
     """A client in time by an instant earns 1 in every runtime; a proof that promises the same of `nop` is not believed."""
     task = read_task(root / "tasks" / "contract" / "adversarial-shortcut-injection")
@@ -270,7 +254,6 @@ class Other(InProcessRuntime):
     name = "other"
 
 
-@pytest.mark.property
 def test_sample_plays_few_clients_on_the_first_seed_in_each_runtime(folder: Path) -> None:
     """Of a task on two seeds each runtime plays oracle, nop and one violation on the first; in process all are played."""
     report = verify([admitted(read_task(folder))], [1, 2], runtimes=[InProcessRuntime(), Other()], sample=True, workers=1)

@@ -31,6 +31,7 @@ def test_calls_of_a_pair_are_made_in_two_processes() -> None:
     assert set(multiprocessing.active_children()) <= set(before)
 
 
+@pytest.mark.property
 def test_whoever_is_free_takes_the_next_pair() -> None:
     """While one worker makes one long call, the other one makes the first calls of all other pairs."""
     long: Call = (time.sleep, (1.5,))
@@ -50,6 +51,7 @@ def test_one_worker_is_this_process() -> None:
         ]
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("slow", [0, 1])
 def test_an_exception_kills_the_workers(slow: int) -> None:
     """What raises in one process does not wait for what runs in the other."""

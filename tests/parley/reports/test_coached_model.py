@@ -25,6 +25,8 @@ from parley.testing.openai_server import OpenAIServer
 from parley.testing.players import SolutionModel
 from parley.testing.scripts import Script
 
+pytestmark = pytest.mark.property
+
 Gathered = Callable[..., Evidence]
 Columns = Callable[..., list[tuple[Any, ...]]]
 

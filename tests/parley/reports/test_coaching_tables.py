@@ -67,6 +67,7 @@ def test_by_first_label(three: Evidence, columns: Columns) -> None:
     )
 
 
+@pytest.mark.property
 def test_only_common_failures_are_compared(retried: Callable[..., Path], gathered: Gathered, columns: Columns) -> None:
     """A failure retried under one condition only counts in its rate, not in the difference, and the table says so."""
     table = effect(gathered(retried("none", {"a": W, "b": W}), retried("correct", {"b": S, "c": W})))

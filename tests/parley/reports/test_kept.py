@@ -89,6 +89,7 @@ def peak(act: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.property
 def test_a_kept_result_is_the_one_that_was_read(run: Path) -> None:
     """Equal, written byte for byte alike, and its measures as a mapping like any other; of every family."""
     read = list(RunFolder(run).results())

@@ -156,6 +156,7 @@ def test_a_packed_run_is_replayed(packed: Path) -> None:
     assert not agent.needs_main(next(task for task in TASKS if task.task_id == "uniform-01"), "inprocess")
 
 
+@pytest.mark.property
 def test_packed_shards_are_merged(tmp_path: Path) -> None:
     """One of them packed, one a folder."""
     whole = played(tmp_path / "whole")
@@ -184,6 +185,7 @@ def test_a_folder_counts_before_its_pack(run: Path, packed: Path) -> None:
     twin.unlink()
 
 
+@pytest.mark.property
 def test_the_key_of_an_edition_stays_at_home(run: Path, tmp_path: Path) -> None:
     """Unless it is asked for, and then others cannot read the file."""
     secret = Path(shutil.copytree(run, tmp_path / "secret"))
@@ -230,6 +232,7 @@ def test_a_file_that_is_no_pack_is_named(tmp_path: Path, data: bytes) -> None:
         read_runs([tmp_path / "x.run.parquet"])
 
 
+@pytest.mark.property
 def test_the_commands_pack_remove_and_unpack(harness: Command, run: Path, tmp_path: Path) -> None:
     """As a user types them; the folder goes only once all of it is in the file."""
     one = Path(shutil.copytree(run, tmp_path / "one"))
@@ -267,6 +270,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("name", BOMBS)
 def test_pack_over_the_budget_is_refused(tmp_path: Path, name: str) -> None:
     """A stranger's file is refused by the name of a limit, before its bytes are fetched."""

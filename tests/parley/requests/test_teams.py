@@ -60,6 +60,7 @@ def spread(by_member: Iterable[int]) -> int:
     return max(numbers) - min(numbers)
 
 
+@pytest.mark.property
 def test_the_canonical_tasks_are_shared_evenly(known: dict[str, Facts]) -> None:
     """Each of five holds each seat 18 times, speaks first 90 times, and has each density 30 times or one more or less."""
     counted = counts(balanced(known), known)
@@ -217,6 +218,7 @@ def played(folder: Path, tasks: Sequence[Task], spec: AgentSpec, k: int = 1, wor
     return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=workers, images={}, progress=quiet)
 
 
+@pytest.mark.property
 def test_seats_are_recorded_as_planned(tmp_path: Path) -> None:
     """Each result says who sat where, run.json holds all line-ups once, and its identity their digest."""
     tasks = CANONICAL[:2]
@@ -233,6 +235,7 @@ def test_seats_are_recorded_as_planned(tmp_path: Path) -> None:
     assert {result.agent for result in results} == {"team"}
 
 
+@pytest.mark.property
 def test_a_team_shares_no_row_with_its_members(tmp_path: Path) -> None:
     """The row names the team once, in whatever order it was typed; an entrant makes another row."""
     tasks = CANONICAL[:1]

@@ -55,6 +55,7 @@ def test_no_script_fits():
         assert ask(server, "task b").status_code == 400
 
 
+@pytest.mark.property
 def test_concurrent_conversations_do_not_meet():
     """Twenty conversations at once, each with its own script, each gets its own replies."""
     scripts = [script(f"reply {n}.", match=f"task {n}.") for n in range(20)]

@@ -40,6 +40,7 @@ def test_contracts_by_calls_are_those_of_a_run(tasks: Sequence[Task]) -> None:
     assert [one.seat_rewards for one in verdicts] == [(one.reward,) for one in verdicts]
 
 
+@pytest.mark.property
 @pytest.mark.parametrize(
     ("tasks", "names"),
     [
@@ -63,6 +64,7 @@ def test_games_are_those_of_a_run(tasks: Sequence[Task], names: Sequence[str]) -
     assert len({one.reward for one in verdicts}) > 1
 
 
+@pytest.mark.property
 def test_options_reach_the_world() -> None:
     """Typed as text, as behind `--set`, they make the episode that they make in a run."""
     task = PROFILES[0]
@@ -73,6 +75,7 @@ def test_options_reach_the_world() -> None:
         Episode(options={"round": 3}).reset(task)
 
 
+@pytest.mark.property
 def test_seats_of_a_hidden_profile_earn_their_own_votes() -> None:
     """Each seat earns 1 for the key and 0 for anything else, and the team's reward is their mean, to the last digit."""
     verdicts = judged(played(task, 0, "coin:0.7") for task in PROFILES[::16])
@@ -82,6 +85,7 @@ def test_seats_of_a_hidden_profile_earn_their_own_votes() -> None:
     assert [fmean(one.seat_rewards) for one in verdicts] == [one.reward for one in verdicts]
 
 
+@pytest.mark.property
 def test_seats_of_a_calendar_earn_by_their_own_meetings_and_costs() -> None:
     """A seat loses by what it paid above its share of the best schedule, and by that alone, and by its missed meetings."""
     verdicts = judged(played(task, 0, name) for task in CALENDARS[::40] for name in ("imap", "sd-map", "silent"))

@@ -77,7 +77,7 @@ def leaves(document: Any) -> Iterator[str]:
         yield str(document)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.property)])
 def test_nothing_seen_before_the_last_answer_is_the_result(task: Task, seed: int) -> None:
     """Constants, the empty string, and every string of the instruction and of any answer but the last are refused."""
     world = world_in_process(task.world_folder, seed=seed)

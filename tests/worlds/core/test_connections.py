@@ -69,6 +69,7 @@ def said(link: socket.socket) -> bytes:
     return data
 
 
+@pytest.mark.property
 @pytest.mark.parametrize(
     "part", [b"", b"GET / HTTP/1.1\r\n", b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx", WHOLE + b"GET"]
 )

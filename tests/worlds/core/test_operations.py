@@ -196,6 +196,7 @@ def test_same_answers_inside_an_event_loop(brought: Brought) -> None:
     assert near.log.dump() == far.log.dump()
 
 
+@pytest.mark.property
 def test_apps_are_built_one_after_the_other(brought: Brought) -> None:
     """FastAPI mutes a warning for the whole process while it builds a route; openings side by side must not trip over it."""
     folder, before = brought(SERVER), sys.getswitchinterval()

@@ -170,6 +170,7 @@ CASES = [
 ]
 
 
+@pytest.mark.property
 @pytest.mark.parametrize(("check", "cases"), CASES)
 def test_every_wrapping(check: Callable[[Any], None], cases: st.SearchStrategy[Any]) -> None:
     """Answers of every kind in a few hundred wrappings."""

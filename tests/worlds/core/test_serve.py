@@ -187,6 +187,7 @@ def test_a_crowd_of_half_open_connections_locks_nobody_out(presigned: Task, tmp_
         assert expected.status == 200
 
 
+@pytest.mark.property
 def test_a_connection_in_use_outlives_idle_ones(presigned: Task, tmp_path: Path) -> None:
     """Whoever gets an answer now and then keeps its connection, however many others come."""
     with served(presigned.world_folder, tmp_path) as far, many_files(), ExitStack() as stack:
@@ -251,6 +252,7 @@ def test_seed_must_be_a_whole_number(seed: str) -> None:
         setup_variables({"PARLEY_SEED": seed})
 
 
+@pytest.mark.property
 def test_clock_file(tmp_path: Path) -> None:
     """The file holds seconds since 1970 to the millisecond; nothing half-written stays beside it."""
     clock = VirtualClock(datetime(2031, 1, 1, tzinfo=UTC))

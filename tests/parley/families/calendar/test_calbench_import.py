@@ -317,7 +317,7 @@ def test_a_task_that_nobody_can_solve_is_imported_marked(tmp_path: Path) -> None
     assert [check.name for check in proved.checks if not check.ok] == []
     (missing,) = [check.detail for check in proved.checks if check.name == "uncertified"]
     assert missing.startswith("no schedule of all meetings exists, so it cannot hold that the oracle succeeds")
-    assert {player for player, _ in proved.traces} == {"nop"}
+    assert {client.player for client in proved.clients} == {"nop"}
 
 
 def test_the_mark_must_be_true(tmp_path: Path) -> None:

@@ -225,6 +225,7 @@ def test_parameters_refuse_by_rule(values: dict[str, object], rule: str) -> None
         parameters(**values)
 
 
+@pytest.mark.property
 @pytest.mark.parametrize(
     ("values", "rule"),
     [

@@ -9,6 +9,7 @@ from math import comb
 import pytest
 
 from parley.families.calendar.authoring.generator import repeated, rotation, speakers
+from tests.sampling import spread
 from worlds.core.chance import Stream
 
 
@@ -17,12 +18,12 @@ def stream(seed: int) -> Stream:
     return Stream("k", "rotation", seed, "test")
 
 
-def spread(counts: list[int]) -> int:
+def gap(counts: list[int]) -> int:
     """The largest count less the smallest."""
     return max(counts) - min(counts)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", spread(range(60)))
 def test_everybody_takes_part_equally_often(seed: int) -> None:
     """Counts of appearances are equal, or one apart where they cannot be equal; sets have the size asked for."""
     rng = random.Random(seed)
@@ -33,10 +34,10 @@ def test_everybody_takes_part_equally_often(seed: int) -> None:
 
     assert len(sets) == count
     assert all(len(set(one)) == size and one == tuple(sorted(one)) for one in sets)
-    assert spread([sum(agent in one for one in sets) for agent in range(agents)]) <= ((size * count) % agents > 0)
+    assert gap([sum(agent in one for one in sets) for agent in range(agents)]) <= ((size * count) % agents > 0)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", spread(range(40)))
 def test_no_set_is_repeated_where_that_can_be(seed: int) -> None:
     """With no more meetings than sets of participants no two meetings have the same ones, up to using every set."""
     for agents, size, count in ((5, 3, 5), (5, 3, 10), (5, 2, 10), (4, 2, 6), (10, 3, 12), (6, 5, 6)):
@@ -50,7 +51,7 @@ def test_repeats_are_as_few_as_can_be() -> None:
     assert repeated(rotation(3, 2, 6, stream(0))) == 3
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", spread(range(40)))
 def test_first_speakers_are_balanced(seed: int) -> None:
     """In a rotation nobody speaks first more than once more than another; all participants speak, each once."""
     rng = random.Random(seed)
@@ -61,7 +62,7 @@ def test_first_speakers_are_balanced(seed: int) -> None:
 
     firsts = Counter(order[0] for order in orders)
     assert [sorted(order) for order in orders] == [list(one) for one in sets]
-    assert spread([firsts[agent] for agent in range(agents)]) == 0
+    assert gap([firsts[agent] for agent in range(agents)]) == 0
 
 
 def test_first_speakers_of_uneven_sets() -> None:

@@ -83,6 +83,7 @@ def test_numbers_of_other_things_are_no_slots() -> None:
     assert [slot for clause in clauses(text, 16) for slot in clause.slots] == [9, 10, 11, 13]
 
 
+@pytest.mark.property
 @pytest.mark.parametrize(
     "unit", [" ", "1 ", "i am free at 1 ", "- 1:\n", "my slots:\n- 1\n", "cost of ", "agents 1, ", "\u2014", "I'm, "]
 )

@@ -21,6 +21,8 @@ from parley.reports.table import Table
 from tests.parley.families.calendar.made_games import evidence as evidence_of
 from tests.shipped import SHIPPED
 
+pytestmark = pytest.mark.property
+
 TASKS = [task for task in SHIPPED if task.task_id in {"uniform-01", "uniform-31", "varied-07", "varied-44"}]
 
 

@@ -77,6 +77,7 @@ def test_every_field_is_covered(part: str, traced: Document) -> None:
     assert {path.removesuffix(".x") for path in paths(tampered)} == below
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("number", range(4))
 def test_every_event_is_covered(number: int, traced: Document) -> None:
     """No value of any event can be changed unseen, but for what only the record knows."""

@@ -67,6 +67,7 @@ def test_mutants_are_refused_by_both_witnesses(deck: Deck) -> None:
             assert proof == prove_deck(mutant.deck, FrameSolver(mutant.deck)), mutant.name
 
 
+@pytest.mark.property
 def test_a_new_task_starts_from_a_certified_deck() -> None:
     """For three people, in few enough words to be read at once; its deals are those that the dealing code finds."""
     starter = Deck.model_validate_json(STARTER.read_bytes())
@@ -151,6 +152,7 @@ def test_a_belief_is_a_share_of_deals() -> None:
     assert draws.belief(["u1_t0", "u1_t1"]) is None
 
 
+@pytest.mark.property
 def test_points_are_counted_as_the_brief_says() -> None:
     """Most things that are so wins, the hill before the market before the river where two are level; both witnesses agree."""
     deck = deck_of("borehole-for-kanyada")

@@ -14,6 +14,8 @@ from tests.shipped import SHIPPED
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import Deck, read_task
 
+pytestmark = pytest.mark.property
+
 DECKS = {
     folder.parents[1].name: read
     for folder in sorted(Path("tasks/hidden-profile").glob("*/environment/api"))
@@ -45,7 +47,6 @@ def test_labelled_sentences_are_of_the_decks() -> None:
         assert bool(one.says) == (one.kind == "paraphrase"), one.text
 
 
-@pytest.mark.property
 def test_rates_on_sentences_that_nobody_mended_cues_on(counts: Counts) -> None:
     """What is printed in reports; docs/hidden-profile.md has these figures."""
     late = by_cues(counts, late=True)
@@ -56,7 +57,6 @@ def test_rates_on_sentences_that_nobody_mended_cues_on(counts: Counts) -> None:
     assert late.recall == (pytest.approx(0.895, abs=0.001), pytest.approx(0.945, abs=0.001))
 
 
-@pytest.mark.property
 def test_rates_on_all_labelled_sentences(counts: Counts) -> None:
     """Precision is at least .97 and recall at least .92, even at the lower ends; and all three pairs are in the note."""
     whole, before, late = (by_cues(counts, late=which) for which in (None, False, True))

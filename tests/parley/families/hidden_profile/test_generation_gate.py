@@ -26,6 +26,8 @@ from tests.parley.families.hidden_profile.scripted_writers import vote
 from tests.worlds.hidden_profile.film import ATTIC, BEACH, SCENARIO
 from worlds.hidden_profile.rules.deck import KINDS, Deck
 
+pytestmark = pytest.mark.property
+
 NEPHEW = "My nephew opened the back"
 EXECUTING = """
 import sys
@@ -106,7 +108,6 @@ def test_failing_judge_ends_the_execution(task: Task) -> None:
         execute(task, ["hidden"], client(server), sessions=2, workers=3)
 
 
-@pytest.mark.property
 def test_interrupt_ends_an_execution_whose_judge_hangs(task: Task) -> None:
     """Ctrl-C while every session waits for the judge is heard at once, and no thread holds the process."""
     hangs = Script(replies=(ScriptedReply(text="x", faults=(Fault(kind="stall", stall_s=120),)),))

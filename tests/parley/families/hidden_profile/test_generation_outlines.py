@@ -16,6 +16,8 @@ from worlds.core.chance import Chance, Stream
 from worlds.hidden_profile.rules.deck import Deck, Draws
 from worlds.hidden_profile.rules.scenario import Scenario
 
+pytestmark = pytest.mark.property
+
 STARTING = Deck.model_validate_json(STARTER.read_bytes())
 
 
@@ -29,7 +31,6 @@ def draft(track: str, number: int = 0) -> Draft:
     return TRACKS[track](stream(number), [STARTING])
 
 
-@pytest.mark.property
 def test_outlines_are_certified_and_their_ids_tell_nothing() -> None:
     """Every outline passes all checks, and the leader has not always the same id."""
     found = [outline(stream(number)) for number in range(12)]

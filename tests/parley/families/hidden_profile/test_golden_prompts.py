@@ -11,6 +11,7 @@ from harness.cli.config import PRESETS
 from tests.parley.families.hidden_profile.golden_prompts import FOLDER, PROTOCOLS, sent
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_seats_are_sent_what_they_were(protocol: str) -> None:
     """Not a word, a role, a parameter or a turn of it has changed that nobody meant to change."""

@@ -175,6 +175,7 @@ def test_rationale_is_sealed_beside_the_folders(tmp_path: Path, tasks: Sequence[
     assert sealed.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("condition", ["hidden", "full", "shared_only"])
 @pytest.mark.parametrize("kept", [{}, {"first_vote": "kept", "remind_pre_vote": True, "vote_view": "last_round"}])
 def test_rationale_is_in_nothing_delivered(tasks: Sequence[Task], condition: str, kept: dict[str, OptionValue]) -> None:

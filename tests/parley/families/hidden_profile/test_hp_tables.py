@@ -33,6 +33,8 @@ from parley.reports.evidence import Breadth, Evidence, Group, Setup, gather, rea
 from tests.parley.families.hidden_profile.tabled import of, rows, seen, session, table
 from tests.worlds.hidden_profile.film import SCENARIO, WEDDING, called_proved, changed
 
+pytestmark = pytest.mark.property
+
 PRESETS = ROOT / "harness" / "presets"
 PLAYED: tuple[tuple[str, dict[str, str]], ...] = (
     ("pool", {"condition": "hidden", "track": "structured"}),

@@ -220,6 +220,7 @@ def test_no_decoy_is_made_up(zither: Task, tmp_path: Path) -> None:
     assert not any("decoy" in column.title for column in shown.columns)
 
 
+@pytest.mark.property
 def test_a_transcript_names_the_key_alone(played: tuple[list[Result], Evidence]) -> None:
     """Who votes for what is told, and nobody says which option the shared facts speak for."""
     (_, imported), _ = played

@@ -131,7 +131,7 @@ CASES = [(scenario, name) for scenario in SCENARIOS for name in (*POLICIES, "wit
 
 
 @pytest.mark.parametrize(("scenario", "name"), CASES)
-@pytest.mark.parametrize("track", ["free", "structured"])
+@pytest.mark.parametrize("track", ["free", pytest.param("structured", marks=pytest.mark.property)])
 def test_live_group_scores_what_is_expected(tasks: Mapping[str, Task], scenario: str, name: str, track: str) -> None:
     """Votes, accuracies and what was said are those of the session without machinery, on both tracks."""
     written = SCENARIOS[scenario]
@@ -174,6 +174,7 @@ def test_groups_on_our_decks_score_what_they_must(deck: str) -> None:
     assert set(leader_is_right) == {True, False}
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("q", [Fraction(0), Fraction(1, 4), Fraction(9, 10), Fraction(1)])
 def test_live_coins_have_the_closed_form(tasks: Mapping[str, Task], q: Fraction) -> None:
     """Live sessions of every throw of the coins, weighted by their chances, come to q to the N-1, and q to the N."""

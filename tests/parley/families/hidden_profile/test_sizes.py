@@ -75,6 +75,7 @@ def test_both_witnesses_prove_each_size(name: str, size: int) -> None:
     assert max(tell.informed for tell in tells(Draws(dealt))) == one.informed <= INFORMED_MEAN
 
 
+@pytest.mark.property
 @pytest.mark.parametrize(("name", "size"), EACH)
 def test_hands_come_together_whole_or_are_parted(name: str, size: int) -> None:
     """Nobody's card is lost or changed, everybody has an idle note, and no hand is both parted and put with another."""
@@ -139,6 +140,7 @@ def test_people_counted_in_other_words_are_seen(text: str, otherwise: bool) -> N
     assert sizes(deck.model_copy(update={"named": True})) == ()
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("size", [3, 5])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_session_of_another_size(task: Task, size: int, seed: int) -> None:

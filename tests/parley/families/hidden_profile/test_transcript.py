@@ -19,6 +19,8 @@ from parley.families.hidden_profile.reading import sections
 from parley.reports.reading import RecordedEpisode, Section, episode_lines, read_episode
 from worlds.core.events import Event, Noted, Turned
 
+pytestmark = pytest.mark.property
+
 PLATE, COOK = "ferry-street-plate", "cook-for-the-long-winter"
 PLAYED: dict[str, tuple[str, str, int, dict[str, str]]] = {
     "pool": (PLATE, "pool", 0, {"track": "structured"}),

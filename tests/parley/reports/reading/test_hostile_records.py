@@ -16,6 +16,7 @@ from harness.sanitize import printable
 from parley.reports.reading import episode_lines, read_episode
 from parley.reports.reading.episode import FILES
 from tests.parley.reports.recorded import CALENDAR, CONTRACT, HIDDEN, Commands, Recorded
+from tests.sampling import spread
 from worlds.core.events import Event, EventLog, Noted, Opened, Requested, Seated, Turned, read_log
 
 NASTY = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eright\u2066\x7f\r\x00"
@@ -63,7 +64,7 @@ def other(path: Path) -> None:
     path.write_bytes(b'{"reward": "much"}\n')
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", spread(FILES, few=1))
 @pytest.mark.parametrize("damage", [linked, half, long, pipe, deep, other], ids=lambda damage: damage.__name__)
 def test_a_damaged_file_is_named_in_one_line(folder: Path, name: str, damage: Callable[[Path], None]) -> None:
     """Whatever is wrong with a file, reading ends with its path; a log of an agent may hold any text."""
