@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_args
 
 import pytest
 
-from harness.agent import AgentIdentity, AgentSpec, Budget, Report
+from harness.agent import AgentSpec, Budget, Report
 from harness.attribution import EpisodeState
 from harness.causes import CAUSES, FORFEITS, CauseName, Responsible
 from harness.cli.summary import show_closing
@@ -29,6 +29,7 @@ from harness.errors import (
     WorldFailure,
 )  # fmt: skip
 from harness.headline import setup_caveat
+from harness.live_agent import Agent
 from harness.outcome import Outcome, outcome_of, record
 from harness.paths import ROOT
 from harness.pod import EpisodeSpec, Pod
@@ -60,24 +61,13 @@ FAILURES: dict[str, type[BoundaryError]] = {
 }  # fmt: skip
 
 
-class Caused:
+class Caused(Agent):
     """An agent whose episode ends by one row of the table, or is disturbed by it."""
 
     name, only_computes = "caused", False
 
     def __init__(self, row: CauseName) -> None:
         self.row = row
-
-    def needs_main(self, task: Task, runtime: str) -> bool:
-        """Needs nothing."""
-        return False
-
-    def identity(self) -> AgentIdentity:
-        """Its name."""
-        return AgentIdentity(name=self.name)
-
-    def check(self) -> None:
-        """Nothing can be wrong."""
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Make the row happen."""

@@ -7,8 +7,9 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.agent import AgentIdentity, Budget, Report
+from harness.agent import Budget, Report
 from harness.episode import run_episode
+from harness.live_agent import Agent
 from harness.outcome import LONGEST_TEXT
 from harness.pod import EpisodeSpec, Pod
 from harness.records import Key
@@ -18,22 +19,11 @@ from harness.runtimes.inprocess import InProcessRuntime
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
-class LongWinded:
+class LongWinded(Agent):
     """Reports a text of twenty megabytes."""
 
     name = "long-winded"
     only_computes = True
-
-    def needs_main(self, task: Task, runtime: str) -> bool:
-        """Needs nothing."""
-        return False
-
-    def identity(self) -> AgentIdentity:
-        """Its name."""
-        return AgentIdentity(name=self.name)
-
-    def check(self) -> None:
-        """Nothing can be wrong."""
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Say it, in the trajectory and in the log."""

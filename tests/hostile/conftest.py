@@ -21,10 +21,11 @@ from typing import Any
 
 import pytest
 
-from harness.agent import AgentIdentity, Budget, Report
+from harness.agent import Budget, Report
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
 from harness.episode import run_episode
+from harness.live_agent import Agent
 from harness.orphans import RUN_LABEL
 from harness.outcome import Outcome
 from harness.pod import CommandResult, EpisodeSpec, Pod, Runtime
@@ -48,7 +49,7 @@ LEAVE_S = 5.0
 
 
 @dataclass
-class Attacker:
+class Attacker(Agent):
     """Runs bash scripts in `main`, one after the other, then perhaps plays the oracle; keeps what each script did."""
 
     scripts: Sequence[str]
@@ -64,13 +65,6 @@ class Attacker:
     def needs_main(self, task: Task, runtime: str) -> bool:
         """Always."""
         return True
-
-    def identity(self) -> AgentIdentity:
-        """Its name."""
-        return AgentIdentity(name=self.name)
-
-    def check(self) -> None:
-        """Nothing can be wrong."""
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Attack."""

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from harness.agent import AgentIdentity, Budget, Report
+from harness.agent import Budget, Report
 from harness.agent_factory import AgentPool
 from harness.causes import Responsible
 from harness.errors import ProviderFailure, RetriesExhausted, RuntimeFailure
+from harness.live_agent import Agent
 from harness.pod import Pod
 from harness.records import Result, RunFolder
 from harness.registry import Task
@@ -23,7 +24,7 @@ from harness.runtimes.inprocess import InProcessRuntime
 QUICK = {cause: RetryPolicy(3, 0.0, 60.0) for cause in POLICIES}
 
 
-class Unlucky:
+class Unlucky(Agent):
     """Fails so often with what it was given, and then does nothing."""
 
     name = "unlucky"
@@ -31,17 +32,6 @@ class Unlucky:
 
     def __init__(self, failure: BaseException, times: int) -> None:
         self.failure, self.left = failure, times
-
-    def needs_main(self, task: Task, runtime: str) -> bool:
-        """Needs nothing."""
-        return False
-
-    def identity(self) -> AgentIdentity:
-        """Its name."""
-        return AgentIdentity(name=self.name)
-
-    def check(self) -> None:
-        """Nothing can be wrong."""
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Fail while there are failures left."""

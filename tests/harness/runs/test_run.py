@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from harness.agent import AgentIdentity, AgentSpec, Budget, Report
+from harness.agent import AgentSpec, Budget, Report
 from harness.agent_factory import AgentPool
 from harness.agents.scripted import ScriptedAgent
 from harness.attribution import Phase
@@ -58,7 +58,7 @@ def played(
     return run_plan(plan, runtime or InProcessRuntime(), folder, workers=workers, images={}, progress=progress, cast=cast)
 
 
-class FailingAgent:
+class FailingAgent(Agent):
     """Fails in seed 1 with what it was given, after it has spoken to the world."""
 
     name = "failing"
@@ -66,17 +66,6 @@ class FailingAgent:
 
     def __init__(self, failure: BaseException) -> None:
         self.failure = failure
-
-    def needs_main(self, task: Task, runtime: str) -> bool:
-        """Needs nothing."""
-        return False
-
-    def identity(self) -> AgentIdentity:
-        """Its name."""
-        return AgentIdentity(name=self.name)
-
-    def check(self) -> None:
-        """Nothing can be wrong."""
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """One action, then the failure."""

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
+from tests.worlds.contract.conftest import BareWorld
 from worlds.contract.checks import sha256_hex
 from worlds.contract.grants import Consent, TokenPair, check_challenge, check_parameters, check_verifier, s256
-from worlds.contract.world import ContractWorld
 from worlds.core.calls import Violation
-from worlds.core.testing import InProcess
 
 VERIFIER = "a-._~Z09" * 16
-
-
-class Bare(ContractWorld):
-    """A world without routes of its own."""
-
-    def prepare(self) -> None:
-        """Nothing is issued yet."""
-
-    def facts(self) -> Mapping[str, Any]:
-        """What the instruction tells."""
-        return {"secret": "none"}
-
-
-@pytest.fixture
-def world(bench: Callable[..., InProcess]) -> Bare:
-    """A world at its start."""
-    made = bench(cls=Bare).world
-    assert isinstance(made, Bare)
-    return made
 
 
 def told(check: Callable[[], object]) -> tuple[str, str | None]:
@@ -73,7 +52,7 @@ def test_parameters() -> None:
     assert ("WRONG_VALUE", None) == told(lambda: check_parameters({"a": 1, "b": "2"}, right))
 
 
-def test_consent(world: Bare) -> None:
+def test_consent(world: BareWorld) -> None:
     """The nonce is proved by a digest, while it lives; wrong and late are told together."""
     consent = Consent(world, 3000, 4000)
     assert ("MISSING_CONSTRAINT", None) == told(consent.require)
@@ -87,7 +66,7 @@ def test_consent(world: Bare) -> None:
     assert ("EXPIRED_BEFORE_USE", "WRONG_HASH") == told(lambda: consent.check("0", "proof", "state"))
 
 
-def test_code_ends_with_its_use(world: Bare) -> None:
+def test_code_ends_with_its_use(world: BareWorld) -> None:
     """None before the first; then the newest, byte for byte, once."""
     consent = Consent(world, 3000, 4000)
     assert ("MISSING_CONSTRAINT", None) == told(lambda: consent.redeem("code", "code"))
@@ -100,7 +79,7 @@ def test_code_ends_with_its_use(world: Bare) -> None:
     assert ("EXPIRED_BEFORE_USE", None) == told(lambda: consent.redeem(second, "code"))
 
 
-def test_a_code_used_twice_ends_what_it_gave(world: Bare) -> None:
+def test_a_code_used_twice_ends_what_it_gave(world: BareWorld) -> None:
     """The tokens of the code that is used again, and of no other."""
     consent, pair = Consent(world, 3000, 4000), TokenPair(world, 8000, 60_000)
     old = consent.grant()["code"]
@@ -117,7 +96,7 @@ def test_a_code_used_twice_ends_what_it_gave(world: Bare) -> None:
     assert ("EXPIRED_BEFORE_USE", None) == told(lambda: pair.redeem_refresh(pair.refresh.text, "refresh_token"))
 
 
-def test_pair_rotates(world: Bare) -> None:
+def test_pair_rotates(world: BareWorld) -> None:
     """Each pair takes the place of the one before; refreshes are counted from the first."""
     pair = TokenPair(world, 8000, 60_000)
     assert (0, 0) == (pair.early_ms, pair.refreshes)
@@ -137,7 +116,7 @@ def test_pair_rotates(world: Bare) -> None:
     assert 0 == pair.refreshes
 
 
-def test_replay_ends_the_pair(world: Bare) -> None:
+def test_replay_ends_the_pair(world: BareWorld) -> None:
     """A refresh token that was replaced ends what replaced it; mangled bytes do not."""
     pair = TokenPair(world, 8000, 60_000)
     old, new = pair.grant("a"), pair.rotate("a")
@@ -150,7 +129,7 @@ def test_replay_ends_the_pair(world: Bare) -> None:
     assert ("EXPIRED_BEFORE_USE", None) == told(lambda: pair.redeem_refresh(new["refresh_token"], "refresh_token"))
 
 
-def test_scope(world: Bare) -> None:
+def test_scope(world: BareWorld) -> None:
     """A token reaches as far as it was granted."""
     pair = TokenPair(world, 8000, 60_000)
     pair.grant("a")

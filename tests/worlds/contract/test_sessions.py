@@ -4,34 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
-from worlds.contract.sessions import KEY_BYTES, RECEIPT_CHARS, Session, SessionWorld
+from tests.worlds.contract.conftest import BareWorld
+from worlds.contract.sessions import KEY_BYTES, RECEIPT_CHARS, Session
 from worlds.core.calls import Call, Violation
-from worlds.core.testing import InProcess
 from worlds.core.wire import request
-
-
-class Bare(SessionWorld):
-    """A session world without routes of its own."""
-
-    def prepare(self) -> None:
-        """Nothing is opened yet."""
-
-    def facts(self) -> Mapping[str, Any]:
-        """What the instruction tells."""
-        return {"secret": "none"}
-
-
-@pytest.fixture
-def world(bench: Callable[..., InProcess]) -> Bare:
-    """A world before its first request."""
-    made = bench(cls=Bare).world
-    assert isinstance(made, Bare)
-    return made
 
 
 def call(**headers: str) -> Call:
@@ -53,7 +33,7 @@ def placed(session: Session) -> dict[str, str]:
     return {"X_Session_Nonce": session.nonces.current, "X_Request_Sequence": str(session.number)}
 
 
-def test_answers_bring_nonce_and_number(world: Bare) -> None:
+def test_answers_bring_nonce_and_number(world: BareWorld) -> None:
     """The answer that opens brings the first nonce, each further one the next; the one before no longer counts."""
     session = world.open_session()
     first = session.answer({"a": 1})
@@ -70,7 +50,7 @@ def test_answers_bring_nonce_and_number(world: Bare) -> None:
     session.check_place(call(**placed(session)))
 
 
-def test_signature_is_under_the_newest_key(world: Bare) -> None:
+def test_signature_is_under_the_newest_key(world: BareWorld) -> None:
     """The key is the bytes of its hex; only some answers bring one, and it counts until the next."""
     session = world.open_session()
     old = session.answer({}, rekey=True)["signing_key"]
@@ -89,7 +69,7 @@ def test_signature_is_under_the_newest_key(world: Bare) -> None:
     assert "MISSING_CONSTRAINT" == label(lambda: session.check_signature(call()))
 
 
-def test_previous_nonce(world: Bare) -> None:
+def test_previous_nonce(world: BareWorld) -> None:
     """It is the one before the newest; with the first nonce there is none, so nothing is right."""
     session = world.open_session()
     first = str(session.answer({})["session_nonce"])
@@ -102,7 +82,7 @@ def test_previous_nonce(world: Bare) -> None:
     assert "MISSING_CONSTRAINT" == label(lambda: session.check_previous(call()))
 
 
-def test_cumulative_digest(world: Bare) -> None:
+def test_cumulative_digest(world: BareWorld) -> None:
     """All nonces, oldest first, and then the parts."""
     session = world.open_session()
     nonces = [str(session.answer({})["session_nonce"]) for _ in range(3)]
@@ -110,7 +90,7 @@ def test_cumulative_digest(world: Bare) -> None:
     assert hashlib.sha256(("".join(nonces) + "xy").encode()).hexdigest() == session.digest("x", "y")
 
 
-def test_opening_again_ends_the_session(world: Bare) -> None:
+def test_opening_again_ends_the_session(world: BareWorld) -> None:
     """It breaks the contract and ends what was open; the next one is new, with other nonces and from number 1."""
     nonce = world.open_session().answer({})["session_nonce"]
 
@@ -121,7 +101,7 @@ def test_opening_again_ends_the_session(world: Bare) -> None:
     assert 1 == again.number
 
 
-def test_entering_needs_session_and_headers(world: Bare) -> None:
+def test_entering_needs_session_and_headers(world: BareWorld) -> None:
     """No session, no nonce, no number, none of the task's own headers: each is missing."""
     missing = [lambda: world.enter(call(X_Session_Nonce="n", X_Request_Sequence="1"))]
     assert ["MISSING_CONSTRAINT"] == [label(check) for check in missing]
@@ -137,14 +117,14 @@ def test_entering_needs_session_and_headers(world: Bare) -> None:
     assert session is world.enter(call(X_Session_Nonce="n", X_Request_Sequence="1", X_Own="o"), "X-Own")
 
 
-def test_steps_in_order(world: Bare) -> None:
+def test_steps_in_order(world: BareWorld) -> None:
     """A step that was left out is missing."""
     world.require_step("step 8", taken=True)
 
     assert "MISSING_CONSTRAINT" == label(lambda: world.require_step("step 8", taken=False))
 
 
-def test_only_the_next_is_due(world: Bare) -> None:
+def test_only_the_next_is_due(world: BareWorld) -> None:
     """Any other one, and any at all once none is left, is out of turn."""
     world.due = ["b", "a"]
     world.check_due("b")
@@ -155,7 +135,7 @@ def test_only_the_next_is_due(world: Bare) -> None:
     assert "VERSION_CONFLICT" == label(lambda: world.check_due("b"))
 
 
-def test_receipt_is_the_result(world: Bare) -> None:
+def test_receipt_is_the_result(world: BareWorld) -> None:
     """What is given out is what must be handed in."""
     receipt = world.receipt()
 

@@ -3,38 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
 
 import pytest
 
-from worlds.contract.sessions import Session, SessionWorld
+from tests.worlds.contract.conftest import BareWorld
+from worlds.contract.sessions import Session
 from worlds.contract.stepup import StepUp
 from worlds.core.calls import Violation
-from worlds.core.testing import InProcess
-
-
-class Bare(SessionWorld):
-    """A session world without routes of its own."""
-
-    def prepare(self) -> None:
-        """Nothing is opened yet."""
-
-    def facts(self) -> Mapping[str, Any]:
-        """What the instruction tells."""
-        return {"secret": "none"}
 
 
 @pytest.fixture
-def world(bench: Callable[..., InProcess]) -> Bare:
-    """A world before its first request."""
-    made = bench(cls=Bare).world
-    assert isinstance(made, Bare)
-    return made
-
-
-@pytest.fixture
-def session(world: Bare) -> Session:
+def session(world: BareWorld) -> Session:
     """Its session, just opened."""
     opened = world.open_session()
     opened.answer({}, rekey=True)
@@ -48,7 +27,7 @@ def told(step_up: StepUp, session: Session, given: object) -> tuple[str, str | N
     return caught.value.label, caught.value.also
 
 
-def test_asking(world: Bare, session: Session) -> None:
+def test_asking(world: BareWorld, session: Session) -> None:
     """The refusal is planned, and brings challenge, deadline, the next nonce and on demand a key."""
     step_up, key = StepUp(world, 3000), session.key
     step_up.check(session, None, "proof", "part")
@@ -63,7 +42,7 @@ def test_asking(world: Bare, session: Session) -> None:
     assert step_up.asked
 
 
-def test_answering(world: Bare, session: Session) -> None:
+def test_answering(world: BareWorld, session: Session) -> None:
     """The proof over all nonces, challenge and part; absent, wrong, late, and both."""
     step_up = StepUp(world, 3000)
     challenge = json.loads(step_up.ask(session).encoded()[0])["challenge"]

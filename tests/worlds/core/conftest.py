@@ -1,21 +1,44 @@
-"""A small game for the tests of turns: two barriers, one retry, one measurement."""
+"""A small world at its start, and a small game for the tests of turns: two barriers, one retry, one measurement."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from worlds.core.events import EventLog
+from worlds.core.events import EventLog, Requested
 from worlds.core.manifest import Budgets, Manifest
 from worlds.core.seated import SeatedWorld
 from worlds.core.testing import InProcess
 from worlds.core.turns import Answer, Ask, Game
+from worlds.core.wire import HOST_HEADER, MAX_BODY_BYTES, WireResponse
 from worlds.core.world import WorldSetup
 
 Sit = Callable[..., InProcess]
+Bench = Callable[..., InProcess]
+TOKEN = {HOST_HEADER: "a-host-token"}
+LONG = b"x" * (MAX_BODY_BYTES + 1)
+
+
+@pytest.fixture
+def world(bench: Bench) -> InProcess:
+    """A fresh small world."""
+    return bench()
+
+
+def error(answer: WireResponse) -> str:
+    """What an error body tells."""
+    return str(json.loads(answer.body)["error"])
+
+
+def last(world: InProcess) -> Requested:
+    """The last event, which must be a request."""
+    event = world.events[-1]
+    assert isinstance(event, Requested)
+    return event
 
 
 class AuctionWorld(SeatedWorld):

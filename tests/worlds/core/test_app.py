@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.worlds.core.conftest import LONG, Bench, error, last
 from worlds.core.calls import Call, get
 from worlds.core.errors import ManifestError, WorldError
 from worlds.core.events import Closed, Opened, Requested, read_log
@@ -17,30 +18,8 @@ from worlds.core.manifest import STANDARD
 from worlds.core.seated import SeatedWorld
 from worlds.core.served import ServedWorld, openapi
 from worlds.core.testing import InProcess
-from worlds.core.wire import HOST_HEADER, MAX_BODY_BYTES, WireRequest, WireResponse, request
+from worlds.core.wire import WireRequest, request
 from worlds.core.world import TIME_NOTE, World
-
-Bench = Callable[..., InProcess]
-TOKEN = {HOST_HEADER: "a-host-token"}
-LONG = b"x" * (MAX_BODY_BYTES + 1)
-
-
-@pytest.fixture
-def world(bench: Bench) -> InProcess:
-    """A fresh small world."""
-    return bench()
-
-
-def error(answer: WireResponse) -> str:
-    """What an error body tells."""
-    return str(json.loads(answer.body)["error"])
-
-
-def last(world: InProcess) -> Requested:
-    """The last event, which must be a request."""
-    event = world.events[-1]
-    assert isinstance(event, Requested)
-    return event
 
 
 @pytest.mark.parametrize(

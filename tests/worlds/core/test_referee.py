@@ -3,35 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import pytest
 
+from tests.worlds.core.conftest import LONG, TOKEN, Bench, error, last
 from worlds.core.events import Closed, Opened, Requested, Stopped, Waited
 from worlds.core.testing import InProcess
-from worlds.core.wire import HOST_HEADER, MAX_BODY_BYTES, WireResponse, request
-
-Bench = Callable[..., InProcess]
-TOKEN = {HOST_HEADER: "a-host-token"}
-LONG = b"x" * (MAX_BODY_BYTES + 1)
-
-
-@pytest.fixture
-def world(bench: Bench) -> InProcess:
-    """A fresh small world."""
-    return bench()
-
-
-def error(answer: WireResponse) -> str:
-    """What an error body tells."""
-    return str(json.loads(answer.body)["error"])
-
-
-def last(world: InProcess) -> Requested:
-    """The last event, which must be a request."""
-    event = world.events[-1]
-    assert isinstance(event, Requested)
-    return event
+from worlds.core.wire import HOST_HEADER, request
 
 
 @pytest.mark.parametrize(("seconds", "ms"), [("1", 1000), ("0.0005", 1), ("1e-10", 1), ("2.5", 2500), ("100000", 100_000_000)])
