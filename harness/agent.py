@@ -40,7 +40,7 @@ class AgentSpec(Strict):
 
     kind: Literal["oracle", "nop", "violation", "scripted", "llm", "seats", "replay", "plugin"] = "oracle"
     name: str = ""
-    """Name of the wrong client for a violation; folder of the recorded run for a replay; entry point of a plug-in.
+    """Wrong client of a violation, folder of the run for a replay, or entry point of a plug-in.
 
     For `seats`, the policy at every seat that `seats` does not list, `human` or `team`.
     """
@@ -55,7 +55,7 @@ class AgentSpec(Strict):
     """Context window in tokens, if set by the user. Prompts that do not fit are not sent."""
 
     timeout_s: Annotated[float, Field(gt=0)] = TIMEOUT_S
-    """Timeout of one model call without output, in real seconds. It does not affect replies, so it may differ on a resume."""
+    """Timeout of one model call without output, in real seconds. Replies do not depend on it, so a resume may change it."""
 
     patience_s: Annotated[float, Field(ge=0)] = PATIENCE_S
     """Real seconds for which a failing model call is retried."""
@@ -305,7 +305,8 @@ class Budget:
         """Return the name of the exhausted budget that forbids another model call, as `pod.stop` takes it, or None.
 
         `turns` is the count of the seat with the most turns; `seconds` excludes the time spent waiting for a provider; `game`
-        is true for a game with seats. Calls `say_once` if `models` have no known price, so that their cost cannot be counted.
+        is true for a game with seats. Calls `say_once` if `models` have no known price, because the budget of cost cannot be
+        enforced then.
         """
         if self.cost_usd is not None and usage.calls and usage.cost_usd is None:
             say_once(f"{models} has no known price, so the budget of cost cannot be enforced")

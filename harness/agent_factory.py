@@ -63,8 +63,8 @@ def agent_named(
     """Return the spec of the agent that the flags describe; raises UsageError with the valid names if they describe none.
 
     `model` is the spec of the llm agent, if a model was named, or of the team of a replayed run. `families` are the families of
-    the tasks to be played; their seat players are agents too. `table` is the line-up of games, with the settings of the models
-    at their seats.
+    the tasks to be played; their seat players are agents too. `table` contains the line-up of games, and the settings of the
+    models at the seats.
     """
     name = name or ("llm" if model else "scripted" if script else "oracle")
     if (name == "llm") != (model is not None):
@@ -156,7 +156,7 @@ def keep_logs(specs: Sequence[AgentSpec], folder: Path) -> None:
 
 
 def offers_handles(options: Options) -> bool:
-    """Return True if these options enable value handles. The option values may still be the text that the user typed."""
+    """Return True if these options enable value handles. An option may be a typed value, or the text that the user typed."""
     return str(options.get("handles", False)).lower() == "true"
 
 

@@ -1,6 +1,6 @@
 """Folders and files that only their owner can write, with clear errors; locks on folders.
 
-1. Modes are set explicitly on creation, so that they hold under any umask, also when this module is used as a library.
+1. Modes are set explicitly on creation, so that no umask changes them, also when this module is used as a library.
 2. An error about a path (no such folder, no permission, a name too long) is reported as a wrong flag. An error that no other
 path would fix (a full disk, no free descriptors) is reported as a failure of the machine.
 3. A lock is held by one process at a time; the system releases it when that process ends for any reason.

@@ -1,8 +1,8 @@
 """State of one episode while it runs: its phases, its log, and the attribution of its failure.
 
 1. Every exception is attributed to a row of `harness.causes.CAUSES`, which says who is responsible and whether the episode is
-graded. A world that died under an agent is graded 0, because otherwise killing the world would avoid a grade. A provider
-failure that would affect every other episode (ProviderLost) ends the run.
+graded. If the world dies while an agent plays, the episode is graded 0; otherwise an agent could avoid a grade by killing the
+world. A provider failure that would affect every other episode (ProviderLost) ends the run.
 2. Any other exception while an agent plays is the agent's own failure: a client that gave up, or output of an agent that could
 not be parsed. The episode's log is graded like any other.
 3. The start and the end of a phase are reported to the listener and to the log that `-v` shows.
@@ -77,7 +77,7 @@ class EpisodeState:
 
     @property
     def graded(self) -> bool:
-        """True if the episode counts. An episode whose world never opened does not."""
+        """True if the episode gets a grade. An episode whose world never opened gets none."""
         return self.opened and (self.failed_by is None or CAUSES[self.failed_by].is_graded)
 
     @property
@@ -125,7 +125,7 @@ class EpisodeState:
 
     @contextmanager
     def own_failure(self) -> Iterator[None]:
-        """Attribute exceptions in code that agents control to the agent, unless they have a boundary of their own."""
+        """Attribute exceptions in code that an agent controls to that agent, unless they are attributed to another part."""
         try:
             yield
         except WireError as failure:

@@ -1,6 +1,6 @@
 """Causes: the closed table of what can end or disturb an episode, who is responsible, and whether the episode is graded.
 
-Records, closing lines, pages and tables use the wording of this table, so that each cause has one name everywhere.
+Records, summaries, pages and tables use the wording of this table, so that each cause has the same name everywhere.
 """
 
 from __future__ import annotations

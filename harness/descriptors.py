@@ -1,7 +1,7 @@
 """Limit on open files and sockets of this process, raised to the maximum that its user may have.
 
 Shells start programs with a low limit, usually 1,024, that a process may raise (setrlimit(2)). An open pod takes 6 to 9
-descriptors with the connection of its model, and a pod opened ahead of time as many again.
+descriptors, including the connection of its model, and so does a pod that is opened ahead of time.
 """
 
 from __future__ import annotations

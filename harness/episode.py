@@ -9,8 +9,8 @@
 tests run where the agent had no access.
 
 `run_episode` opens the pod, lets the agent play, finishes the pod, judges the log and closes the pod. Each failure is
-attributed to the responsible party (`harness.attribution`), and in every case `harness.outcome` makes a complete record.
-Episodes that a caller drives turn by turn go through the same steps in `parley.training`.
+attributed to the responsible party (`harness.attribution`), and `harness.outcome` makes a complete record of every episode.
+Episodes whose caller answers each turn go through the same steps in `parley.training`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def act(spec: EpisodeSpec, pod: Pod, agent: Agent, budget: Budget, played: Episo
 
 
 def seen_by_agent(pod: Pod, spec: EpisodeSpec) -> Pod:
-    """Return the pod as the agent sees it: with the path options, and with the note of a retry in the instruction."""
+    """Return the pod as the agent sees it: path options change its requests, and a retry's note is in its instruction."""
     seen: Pod = load(_ROUTED)(pod, spec.task.family, spec.overrides) if is_bent(spec.overrides) else pod
     if spec.note:
         seen.instruction = f"{pod.instruction}\n{spec.note}\n"

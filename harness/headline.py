@@ -1,8 +1,8 @@
 """Headline figure of each family, and the caveats shown with it.
 
 The headline figure is the one that a family's paper ranks by, computed per episode, in 0..1. A family defines it in
-`parley.families.<family>.headline` (`HEADLINE`); for other families it is the reward. A graded episode that ended before
-anything was measured counts as 0.
+`parley.families.<family>.headline` (`HEADLINE`); for other families it is the reward. A graded episode that ended before its
+figure was measured counts as 0.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Headline:
     """Entry `module:name` of a function that returns a `PublishedHeadline`, loaded by leaderboards; "" if there is none."""
 
     meaning: str = ""
-    """Difference from the success rate and the mean reward; empty if the figure is one of these."""
+    """Explanation of the difference from the success rate and the mean reward; empty if the figure is one of these."""
 
 
 def headline_of(family: str) -> Headline:
@@ -82,7 +82,7 @@ SETUP_SHARE = 0.1
 """Share of episodes with a fault of the set-up above which the figures of a run are marked."""
 
 SILENT = frozenset({"declined"})
-"""Forfeits that are not failures: a scripted player had no answer, or a person left."""
+"""Reasons of forfeits that are not failures: a scripted player had no answer, or a person left."""
 
 
 def ungraded_by(ungraded: Iterable[Result]) -> str:

@@ -2,7 +2,7 @@
 
 1. INT (Ctrl-C), TERM (a supervisor) and HUP (a closed terminal) stop in the same way; the exit code is 128 plus the signal.
 2. Interrupting the clean-up would leave containers behind, so a second signal has no effect. If the clean-up itself hangs, a
-signal after `PATIENCE_S` ends the process immediately; the next run removes what is left.
+signal after `PATIENCE_S` ends the process immediately. The next run removes the leftovers.
 3. A signal that was ignored when the process started stays ignored: under nohup a run outlives its terminal.
 4. After HUP, output to the terminal would fail, so it is discarded.
 """

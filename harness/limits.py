@@ -3,8 +3,8 @@
 The budget applies to files of unknown origin: runs, packs, settings, templates, caches, traces. Files that exceed it are
 refused in one line, with the limit's name and value.
 
-In a task's folder, an unbounded number could disable a limit (nano_cpus 0 means none) or overflow far from where it was
-written, and an unchecked name could become a path outside the run, or an option of a program.
+In a task's folder, an unbounded number could disable a limit (nano_cpus 0 means no limit) or cause an overflow in other code.
+An unchecked name could become a path outside the run, or an option of a program.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ OPTIONS = ("mutate", "handles", "mitigate")
 
 
 def options_of(task: Task, overrides: Mapping[str, OptionValue | str]) -> dict[str, OptionValue]:
-    """Return the overrides that change a task, as typed values; raises UsageError for one that the task does not have."""
+    """Return the overrides that change a task, as typed values; raises UsageError for an option that the task does not have."""
     manifest = task.file.manifest()
     if manifest is None:
         if overrides:

@@ -1,4 +1,4 @@
-"""Owners of an episode's resources, and the resources that a dead one left behind on this host.
+"""Owners of an episode's resources, and the resources that a dead owner left behind on this host.
 
 An owner is a host, a process, and the start time of that process, because a process id alone is reused; with its start time it
 identifies one process permanently. Only resources of a dead process of this host may be swept. Those of another live run, or of

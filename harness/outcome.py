@@ -1,6 +1,6 @@
 """Outcome of an episode: its result and the other files of its folder, built from its final state.
 
-A failed episode has a complete record too: log, trajectory and agent.log are kept as far as they got.
+A failed episode has a complete record too: log, trajectory and agent.log contain everything before the failure.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Console output: results of a command go to stdout, messages and progress to stderr.
 
-`say` prints one line for people, `emit` one JSON document for programs, and `harness.tables` a command's table.
+`say` prints one line for people, `emit` prints one JSON document for programs, and `harness.tables` prints tables.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Location of this harness's own files: the root of a checkout, or the installed package.
 
-A wheel carries `tasks/` and `docker/` inside `harness/`, because folders beside an installed package belong to others: a
-`docker` there is the SDK. `worlds/`, `validators/` and `oracles/` are packages of ours, and lie beside it in both cases.
+A wheel carries `tasks/` and `docker/` inside `harness/`, because folders beside an installed package belong to other
+distributions: `docker` there is the Docker SDK. `worlds/`, `validators/` and `oracles/` are packages of ours, and lie beside it
+in both cases.
 """
 
 from __future__ import annotations

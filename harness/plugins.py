@@ -4,7 +4,7 @@
 2. Entries `module:name` of our own tables: commands, runtimes, agents, and optional parts of a run. A command needs only a few
 of them, so they are imported on demand.
 3. Commands, agents and runtimes of other installed distributions, by their entry points `parley.commands`, `parley.agents` and
-   `parley.runtimes`. They are looked up for names that our tables do not have, since reading entry points takes 40 to 90 ms.
+   `parley.runtimes`. Entry points are read only for names that our tables do not have, because reading them takes 40 to 90 ms.
 """
 
 from __future__ import annotations

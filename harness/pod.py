@@ -1,8 +1,8 @@
 """Protocols of runtimes and pods: a runtime opens pods, and judges the event log of each finished pod.
 
 A pod is one episode: a world, its bridge, and, for agents that need a shell, `main`. All runtimes guarantee:
-1. `Pod.call` sends raw bytes to the world; `Pod.run` runs a command in `main`; nothing else touches them.
-2. `Pod.finish` kills `main` before it takes the log out; no process of `main` outlives it.
+1. Only `Pod.call` (raw bytes to the world) and `Pod.run` (a command in `main`) affect the world and `main`.
+2. `Pod.finish` kills every process of `main` before it fetches the log.
 3. Closing a pod kills its processes immediately and leaves nothing behind.
 4. `Runtime.judge` runs the task's hidden tests in a place where no agent code ever ran.
 Failures are raised as RuntimeFailure, WorldFailure or VerifierFailure, so that they are attributed to the right part.
@@ -35,7 +35,7 @@ TESTS_ROOM = "tests"
 """Images that pods and their verification use."""
 
 NO_POLICY, ENGINE_POLICY = "none", "engine"
-"""Placeholders for the digest of our system call policy where it does not apply."""
+"""Values in place of the digest of our system call policy if that policy does not apply."""
 
 Say = Callable[[str], object]
 """Callback that prints one line for people."""
@@ -140,8 +140,8 @@ class Pod(Protocol):
     def put(self, files: Mapping[str, bytes]) -> None:
         """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent.
 
-        They may be sent with the next command, which fails if they cannot be written. Raises RuntimeFailure for an invalid
-        path.
+        The files may be sent with the next command, which then fails if they cannot be written. Raises RuntimeFailure for an
+        invalid path.
         """
         ...
 
@@ -156,7 +156,7 @@ class Runtime(Protocol):
     name: str
 
     plays_in_process: bool
-    """True if its episodes are pure Python (`harness.episode.run_in_process`), so that another process may play them."""
+    """True if its episodes run as pure Python (`harness.episode.run_in_process`), so that another process may play them."""
 
     def probe(self) -> Probe:
         """Check whether the runtime works here by running the commands of a pod; never raises."""

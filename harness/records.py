@@ -1,4 +1,4 @@
-"""Files of a run, all defined here, written so that a kill at any time leaves no incomplete file.
+"""Files of a run. They are written so that a kill at any time leaves no incomplete file.
 
     runs/<run-id>/
       run.json                                        the plan, frozen before the first episode
@@ -15,8 +15,8 @@
 retried is kept under `attempts/` beside it. One process plays a run at a time: it holds a lock on the run's folder.
 2. Only the owner can write the files of a run, whatever the umask is.
 3. Every name that becomes a path is matched against a pattern, and an episode's folder must lie below episodes/ after
-resolving links, so a result that came from elsewhere cannot point outside.
-4. An error about a path is a wrong flag; a full disk is a failure of the machine. Finished episodes are kept.
+resolving links, so a result of unknown origin cannot lead to a path outside.
+4. An error about a path is reported as a wrong flag, a full disk as a failure of the machine. Finished episodes are kept.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ class Result(EpisodeEnding):
     """Original cost of the replies from the cache; not part of `cost_usd`."""
 
     price: Literal["none", "exact", "estimated", "no price"] = "none"
-    """Reliability of `cost_usd`; `none` if no model was called."""
+    """Source of `cost_usd`: how reliable it is; `none` if no model was called."""
 
     parameters: dict[str, Any] = Field(default_factory=lambda: {"requested": {}, "effective": {}})
     prompt_digest: str | None = None

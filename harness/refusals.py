@@ -1,4 +1,4 @@
-"""Errors of the command line that blame nobody but its user or a task folder; all of them are shown in `harness.errors`."""
+"""Errors of the command line that the user or a task folder caused. `harness.errors` lists all errors."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ class Survey:
 
 
 def survey(root: Path, names: Sequence[str] = ()) -> Survey:
-    """Read every folder under `root`, or only those that have these names if each name is one's and no family's.
+    """Read every folder under `root`. If each of `names` is the name of a folder and not of a family, read only these folders.
 
     An invalid folder does not hide the others.
     """
@@ -296,7 +296,7 @@ def _has(folder: Path, *names: str) -> bool:
 
 
 def _has_files(folder: Path) -> bool:
-    """Return True for a folder with any file except caches, also if it cannot be read as plain files."""
+    """Return True if a folder contains any file except caches, even if it cannot be read as plain files."""
     try:
         return bool(names_in(folder))
     except OSError:

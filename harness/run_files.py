@@ -1,7 +1,7 @@
 """Files of a recorded run, stored in a folder (here) or packed into one file (`parley.reports.archive`).
 
-All of it is untrusted data: it is read without following links and up to a limit. Episodes are listed from folder names alone,
-because there may be 100,000 of them.
+All files are untrusted data: they are read without following links and up to a limit. Episodes are listed from folder names
+alone, because a run may have 100,000 episodes.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def is_run(path: Path) -> bool:
 
 
 def is_abandoned(owner: str) -> bool:
-    """Return True if a file named after this process id is orphaned: the process is gone, or this process has reused its id."""
+    """Return True if a file named after a process id is orphaned: that process has ended, or this process has reused its id."""
     return not owner.isdecimal() or not Path(f"/proc/{owner}").exists() or int(owner) == os.getpid()
 
 

@@ -1,8 +1,8 @@
 """Choice of the runtime of a run: the requested one, or the best that works here, tested once by running a pod.
 
-The order is Docker, bubblewrap, in process. `auto` reports its choice and why the better ones do not work. A runtime requested
-by name that does not work is an error. `auto` can always fall back to in process, unless the agent needs a shell or the tasks
-are from elsewhere, which require a sandbox.
+The order is Docker, bubblewrap, in process. `auto` reports its choice, and why the runtimes before it in this order do not
+work. A runtime requested by name that does not work is an error. `auto` can always fall back to in process, unless the agent
+needs a shell or a task folder is not ours, because such tasks require a sandbox.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def untried_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], s
 
 
 def runnable(tasks: Sequence[Task], names: Sequence[str], say: Say, levels: Sequence[str] = ()) -> list[Task]:
-    """Return the tasks without those that no runtime or not every level supports, reporting each one left out.
+    """Return the tasks that a runtime can play at all of these levels, and report each task that is left out.
 
     Raises the failure of a task that `names` names by its id or path, and the first failure if no task is left.
     """

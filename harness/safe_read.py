@@ -1,8 +1,8 @@
 """Safe reading of untrusted folders, without ever leaving the folder.
 
 1. A folder may contain only plain files and folders. A link, a FIFO, a socket and a device are refused by their path before
-anything is opened. A hard link cannot be distinguished from a plain file. If a caller allows it (`links`), a link that stays
-inside is returned as data: its target is read as text, and the link is never followed.
+anything is opened. A hard link cannot be distinguished from a plain file. If a caller allows links below a path (`links`), a
+link that leads to a path inside the folder is returned as data: its target is read as text, and the link is never followed.
 2. Every file is opened one path component at a time, each relative to the descriptor of its parent and without following links
 (openat(2) with O_NOFOLLOW). A file that is replaced after it was checked causes an error and cannot lead outside.
 3. The number of files, their depth, their size and their total size are limited (`harness.limits`), so reading always ends.
@@ -61,9 +61,9 @@ class _Entry(NamedTuple):
 def names_in(folder: Path, part: str = "", links: str | None = None) -> list[str]:
     """Return the sorted paths of the files below `folder/part`, without caches.
 
-    The paths are relative to `folder/part`. No component between `folder` and `folder/part` may be a link. Below the path
-    `links`, links that stay inside are skipped; all other links are refused. Raises NotPlain for a refused path, and OSError if
-    something cannot be read.
+    The paths are relative to `folder/part`. No component between `folder` and `folder/part` may be a link. Links below the path
+    `links` are skipped if they lead to a path inside `folder`; all other links are refused. Raises NotPlain for a refused path,
+    and OSError if something cannot be read.
     """
     return sorted(entry.name for entry in _entries(folder, part, links) if entry.target is None)
 
@@ -102,7 +102,7 @@ def read_file(folder: Path, name: str, most: Limit = FILE_BYTES) -> Content:
 
 
 def read_given(path: Path, most: Limit) -> bytes:
-    """Read a file named by the user, possibly through a link; raises as `read_file` does, also for a FIFO or a device."""
+    """Read a file named by the user, possibly through a link; raises as `read_file` does (FIFOs and devices included)."""
     whole = path.resolve()
     return read_file(whole.parent, whole.name, most).data
 

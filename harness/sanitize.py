@@ -1,8 +1,8 @@
 r"""Escaping of untrusted text for printing.
 
 Characters that a terminal would obey or hide are escaped, as in `\x1b`: control characters (C0, DEL and C1), characters that
-change the direction of text, other invisible ones, and unpaired surrogates. Line feeds and tabs are kept, and so are the
-joiners that scripts and emoji need.
+change the direction of text, other invisible ones, and unpaired surrogates. Line feeds and tabs are not escaped, nor are the
+joiners that some scripts and emoji need.
 """
 
 from __future__ import annotations

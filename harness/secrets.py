@@ -1,7 +1,8 @@
 """Secrets known to this process: masking them in records, and finding them before publication.
 
 Known secrets are the values of variables whose name contains key, token, secret or password, and those in a model's settings. A
-model's key of less than 8 characters is masked only in messages, and only as a whole word; one of less than 4 never.
+model's key of less than 8 characters is masked only in messages, and only as a whole word. A key of less than 4 characters is
+never masked.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Plain-text tables in aligned columns, identical on a terminal and in a pipe; names are never broken.
 
-1. A row is one line if it fits. Otherwise (`parley.tables`), long texts are wrapped at blanks first, down to a minimum width.
+1. A row is one line if it fits the width. Otherwise (`parley.tables`), long texts are wrapped at blanks first, down to a
+minimum width.
 2. If that is not enough, the columns are stacked in blocks, and each block begins with the columns that name its rows.
-3. A word is cut only if it is wider than the whole page. Columns of numbers are right-aligned.
+3. A word is cut only if it is wider than the whole width. Columns of numbers are right-aligned.
 
 Programs read --json and --csv. A table printed beside a JSON document goes to stderr.
 """

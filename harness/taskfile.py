@@ -1,6 +1,7 @@
 """Typed task.toml: Harbor's sections as Harbor reads them, ours under [metadata.parley]; unknown keys are refused.
 
-1. Harbor ignores unknown keys, but here they are errors, because a typo in a budget would silently change the benchmark.
+1. Harbor ignores unknown keys, but here they are errors, because a mistyped name of a budget would silently change the
+benchmark.
 2. Every number has bounds and every name a pattern (harness.limits), because a folder may be untrusted.
 3. Every problem is reported as `path:line: what`. The line is found by searching for the key in the text, section by section.
 """
@@ -63,7 +64,7 @@ class Artifact(Strict):
 
     source: ContainerPath
     destination: RecordPath | None = None
-    """Path where Harbor keeps it on the host; a verifier always finds it at its source."""
+    """Path where Harbor keeps the artifact on the host. In a verifier, the artifact is always at its `source` path."""
 
     service: ServiceName | None = None
     exclude: tuple[Line, ...] = Field(default=(), max_length=64)

@@ -1,7 +1,8 @@
 """Trust gate: a folder's code runs in this process only if the folder is ours, or the user passed `--trust`.
 
 1. A folder is ours if its resolved path lies in the `tasks/` that belongs to the running harness: beside its code in a
-checkout, or inside its package. How it was found does not matter: by a `tasks/` above, `--tasks` or PARLEY_TASKS.
+checkout, or inside its package. It does not matter how the folder was found: by a `tasks/` in a parent folder, `--tasks` or
+PARLEY_TASKS.
 2. `--trust` admits the tasks of one command. The mark is a field of `Task`, so it is sent to other processes with the task. It
 is never written to a file, so no file can set it.
 3. Commands call `gate`. Code that imports from a task folder calls `require` again, so a caller that omitted the gate fails.
@@ -80,7 +81,7 @@ class TrustGate:
             )
 
     def told(self, where: str) -> list[str]:
-        """Return lines for the user about whose code runs where. `where` names a sandboxed runtime."""
+        """Return lines for the user that say which code runs in this process, and which in the sandboxed runtime `where`."""
         vouched = [task for task in self.tasks if task.admitted and not is_ours(task.path)]
         lines = [f"code of {_named(vouched)} is not part of Parley, and may run in this process: --trust"] if vouched else []
         if self.outside:

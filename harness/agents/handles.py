@@ -57,7 +57,7 @@ class HandleStore:
         return _TAKERS[how](self.last, where)
 
     def resolve(self, request: WireRequest) -> WireRequest:
-        """Return the request with every handle replaced by its value; raises WireError for an unknown handle."""
+        """Replace every handle in the request by its value; raises WireError for an unknown handle."""
         target = self._replaced(request.target.decode("latin-1"))
         if request.target.startswith(b"/" + PREFIX.encode()):
             # the handle stands for a whole URL or target, so the slash before it is dropped

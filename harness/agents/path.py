@@ -20,7 +20,7 @@ class RoutedPod:
         self._pod, self._family, self._options = pod, family, options
         self.instruction = pod.instruction
         self.handles: Any = family_part(family, "path").STORE(pod.instruction) if options.get("handles") else None
-        """Store of named values for the duration of an episode (`harness.agents.handles`), None without the option."""
+        """Store of named values during an episode (`harness.agents.handles`); None without the option `handles`."""
 
         self._send = self._path(pod.call)
 

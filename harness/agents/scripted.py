@@ -1,7 +1,7 @@
-"""Scripted agents: one does nothing, the other plays a fixed list of actions.
+"""Scripted agents: `NopAgent` does nothing, and `ScriptedAgent` plays a fixed list of actions.
 
 An action is one object: {"request": {"method", "target", "headers", "body"}}, {"wait": seconds}, {"submit": text} or {"run":
-command}. The list is JSON, so a test or a bug report can contain an agent's exact actions.
+command}. The list is JSON, so a test or a bug report can contain the exact actions of an agent.
 """
 
 from __future__ import annotations

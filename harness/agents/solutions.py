@@ -1,11 +1,11 @@
 """Clients of a task: the right one, or a wrong one by name, run in process or in `main` by solution/solve.sh.
 
-1. A folder with its own rules ships its clients as solve.py and violations.py. If a family's tasks are data, the family has the
-clients (`parley.families.<family>.clients`), and a folder only contains their plan, and a solve.sh for Harbor.
+1. A folder with its own rules contains its clients as solve.py and violations.py. If the tasks of a family are data, the
+clients belong to the family (`parley.families.<family>.clients`), and a folder contains only their plan, and a solve.sh for
+Harbor.
 2. A client that raises or exits is noted in the report; the validator grades its episode.
-3. A game with seats is played in process in every runtime. If the folder's code may not run in this process
-(`harness.trust`), its solve.sh plays in `main` instead. A wrong client of the family is not code of the folder, so it is
-played in process there too.
+3. A game with seats is played in process in every runtime. If the folder's code may not run in this process (`harness.trust`),
+its solve.sh plays in `main` instead. A wrong client of the family is not code of the folder, so it is still played in process.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from worlds.core.wire import Transport, WireRequest, WireResponse
 
 Player = Callable[[httpx.Client, str, Callable[[float], None]], None]
 SUCCESS = "SUCCESS"
-"""Label of a client that breaks no rule, even if it succeeds only at the last moment."""
+"""Expected label of a client that breaks no rule, for example one that succeeds at the last moment."""
 
 OWN, PLAN = "solution/solve.py", "solution/plan.json"
-"""Right client of a folder that ships one, and the plan for the family's clients in other folders."""
+"""File of the right client in folders that contain their clients, and of the plan for the family's clients in the others."""
 
 IN_MAIN, UNDER_HARBOR = "/tmp/solution", "/solution"
 """Folder of a solution in `main`: ours have a read-only root, and foreign tasks expect Harbor's path."""
@@ -100,10 +100,10 @@ class SolutionAgent(Agent):
         self.name = "oracle" if player == "solve" else f"violation:{player}"
         self._transport = transport
         self.only_computes = transport is None
-        """True if another process could play this agent too; a given transport may contain objects that cannot be pickled."""
+        """True if another process could play this agent; False with a given transport, which might not be picklable."""
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """Return True if the script runs in `main`, as it does in a sandboxed runtime unless `by_call` is set.
+        """Return True if the script runs in `main`: in every sandboxed runtime, unless `by_call` is set.
 
         Raises UsageError for an unknown name, and if untrusted code would have to run in this process.
         """

@@ -1,8 +1,8 @@
 """Trajectory in ATIF-v1.8, built step by step, so that a crashed episode keeps everything before the crash.
 
-Every agent builds one: models add agent steps with metrics (`llm_call_count` 1); scripts, oracles and replays add them without
-(0). Documents that violate ATIF cannot be built here: arguments that are not an object become {"_raw": text}, an observation
-belongs to a call of its own step, and a trajectory without any step is an error.
+Every agent builds a trajectory: models add agent steps with metrics (`llm_call_count` 1); scripts, oracles and replays add
+agent steps without metrics (`llm_call_count` 0). Documents that violate ATIF cannot be built here: arguments that are not an
+object become {"_raw": text}, an observation belongs to a call of its own step, and a trajectory without any step is an error.
 """
 
 from __future__ import annotations

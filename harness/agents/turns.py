@@ -20,7 +20,7 @@ from worlds.core.wire import WireRequest, WireResponse, request
 LONGEST_REPLY = 256 << 10
 """Maximum bytes of a seat's reply: about 65,000 tokens, a quarter of the limit of a world.
 
-A reply is shown to the other seats and sent again with every later turn, so a game pays for its length many times.
+A reply is shown to the other seats and sent again with every later turn, so a long reply is paid for many times.
 """
 
 

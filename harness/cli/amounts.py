@@ -28,7 +28,7 @@ def size(count: int) -> str:
 
 
 def counted(number: int, what: str) -> str:
-    """Return a number with its noun: 1 task, 2 tasks."""
+    """Return a number with its noun, such as `1 task` or `2 tasks`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 

@@ -94,7 +94,7 @@ def _settings(ctx: typer.Context, path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _refused(key: str, place: str, known: list[str]) -> UsageError:
-    """Return the error for a key that a file may not have, with what to use instead."""
+    """Return the error for a key that a file may not have, which says what to use instead."""
     if key in TYPED_ONLY:
         return UsageError(f"{place} cannot come from a file: {TYPED_ONLY[key]}", hint=f"harness run ... --{key}")
     if key in NOT_SETTINGS:

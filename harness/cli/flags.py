@@ -25,14 +25,14 @@ Temperature = Annotated[
     typer.Option(
         parser=degrees,
         metavar="FLOAT|default",
-        help="Sampling temperature. The value default sends none. It is omitted, with a notice, for models that refuse it.",
+        help="Sampling temperature, or default to send none. Omitted, with a notice, for models that reject it.",
     ),
 ]
 RuntimeName = Annotated[
     str, typer.Option(help=f"Isolation of episodes: {', '.join(RUNTIMES)}, or auto for the first that works.")
 ]
 Options = Annotated[
-    list[str] | None, typer.Option("--set", help="NAME=VALUE: set an option or a knob of the task's world. Repeatable.")
+    list[str] | None, typer.Option("--set", help="NAME=VALUE: set an option of the task (harness show lists them). Repeatable.")
 ]
 Out = Annotated[Path | None, typer.Option(help="Folder of the run. Default: runs/<time>-<tasks>-<who>.")]
 
@@ -75,7 +75,7 @@ class RunFlags(Flags):
     rotate: bool = flag(False, "Move every player by one seat with each attempt.", "--rotate")
     team: str | None = flag(
         None,
-        "A,B,C,D,E: one player per seat, or one fewer with --entrant. Over all games they are spread evenly over the seats.",
+        "A,B,C,D,E: one player per seat, or one fewer with --entrant. Each player sits at each seat in about as many games.",
         "--team",
     )
     entrant: str | None = flag(None, "Additional player that joins the team.")
@@ -104,7 +104,7 @@ class RunFlags(Flags):
     )
     script: Path | None = flag(None, "JSON file with the list of actions for the scripted agent.")
     runtime: RuntimeName = "auto"
-    executor: str = flag("here", "Where episodes run: here, or ray for the Ray cluster at --address.", "--executor")
+    executor: str = flag("here", "Where episodes run: on this machine (here) or on a Ray cluster (ray).", "--executor")
     address: str | None = flag(None, "Address of the Ray cluster: HOST:PORT, or auto for the one on this machine.")
     k: int = flag(1, "Attempts at each task and seed.", "--k", "-k", min=1)
     seeds: str = flag("0", "Seeds of the instances, such as 0-9 or 1,4,7.")
@@ -117,12 +117,12 @@ class RunFlags(Flags):
     )
     options: Options = None
     mutate: list[str] | None = flag(
-        None, "Change the bytes between agent and server: clip=200, linewrap, decode, resort or visible. Repeatable."
+        None, "Change requests: clip=200, linewrap, decode, resort, visible (see docs/contract.md). Repeatable."
     )
     handles: bool = flag(False, "Let the agent store values, and write @HANDLE:name in requests in their place.", "--handles")
     mitigate: list[str] | None = flag(
         None,
-        "Help the agent: backoff waits out Retry-After and used-up quotas, ttl adds X-Expires-In to responses. Repeatable.",
+        "Help the agent: backoff waits as Retry-After or a quota requires, ttl adds X-Expires-In to responses. Repeatable.",
     )
     templates: Path | None = flag(
         None, "Folder of texts that replace the family's own. Create it with harness export templates."
@@ -163,7 +163,7 @@ class RunFlags(Flags):
     )
     env: list[str] | None = flag(None, "Name of a host variable to pass to a task from another project. Repeatable.", "--env")
     trust: Trust = False
-    dry_run: bool = flag(False, "Print the plan and its estimated cost. Play nothing.", "--dry-run")
+    dry_run: bool = flag(False, "Print the plan and its estimated cost, without playing it.", "--dry-run")
     report: bool = flag(False, "Print the tables of harness report at the end.", "--report")
     yes: bool = flag(False, "Run all tasks without confirmation.", "--yes", "-y")
     json: Json = False
@@ -180,7 +180,7 @@ class RunFlags(Flags):
     preset: str | None = flag(
         None, "Named settings that reproduce a published set-up. Works like --config.", is_eager=True, callback=_from_preset
     )
-    print_config: bool = flag(False, "Print these flags as a file for --config. Run nothing.", "--print-config")
+    print_config: bool = flag(False, "Print these flags as a file for --config, without a run.", "--print-config")
 
     @property
     def file(self) -> str:

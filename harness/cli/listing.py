@@ -15,7 +15,7 @@ from harness.registry import Task
 from harness.tables import show_table
 
 SEEDS = "0-9"
-"""Seeds of a routine proof, unless a family's `authoring.routine` names others."""
+"""Seeds of a routine check (`harness verify`), unless a family's `authoring.routine` names others."""
 
 
 def list_command(
@@ -49,7 +49,7 @@ def _show(rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _families(tasks: Sequence[Task]) -> list[dict[str, Any]]:
-    """Return each family with tasks or parts, with the number of its tasks here and the seeds of a routine proof."""
+    """Return each family with tasks or parts, with the number of its tasks here and the seeds of a routine check."""
     counted = {**dict.fromkeys(families(), 0), **Counter(task.family for task in tasks)}
     routine = {name: family_part_or_none(name, "authoring.routine") for name in counted}
     return [

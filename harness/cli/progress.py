@@ -1,7 +1,7 @@
 """Progress of a run: a live table on a terminal, one line per episode elsewhere.
 
-1. Both include episodes of earlier sessions, and show the spending so far, over all answered calls, and the estimated time
-   left at the rate of this session's episodes.
+1. Both count episodes of earlier sessions. They show the spending so far, over all answered calls, and the time left, estimated
+from the rate of this session's episodes.
 2. The table (`parley.reports.closing`) fits the terminal.
 3. In CI, on a terminal that cannot move its cursor, and in a pipe progress is printed as lines.
 """

@@ -1,6 +1,6 @@
-"""Conversion of flags to the request of a resumed run: from run.json and the flags beside `--resume`.
+"""Conversion of run.json, and of the flags typed with `--resume`, to the request of a resumed run.
 
-1. Every flag may be repeated beside `--resume`; one that contradicts run.json is an error that names the field it changes.
+1. Every flag may be typed with `--resume`. A flag that contradicts run.json is an error that names the field.
 2. Tasks of a run.json are found in the registry, or in their recorded folder. Trusted folders have to be named on the command
    line.
 """

@@ -47,7 +47,7 @@ _CURES = {
     "tools_not_parsed": "harness run ... --protocol text",
     "always_cut_off": "harness run ... --reply-tokens N",
 }
-"""For faults of the set-up that only a new run can fix, the command."""
+"""Command for each fault of the set-up that only a new run can fix."""
 
 
 @takes_flags(RunFlags)
@@ -181,9 +181,9 @@ def _close(results: list[Result], session: RunSession, flags: RunFlags) -> None:
 
 
 def _next_command(results: list[Result], session: RunSession, *, is_resumed: bool) -> str:
-    """Return the command that may grade the ungraded episodes.
+    """Return the command with which the ungraded episodes may get a grade.
 
-    A resumed run keeps the flags that a fault of the set-up concerns, so such a fault needs a new run.
+    A resumed run cannot change the flags that cause a fault of the set-up, so such a fault needs a new run.
     """
     ended = {result.ended_by for result in results if result.status != "graded"}
     if ended == {"context_too_small"}:

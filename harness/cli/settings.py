@@ -1,7 +1,7 @@
 """Conversion of flags to the request of a new run; `harness.cli.resuming` does it for `--resume`.
 
-1. A comma in `--set tier=1k,4k`, or in `--agent imap,dsm-private`, makes a sweep: one run per combination, in a folder named
-   after it inside the run's own. `--set level=1..4` is short for 1,2,3,4.
+1. A comma in `--set tier=1k,4k`, or in `--agent imap,dsm-private`, makes a sweep: one run per combination of values, in a
+subfolder of the run's folder that is named after the combination. `--set level=1..4` is short for 1,2,3,4.
 """
 
 from __future__ import annotations

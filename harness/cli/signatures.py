@@ -1,6 +1,7 @@
 """Commands that take one object for all their flags: the fields of a dataclass become options of their types.
 
-A flag is given if it was typed, or if a settings file has it (`harness.cli.config`); all others have their defaults.
+A flag counts as given if it was typed, or if a settings file contains it (`harness.cli.config`). All other flags have their
+defaults.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Flags:
     """Flags in a settings file."""
 
     def given(self, *names: str) -> dict[str, Any]:
-        """Return the values of those of these flags that were given."""
+        """Return the values of these flags, without the flags that were not given."""
         return {name: getattr(self, name) for name in names if name in self.typed | self.filed}
 
 

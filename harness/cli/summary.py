@@ -58,7 +58,7 @@ def show_closing(
 
 
 def show_left(results: Sequence[Result], folder: Path, *, spent: Spent, planned: int) -> None:
-    """Print the last lines only, for a run that did not finish; print nothing for one that never began."""
+    """Print only the last lines of the summary, for a run that did not finish; print nothing if no episode began."""
     if not (results or spent.calls or folder.exists()):
         return
     if caveat := setup_caveat(results):

@@ -18,7 +18,7 @@ def settled(
 ) -> AgentSpec:  # fmt: skip
     """Return a recorded spec with its final address: `typed`, or else the recorded one if a person confirms it.
 
-    `file` is the name of the file for messages (`runs/a/run.json`), and `sentence` the beginning of a message (`runs/a was
+    `file` is the name of the file in messages (`runs/a/run.json`), and `sentence` the beginning of a message (`runs/a was
     played`). Raises UsageError, with the flag to type, for an address that is not confirmed. `typed_models` are models that
     were typed, so they need no confirmation.
     """

@@ -1,6 +1,7 @@
 """Episodes that a resume plays (`--only`): those that failed, those without a score, or those of some tasks.
 
-A graded episode is never replayed, whatever the option says. Otherwise it could be repeated until its grade is better.
+A graded episode is never replayed, whatever the option says. Otherwise a user could replay an episode until its grade is
+better.
 """
 
 from __future__ import annotations

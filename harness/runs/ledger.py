@@ -1,7 +1,7 @@
 """Spending of a run, one line per model call, so that its limits hold across sessions, kills and lost episodes.
 
 `spending.jsonl` is in the run's folder, or in that of a sweep for all its parts. A call is written when it is answered, so a
-kill loses only the calls in flight. The results alone would miss every unfinished episode.
+kill loses only the calls in flight. The sum over results would miss the calls of every unfinished episode.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class RunLedger:
             return total
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
-                # the path is invalid; the writer reports that
+                # the path is invalid, which is reported when the file is written
                 return total
             raise UsageError(f"{self.path} cannot be read: {error.strerror}") from None
         for line in lines:

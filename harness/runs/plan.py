@@ -1,4 +1,4 @@
-"""Plan of a run, frozen before its first episode. It contains what two runs must share to be the same run.
+"""Plan of a run, frozen before its first episode. It contains everything that must be equal in two sessions of one run.
 
 `identity` is what `--resume` compares: tasks with their digests, seeds, attempts, options, agent, budgets, edition. Settings
 that may differ between sessions (concurrency, runtime, host) are recorded beside it but not compared, because trace hashes are

@@ -1,7 +1,8 @@
 """Request of a user as data: tasks, seeds, attempts, agents, options, budget, runtime. It is stored in run.json.
 
 1. A `RunRequest` is frozen and serializable, so a run can be rebuilt from its run.json in another process or on another
-machine. It excludes what must be typed each time: trust, variables of the host, API keys, the key of a private edition.
+machine. It does not contain what the user must provide each time: trust, variables of the host, API keys, the key of a private
+edition.
 2. `RunRecord` is run.json: the request, the identity that `--resume` compares, and where it was played. All readers of a run
 call `read_record`.
 3. A sweep is one request with several parts, each in a folder of its own; the record of each part contains the whole request.
@@ -78,10 +79,10 @@ class Until(Strict):
 
     first: str
     second: str
-    """Names of the two parts; the other field is the first."""
+    """Name of the second part; the field above is the name of the first."""
 
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    """Share of runs between equal players that may still decide for one of them."""
+    """Maximum share of comparisons of equal players that may decide for one of them."""
 
     order: tuple[TaskId, ...]
 
@@ -169,7 +170,7 @@ class RunRequest(Strict):
         return self.at([spec.api_base and public_address(spec.api_base) for spec in self.agents])
 
     def at(self, addresses: Sequence[str | None], **fields: Any) -> RunRequest:
-        """Return the request with these addresses of its agents, and with these changes of the agents' other fields."""
+        """Return the request with these addresses of its agents, and with these changes to other fields of the agents."""
         each = zip(self.agents, addresses, strict=True)
         agents = tuple(spec.model_copy(update={"api_base": address, **fields}) for spec, address in each)
         return self.model_copy(update={"agents": agents})

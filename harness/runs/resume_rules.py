@@ -1,8 +1,8 @@
 """Changes allowed on a resume: seeds and attempts may be added, and spending limits may be raised.
 
 Any other change requires a new run. Each change is recorded as an `Amendment` in run.json, with its time, so that a reader can
-see under which limits the first episodes were played. Reductions are refused, because planned or played episodes would silently
-drop out of the plan.
+see the limits under which the first episodes were played. Reductions are refused, because they would silently remove planned or
+played episodes from the plan.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def differing(old: Planned, new: Planned) -> list[str]:
 
 
 def _compared(planned: Planned) -> dict[str, Any]:
-    """Return an identity for comparison: a server is reduced to its host, without the port."""
+    """Return an identity for comparison, in which the address of a server is reduced to its host, without the port."""
     dumped = planned.model_dump(mode="json")
     if base := dumped["agent"].get("api_base"):
         dumped["agent"]["api_base"] = host_of(base)

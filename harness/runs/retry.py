@@ -1,4 +1,4 @@
-"""Retries of failed episodes within a run: how often and for how long, in a table by cause.
+"""Retries of failed episodes within a run. A table has, for each cause, the number of attempts and the time for them.
 
 Only failures that may be temporary are retried (`Result.may_pass`): a provider that exceeded the timeout of a call, a container
 that did not start. Actions of an agent, and failures of the world that they cause, are graded and never replayed. A provider's

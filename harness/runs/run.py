@@ -1,9 +1,9 @@
 """Run of tasks x seeds x attempts, played by an executor and resumable at any time.
 
 1. The plan is frozen first, and one process plays it at a time. An episode is finished once its result.json exists. `--resume`
-skips those and retries ungraded ones, keeping their evidence. Increases of a plan are recorded.
-2. The remaining episodes become orders, which are data. The run's site selects the executor: threads, or processes if agent and
-runtime only compute (`harness.runs.executors`), or the nodes of a cluster (`parley.ray`).
+skips graded episodes and retries ungraded ones, whose earlier files are kept. Increases of a plan are recorded.
+2. Each remaining episode becomes an order, which is data. The run's site selects the executor: threads, or processes if agent
+and runtime only compute (`harness.runs.executors`), or the nodes of a cluster (`parley.ray`).
 3. Episodes lost to temporary failures are retried after the rest (`harness.runs.retry`).
 4. An interrupt (INT, TERM, HUP) stops the queue, kills everything with this run's id, and leaves unfinished episodes unwritten.
 """
@@ -56,7 +56,7 @@ def run_plan(
     command: Sequence[str] | None = (),
     recorded: Mapping[Key, Result] | None = None,
 ) -> list[Result]:
-    """Play the unfinished episodes and return every result in plan order; `cast` creates the agents, and may provide its own.
+    """Play the unfinished episodes and return every result in plan order; `cast` creates the agents.
 
     `keys` limits this call to some of the plan's episodes. `choice` selects episodes to play, `policies` are the retry
     policies, `command` is what the user typed, None if the last session continues, `recorded` are the results in the folder, if

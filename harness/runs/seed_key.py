@@ -1,8 +1,8 @@
 """Key of the random values of a run's instances: the published key, a private one, or one generated for this run.
 
-With the published key anybody can compute every instance, so a model may have memorized them. `--key fresh` generates a key of
-128 bits and stores it in the run's folder, readable by its owner alone. `--key RUN` plays another model on the same instances.
-run.json and results contain only the digest of a key, so both can be published while the key is still in use.
+Every instance can be computed from the published key, so a model may have memorized the instances. `--key fresh` generates a
+key of 128 bits and stores it in the run's folder, readable by its owner alone. `--key RUN` plays another model on the same
+instances. run.json and results contain only the digest of a key, so both can be published while the key is still in use.
 """
 
 from __future__ import annotations

@@ -98,8 +98,8 @@ class RunSession:
         """Create the plans of a request.
 
         `only` are the parts to play, if not all; `replies` is the cache of model replies. `choice` selects the episodes to
-        play; `command` is what the user typed; `make` creates the agents, and may provide others than the command line, such as
-        people in web pages. `site` is where the episodes are played.
+        play; `command` is what the user typed; `make` creates the agents, also those that the command line cannot, such as
+        people on web pages. `site` is where the episodes are played.
         """
         self.request, self.tasks, self.folder, self._person = request, tasks, folder, person
         self.choice, self._command, self._site = choice, command, site
@@ -114,7 +114,7 @@ class RunSession:
         self.agents: list[Agent] = [self._cast.agent(plan.agent, plan.overrides) for plan in self.plans.values()]
 
     def decided(self) -> EarlyDecision | None:
-        """Return which player is better. Only a subclass that compares two players and stops early returns a decision."""
+        """Return which player is better; None, except in a subclass that compares two players and stops early."""
         return None
 
     def check(self, *, resumed: bool, asks: bool = True) -> None:
@@ -228,7 +228,7 @@ class RunSession:
             raise UsageError(why, hint="harness run ... --interface tool")
 
     def _ready(self, plan: Plan, folder: Path, runtime: Runtime) -> Mapping[str, str]:
-        """Prepare everything but the episodes: remove resources of dead runs, provide the images, and return these."""
+        """Prepare everything but the episodes: remove resources of dead runs, provide the images, and return the images."""
         _log.info("%s: %s prepares %d tasks ...", folder, runtime.name, len(plan.tasks))
         workers, agent = self.request.workers, self._cast.agent(plan.agent, plan.overrides)
         images = self._site.ready(runtime, plan.tasks, agent, len(plan.keys), workers, self._person.say)

@@ -1,8 +1,8 @@
-"""Host side of the bridge to a world: numbered requests over a pair of byte streams, from any thread, several at once.
+"""Host side of the bridge to a world: it sends numbered requests over a pair of byte streams, from any thread, several at once.
 
-`send` takes bytes, `receive` returns the next bytes, or nothing at the end; each runtime provides its own pair. One thread
-reads replies and passes each to the caller that waits for its number. An ended stream, invalid data, or a missing reply is a
-failure of the world, raised in every waiting caller.
+`send` takes bytes, and `receive` returns the next bytes, or nothing at the end. Each runtime provides both functions. One
+thread reads replies and passes each to the caller that waits for its number. An ended stream, invalid data, or a missing reply
+is a failure of the world, raised in every waiting caller.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ _UNUSED = (
 
 @dataclass
 class _Waiting:
-    """Log that waits for its judgement, with the result: the judgement, or the reason why there is none."""
+    """Log that waits for its judgement; later with the judgement, or the reason why there is none."""
 
     task: Task
     log: bytes

@@ -1,6 +1,6 @@
 """Contents of the containers of our tasks: the default Dockerfile if the folder has none, and the start of the hidden tests.
 
-For Harbor, the same is specified by docker_image in task.toml for `main`, and by docker-compose.yaml for the world.
+For Harbor, docker_image in task.toml specifies the same for `main`, and docker-compose.yaml for the world.
 """
 
 from __future__ import annotations

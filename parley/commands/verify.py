@@ -116,24 +116,27 @@ class VerifyFlags(Flags):
     names: Names = None
     seeds: str | None = flag(None, "Seeds to check, out of those of each task. Default: all.")
     runtime: str = flag(
-        "inprocess", "Where clients play: inprocess. docker, bubblewrap or both (joined by a comma) repeat them there."
+        "inprocess", "Where clients play: inprocess, and then also in docker, bubblewrap or both, if named (docker,bubblewrap)."
     )
     workers: int = flag(2, "Processes, and episodes at the same time.", "--workers", "-n", min=1)
     sample: bool = flag(
         False,
-        "In sandboxes, play only oracle, nop and one wrong client of each task on its first seed; of tasks that are data files "
-        "only ten. With --attacks, attack one task of each kind of sandbox.",
+        "In sandboxes, play only oracle, nop and one wrong client of each task on its first seed, and only ten tasks "
+        "of each family whose tasks are data files. With --attacks, attack one task of each kind of sandbox.",
     )
     thorough: bool = flag(False, "Play each client twice, and on every seed at each level.", "--thorough")
     mutations: bool = flag(False, "Play each oracle with the --mutate changes of its family instead, and check the labels.")
-    changed_first: bool = flag(False, "Check folders first that differ from the main branch.")
+    changed_first: bool = flag(False, "First check the folders that differ from the main branch.")
     attacks: bool = flag(False, "Attack the tasks instead, in --runtime or else the best one that works.", "--attacks")
     mutants: bool = flag(
         False, "Make small mistakes in servers, tests and shared rules instead. The checks must notice each.", "--mutants"
     )
     draw: int | None = flag(None, "Number of mutants to try with --mutants, selected by hash. Default: all.", min=1)
     curve: bool = flag(False, "Play a careful, a hasty and a careless client at each level instead.", "--curve")
-    into: Path | None = flag(None, "Page in which --curve writes its table, between the markers.")
+    into: Path | None = flag(
+        None,
+        "Page into which --curve writes its table, between <!-- curve --> and <!-- end of curve -->.",
+    )
     env: list[str] | None = flag(None, "Name of a host variable to pass to a task from another project. Repeatable.", "--env")
     trust: Trust = False
     json: Json = False

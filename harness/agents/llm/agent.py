@@ -4,8 +4,8 @@
 `messages`, and the reply goes to `hear`. Actions are tool calls, or, for models without tools, one fenced block of JSON:
 {"tool": ..., "arguments": {...}}, parsed by the rule of `worlds.core.replies`, without repair.
 2. The model is told about its mistakes, and about a reply that was truncated, empty, or wrote a tool call as text.
-3. Budgets are checked before each call, so a reply that is paid for is executed. The trajectory is saved in `finally`, so a
-crashed episode keeps everything before the crash.
+3. Budgets are checked before each call, so every reply that was paid for is executed. The trajectory is saved in `finally`, so
+a crashed episode keeps everything before the crash.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ EMPTY = "Your reply was empty: it held neither text nor a tool call. Go on."
 NOT_CALLED = "Your reply wrote a tool call as text, so nothing was run. Call the tool with a tool call."
 
 MOST_UNUSABLE, MOST_CUT_OFF = 3, 8
-"""Number of unusable replies in a row that ends an episode, and of truncated replies that indicates a wrong set-up."""
+"""Number of consecutive unusable replies that ends an episode. As many truncated replies indicate a wrong set-up."""
 
 
 class ToolFormat:
@@ -63,7 +63,7 @@ class ToolFormat:
         """False until a tool call has arrived in the expected form."""
 
     def offered(self, tools: Tools) -> Tools:
-        """Return the tools to send in the request; empty for plain text, where the system prompt shows them."""
+        """Return the tools to send in the request; empty for plain text, because then the system prompt shows the tools."""
         return () if self._is_text else tools
 
     def heard(self, said: Completion) -> Completion:
@@ -153,7 +153,7 @@ class ToolConversation:
             raise SetupFault(told, "always_cut_off", hint="--reply-tokens N, larger than before")
 
     def unread(self, waited_s: float) -> None:
-        """Tell the model that its reply could not be parsed; its cost is unknown."""
+        """Tell the model that its reply could not be parsed. The cost of the reply is unknown."""
         keep_wire()
         self.waited_s += waited_s
         self.turns += 1
@@ -274,7 +274,7 @@ class LlmConfig(ModelSettings):
 
     interface: str = "shell"
     handles: bool = False
-    """True if the tool interface offers `store` and resolves @HANDLE:name, as the world option of the same name."""
+    """True if the tool interface offers `store` and resolves @HANDLE:name; the world option `handles` sets it."""
 
     protocol: str = "tools"
     prices: Mapping[str, Price] = field(default_factory=dict)
@@ -351,7 +351,7 @@ class LlmAgent(Agent):
             conversation.save()
 
     def _converse(self, conversation: ToolConversation, place: ConversationPlace, report: Report) -> None:
-        """Call the model until it is done or a budget is used up."""
+        """Call the model until the episode is over or a budget is used up."""
         asked: Interlocutor = self.replies.conversation(self.client, place) if self.replies else self.client
         while (cause := conversation.used_up(self.client.settings.name, self.client.say_once)) is None:
             try:

@@ -24,14 +24,14 @@ NO_TEXT = "(no text)"
 """Content of a message without text and tool calls, because some servers reject an empty one."""
 
 LONGEST_TEXT, LONGEST_ARGUMENTS, KEPT = 4 << 20, 8 << 20, 64 << 10
-"""Limits in characters: of a reply or its reasoning kept whole, of parsed arguments, and of what is kept of longer texts."""
+"""Limits in characters: of texts stored whole, of arguments that are parsed, and of the stored part of a longer text."""
 
 _DEEPEST = 64
 _DEEP = f"the arguments are nested more than {_DEEPEST} deep"
 _HALF = "the arguments hold half a surrogate pair, which has no UTF-8 form"
 _NO_NUMBER = "the arguments hold a number that JSON does not have"
 _COUNTED = 128 << 10
-"""Characters of a text whose tokens are counted."""
+"""Number of characters of a long text that are tokenized."""
 
 _THOUGHT = re.compile(r"\s*<(think|thinking)>(.*?)</\1>(.*)", re.DOTALL)
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
@@ -79,8 +79,8 @@ class Completion:
 
     `waited_s` is the time of failed attempts before it, in real seconds, and `left_out` the number of characters cut from an
     overlong text. `chances` are the alternatives of each token with their probabilities, if they were requested and the
-    provider returns them. `is_refusal` is true if the text is the model's refusal, `lost_reasoning` if the model was not sent
-    its earlier reasoning.
+    provider returns them. `is_refusal` is true if the text is the model's refusal, `lost_reasoning` is true if the request did
+    not contain the earlier reasoning of the model.
     """
 
     text: str
@@ -273,7 +273,7 @@ def _chances(given: Any) -> tuple[TokenChances, ...]:
 
 
 def _text_of(content: Any) -> str:
-    """Return the text of a content: a string, or a list of parts."""
+    """Return the text of a message content, which is a string or a list of parts."""
     given = content if isinstance(content, list) else [content]
     parts = [part for part in given if part is not None and not _is_reasoning(part)]
     return "".join(
@@ -417,7 +417,7 @@ def _count(value: Any) -> int | None:
 
 
 def _cost(response: Any, model: str, prompt: int, completion: int) -> float | None:
-    """Return the price of a call from LiteLLM's table, None if it has none."""
+    """Return the price of a call from LiteLLM's table; None if the table has no price for the model."""
     litellm = library()
     try:
         priced = litellm.ModelResponse(model=model) if response is None else response

@@ -85,7 +85,8 @@ PHRASES = {
     r"current length is \d+ while limit is \d": "Cerebras",
     r"context window exceeded for given call": "LiteLLM proxy",
 }
-"""Error messages with the same meaning, in lower case. Recorded bodies are in tests/harness/agents/context_bodies.toml."""
+"""Error messages for such a prompt, in lower case. Recorded bodies are in
+tests/harness/agents/context_bodies.toml."""
 
 _ANY_CODE = re.compile(rf"\b(?:{'|'.join(CODES)})\b")
 _ANY_PHRASE = re.compile("|".join(f"(?:{phrase})" for phrase in PHRASES), re.MULTILINE)
@@ -108,7 +109,7 @@ _STATUS_OF = {
     "authentication": 401, "api_key": 401, "permission": 403, "not_found": 404, "rate_limit": 429, "overloaded": 529,
     "exceed_context_size": 400, "invalid": 400, "validation": 400, "badrequest": 400,
 }  # fmt: skip
-"""Statuses that should have been sent instead of 200, by a part of the error code in the body."""
+"""Status that a server should have sent instead of 200, by a part of the error code in the body."""
 
 _RETRIED, _CROWDED = frozenset({408, 409, 425, 429}), frozenset({429, 529})
 _DENIED: dict[int, Why] = {401: "key", 402: "quota", 403: "access", 404: "model"}
@@ -143,9 +144,9 @@ _UNIT_S = {"h": 3600, "m": 60, "s": 1, "ms": 0.001, "": 1}
 class CallFailure(ParleyError):
     """Failure of one model call.
 
-    `where` is the server that was actually called, and `proxy` the variable and address of the proxy that it should have used;
-    `retry_after` is the pause that the server requested, in seconds, `why` the reason of an AccessDenied, and `waited_s` the
-    time spent waiting for the provider before the failed call, in real seconds.
+    `where` is the server that was actually called. `proxy` is the variable and address of the proxy that the call should have
+    used. `retry_after` is the pause that the server requested, in seconds. `why` is the reason of an AccessDenied. `waited_s`
+    is the time of waiting for the provider before the failed call, in real seconds.
     """
 
     where: str | None = None
@@ -212,7 +213,7 @@ class MalformedToolCall(CallFailure):
 
 
 class Telling:
-    """Messages about the failures of one model; failures of every call become ProviderLost, which ends the run."""
+    """Messages about the failures of one model. A failure that affects every call becomes ProviderLost, which ends the run."""
 
     def __init__(self, name: str, base: str | None, keys: Callable[[], Sequence[str]]) -> None:
         """Store the model's name, its typed address without secrets, and a callback for the variables that hold its key."""
@@ -263,7 +264,7 @@ class Telling:
         return SetupFault(told, "tools_not_seen", hint="harness run ... --protocol text")
 
     def not_ready(self, last: RetryableFailure) -> ProviderLost:
-        """Return the failure for a probe before a run that got no reply."""
+        """Return the failure for the probe before a run, if it got no reply."""
         if isinstance(last, NotAnApi):
             return ProviderLost(f"{self._name}: {self._at(last)} answers with {last}", hint=last.hint)
         hint = "check that the server is up and has loaded the model, or start anyway with --no-probe"
@@ -352,7 +353,7 @@ def body_failure(status: int, body: ErrorBody, clean: Clean, retry_after: float 
 
 
 def is_context_full(status: int | None, body: ErrorBody) -> bool:
-    """Return True if a prompt exceeds the model's context, or, for a 413, the limit of a proxy in front of the model."""
+    """Return True if a prompt exceeds the model's context, or the limit of a proxy in front of the model (status 413)."""
     text = body.text.lower()
     if _ANY_CODE.search(text):
         return True
@@ -389,7 +390,7 @@ def read_error_body(text: str) -> ErrorBody:
 
 
 def asked_pause(headers: Mapping[str, str], body: str) -> float | None:
-    """Return the seconds to wait, from `Retry-After`, a phrase such as "try again in 7.66s", or an exhausted limit's reset."""
+    """Return the seconds to wait, from `Retry-After`, a phrase such as "try again in 7.66s", or a limit's reset time."""
     if (milliseconds := _seconds(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
     if (asked := headers.get("retry-after")) is not None:
@@ -434,7 +435,7 @@ def _read(value: Any) -> ErrorBody:
 
 
 def _fields(value: Any, depth: int = 0) -> Iterator[tuple[bool, str]]:
-    """Yield the codes (True) and sentences (False) of a value; proxies often nest another server's body in their message."""
+    """Yield each code (with True) and sentence (with False) of a value. Proxies often nest a server's body in their message."""
     if isinstance(value, list) and depth <= _DEEPEST:
         for one in value:
             yield from _fields(one, depth + 1)
@@ -460,7 +461,7 @@ def _shown(text: str, clean: Clean) -> str:
 
 
 def _denied(status: int, text: str) -> Why | None:
-    """Return the reason why the server would reject every call of ours; None if it rejects only this one."""
+    """Return the reason why the server would reject every call of ours; None if it rejects only this call."""
     if status < 500 and _SPENT.search(text):
         return "quota"
     if status == 403 and _ONE_PROMPT.search(text):
@@ -511,7 +512,7 @@ def _unsent(litellm: ModuleType, error: Exception, clean: Clean) -> CallFailure:
 def _stumbled(error: BaseException | None) -> bool:
     """Return True if LiteLLM failed to parse the arguments of a model's tool call, and reports a server error.
 
-    LiteLLM 1.106 parses all of them to fix one malformed name, and expects only JSONDecodeError.
+    To fix one malformed name, LiteLLM 1.106 parses the arguments of all calls, and expects only JSONDecodeError.
     """
     while error is not None:
         if any("parallel_tool_calls" in frame.f_code.co_name for frame, _ in walk_tb(error.__traceback__)):

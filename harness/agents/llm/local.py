@@ -114,7 +114,7 @@ def check_installed() -> None:
 
 
 def free_cores() -> int:
-    """Return the number of idle cores, at least 1. More threads than that make each reply many times slower."""
+    """Return the number of idle cores, at least 1. With more threads than idle cores, each reply is many times slower."""
     if sys.platform != "linux":
         return os.cpu_count() or 1
     busy = []

@@ -1,8 +1,8 @@
-"""Spending of a whole run and its limits: one meter for all its threads, seats and parts.
+"""Spending of a whole run and its limits. One meter counts for all threads, seats and parts of the run.
 
 The meter is checked before each model call and updated after it. Once a limit is reached, no call is started. Calls in flight
-are finished and paid for, at most one per conversation. An episode that would need another call is left ungraded with the cause
-`limit`.
+(at most one per conversation) are finished and paid for. An episode that would need another call is left ungraded with the
+cause `limit`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class RunLimits(Strict):
 class Spent:
     """Model calls, tokens and dollars of a run so far.
 
-    `unpriced` calls are not included in `cost_usd`, and neither are `kept` ones, which were answered from the cache.
+    `cost_usd` includes neither `unpriced` calls nor `kept` calls, which were answered from the cache.
     """
 
     calls: int = 0

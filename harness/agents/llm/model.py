@@ -1,10 +1,12 @@
 """Model client: accepted parameters, retries limited by total time, and tokens and cost of every reply.
 
-1. A failed call is retried until `patience_s` is used up, unless no server was ever reached. That time is attributed to the
-provider: `Completion.waited_s` excludes it from an agent's wall budget. Waiting for other calls in the rate limiter does not
-count as retry time, because the provider answers those calls; if it answers none, all calls share one retry time.
-2. `probe` makes one or two small calls before a run. A model that calls the offered tool sees it. If there is no call, and
-the prompt has as many tokens with the tool as without, the server drops tools. A model that ignores tools is a valid agent.
+1. A failed call is retried until `patience_s` is used up, unless no server was ever reached. The retry time is attributed to
+the provider: `Completion.waited_s` excludes it from an agent's wall budget. Waiting for other calls in the rate limiter does
+not count as retry time, because the provider answers those calls. If the provider answers no call, all calls share one retry
+time.
+2. `probe` makes one or two small calls before a run. A model that calls the offered tool must have seen it. If the reply
+contains no call, and the prompt has as many tokens with the tool as without, the server drops tools. A model that ignores tools
+is a valid agent.
 """
 
 from __future__ import annotations
@@ -103,8 +105,8 @@ class ModelSettings:
     """Model by its LiteLLM name, its address, and its timeouts.
 
     None stands for the provider's own address, the key in the environment, no temperature, the provider's limit of output
-    tokens, a context of unknown size, LiteLLM's price, and no meter. A call may be silent for `timeout_s`, and a failing one is
-    retried for `patience_s` with exponential backoff.
+    tokens, a context of unknown size, LiteLLM's price, and no meter. A call times out after `timeout_s` without data, and a
+    failing call is retried for `patience_s` with exponential backoff.
     """
 
     name: str
@@ -276,7 +278,7 @@ class ModelClient:
         self._said, self._probed, self._numbers = set[str](), set[bool](), count(1)
         self._lock, self._settling, self._probing = threading.Lock(), threading.Lock(), threading.Lock()
         self._is_settled = self._is_met = False
-        """Flags: parameters determined, and server reached at least once, even if it only rejected a call."""
+        """Flags: parameters are determined, and the server was reached at least once, even if it rejected the call."""
 
     @cached_property
     def _gate(self) -> RateLimiter:
@@ -332,7 +334,7 @@ class ModelClient:
         """Return one reply, with token probabilities if they are requested and the provider returns them.
 
         Raises ProviderFailure if the retry time is used up or the provider rejects the request, ProviderLost, ContextOverflow,
-        MalformedToolCall, LimitReached if the run may spend no more, and ClientFailure for our own bugs.
+        MalformedToolCall, LimitReached if the spending limit of the run is reached, and ClientFailure for our own bugs.
         """
         with self._gate.visited(), own_bugs():
             self._context.check(messages, tools)
@@ -515,7 +517,7 @@ class ModelClient:
 
 
 def tools_fault(said: Completion, without: Callable[[], Completion], name: str) -> SetupFault | None:
-    """Return the fault in how tools reach the model, None if there is none or it cannot be determined.
+    """Return the message if tools do not reach the model; None if they do, or if that cannot be determined.
 
     `said` answers `TOOL_PROBE` with the tool; `without` makes the call without it, and is used only if `said` contains no call.
     """
@@ -557,7 +559,7 @@ def carries_reasoning(messages: Messages) -> bool:
 
 
 def has_arrived(sent: str | bytes, messages: Messages) -> bool:
-    """Return True if a request body contains the latest reasoning in `messages`, or if either is unknown."""
+    """Return True if a request body contains the latest reasoning in `messages`, or if that cannot be determined."""
     latest = next((texts for message in reversed(messages) if (texts := list(reasoning_texts(message)))), [])
     try:
         body = json.dumps(json.loads(sent), ensure_ascii=False)

@@ -29,7 +29,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "fireworks_ai": ("FIREWORKS_AI_API_KEY",),
     "cohere": ("COHERE_API_KEY",),
 }
-"""Variables for the key of each provider, the usual one first; one of them must be set."""
+"""Environment variables for the key of each provider, the usual one first. One of them must be set."""
 
 _BARE = frozenset({"openai", "anthropic"})
 """Providers whose models LiteLLM knows without a prefix."""

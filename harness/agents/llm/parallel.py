@@ -20,7 +20,8 @@ Out = TypeVar("Out")
 def side_by_side(function: Callable[[In], Out], items: Iterable[In], workers: int | None = None) -> Iterator[Out]:
     """Yield `function` of every item, computed on `workers` threads (None: one per item), in the order of the items.
 
-    Raises the first error in that order. After an error nothing is started, and running calls are abandoned.
+    Raises the error of the first item, in that order, that failed. After an error no call is started, and running calls are
+    abandoned.
     """
     calls: list[tuple[In, Future[Out]]] = [(item, Future()) for item in items]
     todo = deque(calls)

@@ -1,9 +1,9 @@
 """Rate limiter for one provider, shared by all its clients in this process.
 
 Calls are not limited until the provider asks for it. After a Retry-After, no call starts before that time. A rate-limited call
-(429, 529) halves the number of concurrent calls, and each reply after it adds a little. Waiting calls are served in order of
-arrival, and their waiting time is attributed to the provider. `unanswered_s` tells all calls how long the provider has answered
-none of them.
+(429, 529) halves the limit of concurrent calls, and each later reply raises the limit a little. Waiting calls are served in
+order of arrival, and their waiting time is attributed to the provider. `unanswered_s` is the time for which the provider has
+answered no call at all.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class RateLimiter:
 
     @contextmanager
     def visited(self) -> Iterator[None]:
-        """Register a request for the time of all its attempts. While no request is registered, only the limit is remembered."""
+        """Register a request until its last attempt has ended. While no request is registered, only the limit is remembered."""
         with self._changed:
             self._visitors += 1
         try:

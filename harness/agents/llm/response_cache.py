@@ -1,9 +1,9 @@
-"""On-disk cache of model replies (docs/running.md). The same question is paid for only once, within a run and across runs.
+"""On-disk cache of model replies (docs/running.md). An equal request is paid for only once, within a run and across runs.
 
-1. A file is named after the SHA-256 of the question, which includes neither a key nor an address. An unreadable file is a
+1. A file is named after the SHA-256 of the request (the question), without API key and address. An unreadable file is a
 miss.
-2. The key of a reply in an episode consists of the request and its place (`ResponseCache`), including how often this
-conversation asked the same before. So two attempts or seeds with the same first request stay two samples, and seats asked
+2. The key of a reply in an episode consists of the request and its place (`ResponseCache`), including how many equal requests
+this conversation has made before. So two attempts or seeds with the same first request stay two samples, and seats asked
 concurrently cannot swap replies.
 3. A cached reply keeps its tokens and costs nothing now. Budgets count its original cost, so an episode ends at the same
 point.
@@ -49,7 +49,7 @@ class CachedAnswer(Strict):
 
 
 class CachedReply(Strict):
-    """Cached reply of a model in an episode, or the reason why it was unusable."""
+    """Cached reply of a model in an episode, or the reason why the reply was unusable."""
 
     completion: Completion | None = None
     failure: Literal["too long", "unreadable"] | None = None
@@ -60,7 +60,7 @@ class CachedReply(Strict):
     @field_validator("completion")
     @classmethod
     def _is_plausible(cls, said: Completion | None) -> Completion | None:
-        """Raise ValueError for implausible tokens or dollars, because an untrusted folder could disable a budget."""
+        """Raise ValueError for implausible tokens or dollars, with which an untrusted folder could disable a budget."""
         numbers = [one for one in vars(said.usage).values() if one is not None] if said else []
         if not all(0 <= one <= MOST_USED for one in numbers):
             raise ValueError(f"tokens and dollars lie in 0..{MOST_USED:g}")

@@ -64,7 +64,7 @@ class WireCall(Strict):
 
 
 class WireRule(Strict):
-    """Rule for rejecting requests, after `after` replies: those with, or without, a pattern in their JSON."""
+    """Rule for rejecting requests after `after` replies: requests whose JSON contains, or does not contain, a pattern."""
 
     has: str = ""
     lacks: str | None = None
@@ -73,7 +73,7 @@ class WireRule(Strict):
 
 
 class Cassette(Strict):
-    """Responses of a server in order, and what it rejects; `about` says what is unusual, `source` is where it was reported."""
+    """Responses of a server in order, and rules for rejecting requests; `about` says what is unusual, `source` its report."""
 
     about: str = ""
     source: str = ""
@@ -131,7 +131,7 @@ class WireExchange:
         )  # fmt: skip
 
     def written(self, calls: Sequence[WireExchange], clean: Clean) -> bytes:
-        """Return `calls`, which begin with this call, as the JSON of a cassette."""
+        """Return `calls` as the JSON of a cassette. This call must be the first of them."""
         cassette = Cassette(calls=tuple(call.recorded(self.began, clean) for call in calls))
         return cassette.model_dump_json(indent=1, exclude_defaults=True).encode() + b"\n"
 

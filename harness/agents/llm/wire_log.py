@@ -1,4 +1,4 @@
-"""Last model calls of one episode, or all with `--record-wire`, kept for its cassette (`harness.agents.llm.wire`).
+"""Last model calls of one episode, or all with `--record-wire`, stored for its cassette (`harness.agents.llm.wire`).
 
 A call is added to the log of the episode in whose context it is made, so episodes on different threads do not mix.
 """

@@ -1,6 +1,6 @@
 """Agent for games: plays each seat with a policy, a model or a person, as its spec says.
 
-It is created from an `AgentSpec` alone; people use the terminal unless the caller provides another desk. An agent of a model or
+An `AgentSpec` is enough to create it. People use the terminal unless the caller provides another desk. An agent of a model or
 of people also plays tasks without seats, through that model's interface or at the terminal.
 """
 
@@ -34,7 +34,7 @@ from harness.pod import Pod
 from harness.registry import Task
 
 INTERFACE = "seats"
-"""Interface of seats in games, whatever interface their models use elsewhere."""
+"""Interface of seats in games, whatever interface their models use in other tasks."""
 
 
 class SeatAgent(Agent):
@@ -53,7 +53,7 @@ class SeatAgent(Agent):
         pace_s: float = PACE_S,
         talk: str = "",
     ) -> None:
-        """Create the agent; `config` adds the model settings that `spec`, `handles` and `meter` lack, such as an API key.
+        """Create the agent; `config` adds model settings that the other arguments lack, such as an API key.
 
         `replies` is the cache of model replies. `desk` is the place where people answer, by default the terminal. `pace_s` is
         the number of real seconds between the messages of a program in a free discussion. `talk` is the world option, if it is
@@ -158,7 +158,7 @@ class SeatAgent(Agent):
             report.prompt_digest = hashlib.sha256(rules.encode()).hexdigest()
 
     def _rules(self, row: Mapping[str, Any]) -> str:
-        """Return the first message to a seat: its own rules, followed by its variant."""
+        """Return the first message to a seat: the rules of the seat, followed by its prompt variant."""
         variant, rules = self.spec.variant_at(row["seat"]), str(row["system"])
         return rules if variant is None else variant.after(rules)
 

@@ -2,8 +2,9 @@
 
 1. A `ChatRoom` has the clock and the messages of people. Each message is submitted as the answer to the open turn of its seat,
 so the log has the order of arrival. Messages sent in time are accepted.
-2. Each policy or model is asked once at the start, and then after new messages of people, at most once per `pace_s` and
-MOST_OF_A_PROGRAM times in all, so that programs do not dominate. Slow players are asked on a thread while people continue.
+2. Each policy or model is asked once at the start, and then after new messages of people. To keep programs from dominating,
+each is asked at most once per `pace_s`, and at most MOST_OF_A_PROGRAM times. Slow players are asked on a thread while people
+continue.
 3. The chat room's clock ends the discussion, once pending replies have arrived. If no person is left, the other seats forfeit.
 """
 
@@ -38,7 +39,7 @@ class Chat:
         self._room, self._minutes, self._pace_s = room, minutes, pace_s
         self._asked: Counter[int] = Counter()
         self._spoke: dict[int, tuple[float, int]] = {}
-        """For each program, the time of its last message, and the number of people's messages that it had read."""
+        """For each program, the time of its last message, and the number of people's messages that it had read then."""
 
         self._thinking: dict[int, tuple[OpenTurn, int, Future[SeatReply | Forfeit]]] = {}
         """For each program being asked, its turn, and the number of people's messages at that time."""

@@ -1,10 +1,11 @@
 """Game loop: each open turn is given to the player of its seat, until no turn is open.
 
-1. Turns that are open at the same time are asked concurrently for models and for people at pages, and one by one for others.
-Answers are submitted in the order of the turns, so response times do not show. A free discussion is the exception (`chat`).
+1. Turns that are open at the same time are sent concurrently to models and to people at web pages, and one by one to others.
+Answers are submitted in the order of the turns, so response times do not affect the log. The exception is a free discussion
+(`chat`).
 2. A seat may forfeit a turn, with a cause: its conversation is longer than its model's context (`context`), or its reply cannot
-be parsed or exceeds the limit (`malformed`). If a seat's first turn does not fit, the set-up is at fault, because nothing is
-known about the model yet.
+be parsed or exceeds the limit (`malformed`). If a seat's first turn does not fit into the context, the set-up is at fault,
+because the model has not failed at anything yet.
 3. An exhausted budget stops the game, which is graded up to that point. A failing provider leaves the episode ungraded.
 """
 
@@ -53,10 +54,10 @@ class SeatedGame:
         """Seats that have had a turn."""
 
         self._turns: Counter[int] = Counter()
-        """Turns that the model of each seat answered, for the budget; turns that only measure do not count."""
+        """Number of turns that the model of each seat answered, for the budget; turns that only measure do not count."""
 
     def session(self) -> dict[str, Any]:
-        """Return the seats with their rules, and the information that every seat may know."""
+        """Return the seats with their rules, and the information that is public to all seats."""
         return self._game.session()
 
     def play(self, until: Until | None = None) -> None:
@@ -70,7 +71,7 @@ class SeatedGame:
         return self._game.open()
 
     def is_stopped(self, turns: Sequence[OpenTurn]) -> bool:
-        """Return True if a budget forbids asking these turns together; in this case the game has been stopped."""
+        """Stop the game if a budget forbids asking these turns together, and return True in this case."""
         cause = self._used_up()
         if cause is not None:
             self.stop(cause)

@@ -2,7 +2,7 @@
 
 1. `ask` answers without changing the conversation. A player that waits (for a model, or a person at a web page) is asked
 concurrently on its own thread; others are asked one after the other.
-2. `keep` is called in the order of the turns, whatever the response times. A player stores its reply only there.
+2. `keep` is called in the order of the turns, whatever the response times. Only this call stores the reply.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ class PolicySeat(SeatHolder):
 class TalkingSeat(SeatHolder):
     """Seat with a model's conversation: the seat's rules, its turns, and the replies.
 
-    A turn that only measures is asked within the conversation but not added to it. A reply over the length limit is not added
-    either, because it would fill the model's context for all later turns.
+    A turn that only measures is sent with the conversation, but neither the turn nor its reply is added to it. A reply over the
+    length limit is not added either, because it would fill the model's context for all later turns.
     """
 
     def __init__(self, seat: int, name: str, rules: str, trajectory: Trajectory | None = None) -> None:

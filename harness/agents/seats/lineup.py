@@ -21,7 +21,7 @@ from harness.teams import HUMAN, Holder, SeatTeam
 def read_seats(texts: Sequence[str], models: Sequence[str], families: Sequence[str]) -> tuple[SeatSpec, ...]:
     """Parse the seats of `--seat` and `--seat-model`, in order; raises UsageError for an invalid or duplicate seat.
 
-    `families` are those of the tasks to be played, whose policies are referred to by name.
+    `families` are the families of the tasks to be played, because a seat may name one of their policies.
     """
     seats = [_read(text, families) for text in texts] + [_read(text, ()) for text in models]
     numbers = [one.seat for one in seats]
@@ -49,7 +49,7 @@ def line_up(spec: AgentSpec, seats: int, attempt: int = 1, task: str = "") -> tu
 
 
 def may_hold(spec: AgentSpec, seat: int, seats: int) -> Sequence[Holder]:
-    """Return every player of a seat in some task or attempt; raises as `line_up` does."""
+    """Return every player that may play a seat in any task or attempt; raises as `line_up` does."""
     if spec.team is not None:
         return spec.team.may_hold(seat)
     line = line_up(spec, seats)

@@ -1,7 +1,7 @@
 """Model at a seat: a conversation with the seat's own rules and turns.
 
-1. For turns that only measure, a family may compute the reply from token probabilities, which its part `weighing` then requests
-from the model.
+1. For turns that only measure, a family may compute the reply from token probabilities: its module `weighing` has the function,
+and the probabilities are requested from the model.
 2. A conversation longer than the model's context forfeits the turn as `context`; a reply that cannot be parsed forfeits it as
 `malformed`. After `context`, a conversation of at least that length is forfeited without a call.
 """

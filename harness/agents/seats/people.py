@@ -53,7 +53,7 @@ class ChatRoom(Protocol):
         ...
 
     def show(self, seat: int, text: str, *, is_last: bool) -> None:
-        """Show a message that the game accepted to all players; after a seat's last message it accepts no more."""
+        """Show all players a message that the game accepted. After its last message, a seat can send no more."""
         ...
 
     def close(self) -> None:
@@ -71,17 +71,17 @@ class PeopleDesk(Protocol):
 
     @property
     def alone(self) -> Agent | None:
-        """Agent of a person here for tasks without seats; None if there is none."""
+        """Agent with which a person here plays tasks without seats; None if this is not supported."""
         ...
 
     @property
     def held(self) -> AbstractContextManager[object]:
-        """Context of one game. Other games wait meanwhile if people here can play only one at a time."""
+        """Context of one game. If people here can play only one game at a time, other games wait until it is left."""
         ...
 
     @property
     def chat(self) -> ChatRoom | None:
-        """Room for free discussion; None if there is none."""
+        """Room for free discussion; None if this desk has none."""
         ...
 
     def check(self) -> None:

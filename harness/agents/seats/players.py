@@ -1,7 +1,7 @@
 """Named players of a family, defined in `parley.families.<family>.seats`.
 
-A player is any object with `reply(turn) -> text`: a typed protocol or a scripted policy. It is created for each game. If it has
-no answer to a kind of turn, such as a question about its beliefs, it returns None, and the turn is forfeited as `declined`.
+A player is any object with `reply(turn) -> text`: a typed protocol or a scripted policy. It is created for each game. A player
+that cannot answer a kind of turn, such as a question about its beliefs, returns None, and the turn is forfeited as `declined`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Executors, which play the episodes of a run: their protocol, their messages to the run, and worker threads.
 
 1. An `Order` is one episode to play, as data: it can be pickled, and the executor creates the agent from its spec.
-2. The process that plays an episode writes its folder, once and completely (decision 0018). An executor sends news to the run
-only as notifications; the run writes no results.
-3. News come in the order of the events, so an episode's `Started` comes before its `Finished`. Leaving the context early
+2. The process that plays an episode writes its folder, once and completely (decision 0018). An executor sends the run progress
+events (`News`), which only inform; the run writes no results.
+3. Progress events arrive in order, so an episode's `Started` comes before its `Finished`. Leaving the context early
 cancels the orders: nothing more is started, running episodes are killed, and episodes without a record count as not started.
 """
 
@@ -95,7 +95,7 @@ class Executor(Protocol):
     """Executor that plays orders."""
 
     def playing(self, orders: Sequence[Order], workers: int) -> AbstractContextManager[Iterator[News]]:
-        """Yield the news of these orders, played by `workers` workers, until each has a record.
+        """Play these orders with `workers` workers, and yield their progress events until each order has a record.
 
         Raises Cancelled on an interrupt.
         """
@@ -109,14 +109,14 @@ _POLL_S = 0.1
 _GRACE_S = 1.0
 
 Play = Callable[[Sequence[Order], Progress], Iterator[Result]]
-"""Function that plays orders, reports progress, and yields each result once its record is written."""
+"""Function that plays orders, reports progress, and yields each result after its record is written."""
 
 
 class WorkerThreads:
-    """Worker threads of one run, which take orders from one queue and put their news into another, read by the main thread.
+    """Worker threads of one run. They take orders from one queue and put progress events into another.
 
-    `kill` ends the current work of all threads, and may be called from any thread. Threads are daemons, so a hanging model call
-    cannot block the exit of the process. The main thread raises an exception of a worker, which ends the run.
+    The main thread reads the events. It raises an exception of a worker, which ends the run. `kill` ends the work of all
+    threads and may be called from any thread. Threads are daemons, so a hanging model call cannot block the exit.
     """
 
     def __init__(
@@ -131,11 +131,11 @@ class WorkerThreads:
         self.threads: list[threading.Thread] = []
         self._todo: queue.SimpleQueue[Order] = queue.SimpleQueue()
         self._news: queue.SimpleQueue[News | BaseException | None] = queue.SimpleQueue()
-        """News of the workers; None means that a worker has ended."""
+        """Progress events of the workers; None means that a worker has ended."""
 
     @contextmanager
     def working(self, orders: Sequence[Order], count: int) -> Iterator[Iterator[News]]:
-        """Run workers during the context and yield their news. Leaving the context by an exception cancels them."""
+        """Run workers during the context and yield their progress events. Leaving the context by an exception cancels them."""
         for order in orders:
             self._todo.put(order)
         self.threads = [threading.Thread(target=self._work, name=f"episode-{n}", daemon=True) for n in range(count)]

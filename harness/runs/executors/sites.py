@@ -1,7 +1,7 @@
 """Sites where the episodes of a run are played. A site prepares its machines and returns the executor for them.
 
 A run manages its plan and its folder, and a site manages machines: this one, or those of `parley.ray`. A runtime is
-chosen for the whole run. Episodes may be played on other machines than the one with the run's folder.
+chosen for the whole run. Episodes may be played on machines other than the one with the run's folder.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Threads:
 
     @contextmanager
     def playing(self, orders: Sequence[Order], workers: int) -> Iterator[Iterator[News]]:
-        """Yield the news of these orders. Episodes that an interrupt left incomplete are not recorded."""
+        """Yield the progress events of these orders. Episodes that an interrupt left incomplete are not recorded."""
         count = min(workers, len(orders)) or 1
         ahead = Ahead(self._runtime, self._quick(orders), count)
 
@@ -144,7 +144,7 @@ class RunSite:
     def ready(
         self, runtime: Runtime, tasks: Sequence[Task], agent: Agent, episodes: int, workers: int, say: Say
     ) -> Mapping[str, str]:
-        """Prepare everything but the episodes: remove resources of dead runs, provide the images, and return these."""
+        """Prepare everything but the episodes: remove resources of dead runs, provide the images, and return the images."""
         for name in runtime.sweep():
             say(f"removed {name}, left by a dead run")
         return runtime.prepare(tasks)
