@@ -75,7 +75,7 @@ class RunFlags(Flags):
     rotate: bool = flag(False, "Move every player by one seat with each attempt.", "--rotate")
     team: str | None = flag(
         None,
-        "A,B,C,D,E: one player per seat, or one fewer with --entrant. Each player sits at each seat in about as many games.",
+        "A,B,C,D,E: one player per seat, or one fewer with --entrant. Each player plays each seat about equally often.",
         "--team",
     )
     entrant: str | None = flag(None, "Additional player that joins the team.")
@@ -117,7 +117,7 @@ class RunFlags(Flags):
     )
     options: Options = None
     mutate: list[str] | None = flag(
-        None, "Change requests: clip=200, linewrap, decode, resort, visible (see docs/contract.md). Repeatable."
+        None, "Change messages: clip=200, linewrap, decode, resort, visible (see docs/contract.md). Repeatable."
     )
     handles: bool = flag(False, "Let the agent store values, and write @HANDLE:name in requests in their place.", "--handles")
     mitigate: list[str] | None = flag(

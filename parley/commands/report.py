@@ -43,7 +43,7 @@ def report_command(
         None, "--csv", help="Write each table into this folder, or a single table into FILE.csv. - means stdout."
     ),
     html: Path | None = typer.Option(None, "--html", help="Write one HTML page with everything."),
-    plot: Path | None = typer.Option(None, help="Write the figure of these tables as an SVG file, if they have one."),
+    plot: Path | None = typer.Option(None, help="Write the figure of these tables as an SVG file; --figures writes several."),
     figures: Path | None = typer.Option(None, help="Write every figure of these tables into this folder, as SVG."),
     json: Json = False,
 ) -> None:
