@@ -177,5 +177,5 @@ def _changed(changes: LevelChanges) -> str:
 
 
 def _placed(quadrant: object, pattern: object) -> str:
-    """Return a contract's place in its family; other families have no quadrants and patterns."""
+    """Return the quadrant and pattern of a contract as text; other families have neither."""
     return "".join(f", {name} {value}" for name, value in (("quadrant", quadrant), ("pattern", pattern)) if value is not None)

@@ -108,7 +108,7 @@ class SentOrder:
     """Episode to play, in the form in which it is sent."""
 
     order: Order
-    """Order whose task lacks the granted variables."""
+    """Order with a task from which the granted variables were removed."""
 
     task: SentTask
     runtime: str

@@ -59,7 +59,7 @@ BOMBS: Mapping[str, str] = {
     "a key of many parts": f"{'.'.join(['a'] * NESTED)} = 1\n",
     "a number of many digits": f"bomb = {'9' * DIGITS}\n",
 }
-"""First lines of a task.toml that break its parsers."""
+"""First lines of a task.toml that crash some TOML parsers or keep them busy."""
 
 Spring = Callable[[Path, Path], object]
 """Function that turns a copy of a folder into a trap; the second path is a folder outside it with a secret file."""
