@@ -27,7 +27,7 @@ _NAMES = {
 }
 """Public names, with the modules that define them."""
 
-__all__ = [*_NAMES]  # noqa: PLE0604 - its names are strings
+__all__ = [*_NAMES]  # noqa: PLE0604 - the keys are strings
 
 
 def __getattr__(name: str) -> Any:

@@ -39,7 +39,7 @@ def run_and_place(folder: Path) -> tuple[Path, str]:
 
 
 def read_recorded(folder: Path, name: str, most: Limit) -> bytes:
-    """Read a file from an episode's folder, which may be in a packed run; raises OSError as `FolderFiles.read` does."""
+    """Read a file from an episode's folder, also in a packed run. `most` and the errors are those of `FolderFiles.read`."""
     run, below = run_and_place(folder)
     return files_of(run).read(f"{below}{name}", most)
 

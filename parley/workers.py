@@ -145,7 +145,7 @@ def _serve(pipe: Connection) -> None:
             return
         try:
             answer = (True, collected_after(act, *given))
-        except Exception as error:  # noqa: BLE001 - it is raised again where the job came from
+        except Exception as error:  # noqa: BLE001 - the parent raises it again
             error.add_note(f"raised in another process:\n{traceback.format_exc()}")
             answer = (False, error)
         try:

@@ -366,7 +366,7 @@ def _told_size(tried: Examination) -> int:
             return size
     try:
         return int(library().get_model_info(tried.client.name)["max_input_tokens"] or 0)
-    except Exception:  # noqa: BLE001 - it raises various exceptions for an unknown model
+    except Exception:  # noqa: BLE001 - LiteLLM raises various exceptions for an unknown model
         return 0
 
 

@@ -142,7 +142,7 @@ def _show_rules(task: Task, *, json: bool) -> None:
 
 
 def _show_openapi(task: Task) -> None:
-    from worlds.core.served import openapi  # noqa: PLC0415 - FastAPI, for this one document
+    from worlds.core.served import openapi  # noqa: PLC0415 - imports FastAPI, which only this document needs
 
     if task.parley is None:
         raise UsageError(f"{task.task_id} is a Harbor task of another project, and has no Parley world")

@@ -234,7 +234,7 @@ class TerminalDesk:
     """Source of the replies of people who share one terminal."""
 
     beside = False
-    """True if all people are asked at the same time. At one terminal they take turns."""
+    """False, because people at one terminal answer one after the other."""
 
     chat = None
     """None, because a terminal has no chat."""

@@ -178,7 +178,7 @@ Bases = LocalBases | PinnedBases | StandaloneBases
 
 @cache
 def _carried(root: Path, room: str, family: str) -> Files:
-    """Return the files that the Dockerfile of a room copies, at their paths in a task of this family."""
+    """Return the files that docker/`room`/Dockerfile copies, at their paths in a task of this family."""
     text = (recipes(root) / room / "Dockerfile").read_text(encoding="utf-8")
     sources = [source for copy in _COPY.finditer(text) for source in copy["sources"].split()]
     files: dict[str, Content] = {}

@@ -123,7 +123,7 @@ def _answer(folder: Path, runtime: Runtime) -> str | None:
         return (
             None if len(text) <= LONGEST and "\n" not in text else f"is refused with {len(text)} characters, not with one line"
         )
-    except BaseException as error:  # noqa: BLE001 - whatever else a reader raises is what is looked for
+    except BaseException as error:  # noqa: BLE001 - any other exception is a finding
         return f"ends in {type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}"
     return "is taken for a task"
 

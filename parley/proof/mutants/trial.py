@@ -127,7 +127,7 @@ def tried(mutant: SourceMutant, target: MutatedFile, grounds: Sequence[Ground], 
         allow(10 + 10 * trial.ground.cpu_s)
         try:
             noticed = check()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a changed world may raise anything, and has failed by it
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a mutant may raise anything, and is then detected
             noticed = first_line(error)
         if noticed:
             return f"{trial.ground.task.task_id} {noticed}"
