@@ -1,7 +1,7 @@
-"""The public library, and everything beside the harness: families, proofs, reports, hosting, training loops, other formats.
+"""Public Python library, and everything outside the harness: families, proofs, reports, hosting, training, export formats.
 
-`from parley import Episode` is what programs import; the names below are resolved when they are asked for, so that importing
-one part loads no other.
+Programs write, for example, `from parley import Episode`. Each name below is imported on first use, so that using one of these
+parts does not load the others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NAMES = {
 }
 """Public names, with the modules that define them."""
 
-__all__ = [*_NAMES]  # noqa: PLE0604 - its names are strings
+__all__ = [*_NAMES]  # noqa: PLE0604 - the keys are strings
 
 
 def __getattr__(name: str) -> Any:

@@ -1,9 +1,9 @@
-"""Processes that play chunks of episodes that only compute: scripted players in the in-process runtime.
+"""Worker processes that play chunks of episodes without waiting times: scripted players in the runtime `inprocess`.
 
-Threads suffice if the work is in containers or model calls. A typed protocol in process is pure Python, and judging episodes
-one by one is half of its cost. A process plays, judges and records a whole chunk. If a process dies (for example out of
-memory), its chunk is retried once in a new one. If that dies too, only the unfinished episodes of the chunk are lost.
-Phases are reported when the chunk returns; with `-v` the process reports them live.
+Threads suffice if episodes mostly wait for containers or models. Episodes of scripted players in this runtime are pure Python,
+and judging them one by one is half of their cost. So a process plays, judges and records a whole chunk. If a process dies (for
+example out of memory), its chunk is retried once in a new process. If that process dies too, only the unfinished episodes of
+the chunk are lost. The phases of episodes are reported when their chunk returns; with `-v` the process reports them live.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from harness.verbose import is_verbose, log_to_stderr
 from parley.workers import Worker, WorkerEnded, can_copy, orphaned
 
 CHUNK = 30
-"""Maximum episodes per chunk; a kill loses no more than these."""
+"""Maximum episodes per chunk, which is also the maximum that is lost if a process is killed."""
 
 
 def serves(runtime: Runtime, agent: Agent, episodes: int) -> bool:
-    """Return True if processes can play these episodes, and starting them saves time."""
+    """Return True if processes can play these episodes, and starting processes saves time."""
     return runtime.plays_in_process and agent.only_computes and episodes >= LEAST
 
 
@@ -52,13 +52,13 @@ def chunk_size(episodes: int, players: int) -> int:
 
 
 _idle: list[Worker] = []
-"""Idle processes, which serve every run of this process."""
+"""Idle processes, which all runs of this process share."""
 
 _lock = threading.Lock()
 
 
 class Processes:
-    """Executor with a process for each thread that plays; all record in one run's folder."""
+    """Executor in which each worker thread has a process that plays for it. All processes write to one run's folder."""
 
     def __init__(self, folder: RunFolder, make: Make) -> None:
         self._folder, self._make = folder, make
@@ -67,7 +67,7 @@ class Processes:
 
     @contextmanager
     def playing(self, orders: Sequence[Order], workers: int) -> Iterator[Iterator[News]]:
-        """Yield the news of these orders, which must share one agent and budget."""
+        """Yield the progress events of these orders, which must have the same agent and budget."""
 
         def play(chunk: Sequence[Order], tell: Progress) -> Iterator[Result]:
             for result in self.play(chunk):
@@ -81,11 +81,11 @@ class Processes:
             yield news
 
     def play(self, chunk: Sequence[Order]) -> list[Result]:
-        """Play a chunk in one of the processes; ungraded if two processes die in it. Raises Cancelled after `kill`."""
+        """Play a chunk in one of the processes. Episodes are ungraded if two processes die. Raises Cancelled after `kill`."""
         try:
             return self._played(_ready, chunk)
         except WorkerEnded:
-            # these episodes need not be the cause, and some of them may be finished
+            # the process need not have died because of these episodes, and some of them may be finished
             done = {one.key: result for one in chunk if (result := self._folder.finished(one.key))}
         left = [one for one in chunk if one.key not in done or done[one.key].status != "graded"]
         try:
@@ -137,7 +137,7 @@ def recorded(chunk: Sequence[Order], make: Make, folder: RunFolder, verbose: boo
     results: list[Result] = []
     for outcome, one in zip(outcomes, chunk, strict=True):
         if orphaned():
-            raise Cancelled("the harness has died, and the run may be resumed by now")
+            raise Cancelled("the harness has died, and another process may have resumed the run")
         results.append(record(outcome, folder, one.hint))
     return results
 
@@ -157,12 +157,12 @@ def _ready() -> Worker:
 
 
 class BulkSite(RunSite):
-    """This machine, with processes for the episodes that only compute."""
+    """Site that is this machine, with worker processes for the episodes of scripted players."""
 
     def ready(
         self, runtime: Runtime, tasks: Sequence[Task], agent: Agent, episodes: int, workers: int, say: Say
     ) -> Mapping[str, str]:
-        """Prepare as threads do, and start the processes now, because a process with threads cannot be forked later."""
+        """Prepare the images, and start the worker processes now: this process cannot be forked once it has threads."""
         images = super().ready(runtime, tasks, agent, episodes, workers, say)
         if serves(runtime, agent, episodes) and can_copy():
             while len(_idle) < useful(workers):
@@ -179,7 +179,7 @@ class BulkSite(RunSite):
 def run_in_process(
     episodes: Sequence[tuple[EpisodeSpec, Key]], agent: Agent, budget: Budget, images: Mapping[str, str] | None = None
 ) -> list[Outcome]:
-    """Play episodes one after the other in this process and judge them together: faster, with the same outcomes."""
+    """Play episodes one after the other in this process, and judge them together, which is faster."""
     runtime, played = in_process(), [EpisodeState(Report(agent=agent.name), key) for _, key in episodes]
     for one, (spec, _) in zip(played, episodes, strict=True):
         with one.whole(), one.guarded(), opened(spec, runtime.open, one) as pod:

@@ -25,7 +25,7 @@ class UngradedBounds(NamedTuple):
     """Number of ungraded episodes."""
 
     def sentence(self, form: Callable[[float], str] = "{:.1%}".format) -> str:
-        """Return the bounds as text, for brackets after the figure."""
+        """Return the bounds as text, to be shown in brackets after the figure."""
         many = f"the {self.episodes} ungraded episodes" if self.episodes > 1 else "the ungraded episode"
         return f"{form(self.failed)} to {form(self.succeeded)} if {many} had failed / succeeded: {self.causes}"
 
@@ -36,7 +36,7 @@ def bounds_of(
     value: Callable[[Result], float],
     stratum: Callable[[Result], Hashable] = lambda result: "",
 ) -> UngradedBounds | None:
-    """Return the bounds of the mean over strata of each stratum's mean `value`; None without ungraded episodes."""
+    """Return the bounds of a figure: the mean over strata of each stratum's mean `value`. None without ungraded episodes."""
     if not ungraded:
         return None
     known, lost = grouped(graded, stratum), Counter(map(stratum, ungraded))
@@ -55,7 +55,7 @@ def difference(first: Sequence[Result], second: Sequence[Result], headline: Head
 
 
 def forfeits_told(forfeits: Iterable[Forfeits]) -> Iterator[str]:
-    """Yield a clause for each seat and reason, without turns that a seat declined, which are not failures."""
+    """Yield a clause for each seat and cause. Turns that a seat declined are omitted, because they are not failures."""
     for one in forfeits:
         if one.cause not in SILENT:
             turns = f"{one.count} turn{'s' * (one.count != 1)}"

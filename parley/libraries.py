@@ -1,4 +1,4 @@
-"""Libraries of the extra `[report]`, which playing does not need."""
+"""Optional libraries of the extra `[report]`; runs do not need them."""
 
 from __future__ import annotations
 

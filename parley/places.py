@@ -8,7 +8,7 @@ from harness.limits import Limit
 from harness.run_files import PACKED, files_of, is_run
 
 _DEPTHS = ("*", "*/*")
-"""Glob patterns of a run in a folder, and of one of a sweep in a folder."""
+"""Glob patterns for the runs in a folder, and for the runs of the sweeps in a folder."""
 
 
 def runs_in(path: Path) -> list[Path]:
@@ -29,7 +29,7 @@ def run_name(path: Path) -> str:
 
 
 def run_and_place(folder: Path) -> tuple[Path, str]:
-    """Return the run that contains an episode's folder, and the path from there; outside of a run, the parent folder."""
+    """Return the run that contains an episode's folder, or else its parent folder, and the path from there to the episode."""
     whole = folder.absolute()
     parts = whole.parts
     if "episodes" in parts[1:]:
@@ -39,7 +39,7 @@ def run_and_place(folder: Path) -> tuple[Path, str]:
 
 
 def read_recorded(folder: Path, name: str, most: Limit) -> bytes:
-    """Read a file from an episode's folder, which may be in a packed run; raises OSError as `FolderFiles.read` does."""
+    """Read a file from an episode's folder, also in a packed run. `most` and the errors are those of `FolderFiles.read`."""
     run, below = run_and_place(folder)
     return files_of(run).read(f"{below}{name}", most)
 

@@ -1,4 +1,4 @@
-"""Recorded runs and episodes that are played again: the replies at seats, and the tool calls in other tasks, in order.
+"""Replay of recorded runs and episodes: the replies at the seats of games, and the tool calls of other tasks, in order.
 
 1. A turn is identified by its id (barrier, seat, attempt), so each reply is given at the same place, whatever the other seats
 say now. A recorded forfeit is repeated with its cause. A turn that the recording does not contain is forfeited as `budget`.

@@ -1,7 +1,7 @@
 """Rules stated by a task's instruction, as quoted in `solution/rules.toml`.
 
-Each line of the table has a quotation from the instruction's template, and the wrong clients that fail if the server does not
-enforce it. The table is data, so reading it runs no code of the folder; `parley.proof.claims` checks it.
+Each line of the table quotes a rule from the instruction's template, and lists the clients that test whether the server
+enforces this rule. The table is data, so reading it runs no code of the folder; `parley.proof.claims` checks it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ TABLE = "solution/rules.toml"
 
 
 class StatedRule(NamedTuple):
-    """Rule quoted from the template: its words, the clients that test it, and the line of the table, from 1."""
+    """Rule quoted from the template: its words, the clients that test it, and its line in the table, counted from 1."""
 
     words: str
     proofs: tuple[str, ...]
     line: int
 
     def spans(self, text: str, *, rendered: bool = False) -> list[tuple[int, int]]:
-        """Return the positions of these words in a text, ignoring line breaks; `rendered` lets `{{ name }}` match any text."""
+        """Return the spans of these words in a text, ignoring line breaks. With `rendered`, `{{ name }}` matches any text."""
         words = re.split(r"(\{\{.*?\}\})", " ".join(self.words.split())) if rendered else [" ".join(self.words.split())]
         pattern = "".join(r"[^\n]*?" if part.startswith("{{") and rendered else _words(part) for part in words)
         return [match.span() for match in re.finditer(pattern, text)] if pattern else []
@@ -59,10 +59,10 @@ def stated_rules(folder: Path) -> list[StatedRule]:
 
 
 def rules_said(family: str, task_id: str, instruction: str) -> list[StatedRule]:
-    """Return the rules of one of our own tasks that an instruction states, in the instruction's words."""
+    """Return the rules of one of our own tasks that an instruction states, as worded in the instruction."""
     said: list[StatedRule] = []
     for root in own_tasks():
-        # with an incomplete table, a page only lacks the rules
+        # if the table is invalid, the page shows no rules
         with suppress(TaskInvalid):
             for rule in stated_rules(root / family / task_id):
                 for start, end in rule.spans(instruction, rendered=True)[:1]:

@@ -9,7 +9,7 @@ is (t(1 - alpha/2) + t(power)) * sqrt((w^2 + 2 v / n) / T), with t at T - 1 degr
 differences over tasks, v the variance of attempts at one task (Miller 2024, arXiv:2411.00640).
 
 Intervals need only `scipy.special`, which imports in a third of the time of `scipy.stats`. Ranks are computed here, so that a
-report of rates needs nothing else.
+report does not import `scipy.stats` for them.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def mean_interval(values: Sequence[float]) -> Interval | None:
 def paired_p(differences: Sequence[float]) -> float | None:
     """Return the two-sided p of Student's t test on paired differences, one per task.
 
-    It is 1 if all differences are 0, and None if they are otherwise all equal or fewer than two.
+    It is 1 if all differences are 0. It is None if there are fewer than two, or if all are equal but not 0.
     """
     if len(differences) < 2:
         return None
@@ -174,7 +174,7 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 
 def student(degrees: float, share: float = (1 + _LEVEL) / 2) -> float:
-    """Return a quantile of Student's t, by default that of a two-sided 95 % interval."""
+    """Return a quantile of Student's t, by default the one for a two-sided 95 % interval."""
     return float(_special().stdtrit(degrees, share))
 
 
@@ -224,7 +224,7 @@ def mde(
 
 
 def mde_words(tasks: int, attempts: int) -> str:
-    """Return a sentence about the difference that this plan can detect."""
+    """Return a sentence about the smallest difference that this plan can detect."""
     seen = mde(tasks, attempts)
     size = "" if seen is None or seen >= 1 else f" of less than about {100 * seen:.0f} points"
     one = "task x" if tasks == 1 else "tasks x"

@@ -1,4 +1,4 @@
-"""Tables wider than the terminal (narrower columns, columns stacked in blocks; the rules: `harness.tables`), and notes."""
+"""Layout of tables that are wider than the terminal, by the rules in `harness.tables`, and of the notes below tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def narrow_blocks(
 
 
 def keys(rows: Rows) -> int:
-    """Return the number of leftmost columns that name the rows: they contain text, and together are unique if possible."""
+    """Return the number of leftmost columns that identify a row: text columns, as many as make rows unique if possible."""
     most = min(_MOST_KEYS, len(rows[0]) - 1) if rows else 0
     texts = [count for count in range(1, most + 1) if not all(is_number(row[count - 1]) for row in rows)]
     least = min(texts, default=1)

@@ -39,12 +39,12 @@ _ours: WeakSet[Connection] = WeakSet()
 
 
 def can_copy() -> bool:
-    """Return True if a process can be forked from this one: no other thread here can be holding a lock."""
+    """Return True if this process can be forked, because it has no other thread that might hold a lock."""
     return sys.platform == "linux" and threading.active_count() == 1
 
 
 class Worker:
-    """Worker process; `copied` if it is to be forked from this one, which requires `can_copy`."""
+    """Worker process. With `copied`, it is forked from this process, which requires `can_copy`."""
 
     def __init__(self, *, copied: bool = False) -> None:
         self._pipe, theirs = multiprocessing.Pipe()
@@ -111,7 +111,7 @@ def collected_after(act: Callable[..., Any], *given: Any) -> Any:
 
 @contextmanager
 def _blocking(*signals: signal.Signals) -> Iterator[None]:
-    """Block these signals for processes started in this context, because a process inherits the mask of the starting thread."""
+    """Block these signals in processes that are started in this context: they inherit the signal mask of this thread."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield
@@ -145,7 +145,7 @@ def _serve(pipe: Connection) -> None:
             return
         try:
             answer = (True, collected_after(act, *given))
-        except Exception as error:  # noqa: BLE001 - it is raised again where the job came from
+        except Exception as error:  # noqa: BLE001 - the parent raises it again
             error.add_note(f"raised in another process:\n{traceback.format_exc()}")
             answer = (False, error)
         try:

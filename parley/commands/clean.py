@@ -1,7 +1,7 @@
 """`harness clean`: list the orphaned resources of dead runs on this host with owner and age, then remove them.
 
-1. Only listed resources are removed, and those orphaned meanwhile by a process that died. Resources of live runs, on this host
-   or another, are kept, and so is everything without our owner's label.
+1. Only listed resources are removed, and resources of processes that died after the listing. Resources of live runs, on this
+   host or another, are kept, and so is everything without our owner's label.
 2. Removal is confirmed at a terminal; without one `--yes` is required. `--dry-run` only lists.
 3. Half-written episodes are in the folders of runs. Those of a run in progress are left alone, even if another machine plays
    it on the same disk.

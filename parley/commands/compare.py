@@ -23,7 +23,7 @@ from parley.reports.evidence import Run, gather, naming_misfits, read_runs
 from parley.sweeps.early_stopping import BIASED, Decision
 
 FEWEST = 6
-"""Minimum number of tasks for a sign test with p below .05: with five that all differ in one direction its p is 2 / 2^5."""
+"""Minimum number of tasks for a sign test with p below .05: if five tasks all differ in one direction, p is 2 / 2^5."""
 
 
 class Sides(NamedTuple):
@@ -73,11 +73,11 @@ def compare_command(
 
 
 def _tell_too_few(comparisons: Sequence[Comparison]) -> None:
-    """Warn about families with too few tasks to show a drop, so that exit code 0 is not taken for a proof."""
+    """Warn about families with too few tasks to show a drop, so that exit code 0 is not mistaken for proof."""
     for one in comparisons:
         if 0 < len(one.tasks) < FEWEST:
             count = f"{len(one.tasks)} task{'s' if len(one.tasks) > 1 else ''}"
-            say(f"{one.family}: {count} cannot show a drop; this takes at least {FEWEST}, and --strict fails until then")
+            say(f"{one.family}: {count} cannot show a drop; at least {FEWEST} are needed, and --strict fails with fewer")
 
 
 def points(text: str) -> float:

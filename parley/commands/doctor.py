@@ -37,7 +37,7 @@ def images_command(
     ),
     json: Json = False,
 ) -> None:
-    """Build the base images and the prover's, then those of the named tasks, or of all."""
+    """Build the base images and that of the prover, then the images of the named tasks, or of all tasks."""
     runtime = DockerRuntime(say=say)
     if prefix is not None:
         named = {name_of_tests(task): task for task in selected(ctx, names)}

@@ -34,7 +34,7 @@ def show_planned(session: RunSession, tell: Callable[[str], None], *, json: bool
 
 
 def _counts(request: RunRequest, parts: int, episodes: int) -> str:
-    """Return the numbers that make up the plan; `episodes` are those that are played here."""
+    """Return the plan in numbers, as text; `episodes` is the number of episodes that are played here."""
     tasks, seeds, attempts = len(request.tasks), len(request.seeds), request.attempts
     each = len(request.retry.episodes) if request.retry else tasks * seeds * attempts
     product = " x ".join([counted(tasks, "task"), counted(seeds, "seed"), counted(attempts, "attempt")])
@@ -68,7 +68,7 @@ def _takes(parts: Sequence[PartForecast]) -> str:
 
 
 def _sums(parts: Sequence[PartForecast]) -> dict[str, Any]:
-    """Return what all parts take; dollars are None if those of one are unknown."""
+    """Return the estimated totals of all parts; the cost is None if that of one part is unknown."""
     costs = [part.cost_usd for part in parts]
     return {
         "calls": sum(part.calls for part in parts),
@@ -80,7 +80,7 @@ def _sums(parts: Sequence[PartForecast]) -> dict[str, Any]:
 
 
 def _told_apart(request: RunRequest) -> tuple[float | None, str]:
-    """Return the smallest difference between two models that such a plan can detect, and a sentence on it."""
+    """Return the smallest difference between two models that this plan can detect, and a sentence on it."""
     plan = len(request.tasks), len(request.seeds) * request.attempts
     try:
         return mde(*plan), mde_words(*plan)

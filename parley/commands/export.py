@@ -59,7 +59,7 @@ class _Exported:
         stint = record.stints[0].begun if record and record.stints else None
         changed = (path if is_packed(path) else path / "run.json").stat().st_mtime
         self.began = datetime.fromisoformat(stint) if stint else datetime.fromtimestamp(int(changed)).astimezone()
-        """Start time; for versions that did not record it, the time at which its plan was last changed."""
+        """Start time; for runs of versions that did not record one, the time of the last change to the plan."""
 
     @cached_property
     def caveat(self) -> str:
@@ -179,7 +179,7 @@ def _bases(images: list[str], base: str | None, *, standalone: bool) -> Bases:
         raise UsageError("--images and --standalone exclude each other", hint="harness export harbor --help")
     if base is not None and not standalone:
         raise UsageError(
-            "--base is the base image of --standalone, which is missing",
+            "--base is used only with --standalone, which is missing",
             hint="harness export harbor DIR --standalone --base IMAGE",
         )
     if standalone:

@@ -63,7 +63,7 @@ def host_command(
     folder, person = out or folder_for(request, [one]), Person(say, plainly)
     session = RunSession(request, [one], key, folder, person, make=maker(group))
     session.check(resumed=False)
-    # whatever can go wrong before the game goes wrong before anybody is asked to come
+    # check everything that can fail before the game, so that it fails before people are invited
     session.probe()
     session.runtime.prepare([one])
     host = _host(group, one.family, bind, port)

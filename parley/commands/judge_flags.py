@@ -36,7 +36,7 @@ def judge_model(name: str, api_base: str | None, cache: Path, *, cost: bool) -> 
 
 
 def agreed_to_ask(model: CachedModel, questions: Sequence[Sequence[dict[str, Any]]], *, cost: bool, yes: bool) -> bool:
-    """Print the cost of these conversations, and return True if they are confirmed; raises like `agreed_to`."""
+    """Print the cost of these conversations, and return True if the user agrees to it; raises like `agreed_to`."""
     new = [messages for messages in questions if not model.is_kept(messages)]
     characters = sum(len(part["content"]) for messages in new for part in messages)
     say(f"{len(new)} model calls, about {characters // 4000} thousand tokens; {len(questions) - len(new)} answers are cached")

@@ -1,7 +1,7 @@
-"""Commands whose kinds are defined by families: `harness generate calendar`, `harness import calbench`, each with own flags.
+"""Commands whose kinds are defined by families: `harness generate calendar`, `harness import calbench`. Each has its own flags.
 
-The family's part has a table KINDS: the name of the kind -> a function with Typer's annotations. A command is made when it is
-asked for, since it imports its part of every family.
+The family's part has a table KINDS: the name of the kind -> a function with Typer's annotations. A command is created on first
+use, because that imports this part of every family.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from harness.errors import UsageError
 from harness.plugins import families, family_part_or_none
 
 PARTS = {"audit": "commands.audit", "generate": "commands.generate", "import": "commands.importing"}
-"""For each such command, the family's part with its kinds."""
+"""Part of a family that defines the kinds, by command."""
 
 
 class Kinds(typer.core.TyperGroup):
@@ -38,10 +38,10 @@ def kinds(command: str, part: str) -> typer.Typer:
         module = family_part_or_none(family, part)
         for name, kind in module.KINDS.items() if module else ():
             if name in brought:
-                raise UsageError(f"two families bring a command harness {command} {name}")
+                raise UsageError(f"two families define the command harness {command} {name}")
             brought[name] = kind
     group = typer.Typer(cls=Kinds, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
-    # with a callback Typer keeps a group of one kind a group
+    # without a callback, Typer would turn a group of one kind into a plain command
     group.callback()(lambda: None)
     for name in sorted(brought):
         group.command(name)(brought[name])

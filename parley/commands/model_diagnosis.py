@@ -1,7 +1,7 @@
 """Diagnosis of a model for `harness doctor --model`, by real calls through the client that plays, within a minute.
 
-If a server rejects something, the report names a flag of `harness run`; if the client works around it, there is a note; a fault
-that no flag fixes makes the server unusable. A call that fails for another reason leaves its row "not tried".
+For each request that a server rejects, the report names the flag of `harness run` that avoids it, or a note if the client works
+around it. A fault that no flag fixes makes the server unusable. A call that fails for other reasons leaves its row "not tried".
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from harness.secrets import public_address
 
 _MINUTE_S, _CALL_S, _FETCH_S = 60.0, 15.0, 5.0
 _TOKENS, _CALL_TOKENS, _COUNT_TOKENS = 32, 400, 128
-"""Limits of output tokens: for irrelevant replies, for thinking and calling a tool, and for a longer reply."""
+"""Limits of output tokens: for replies that are not read, for thinking and calling a tool, and for a longer reply."""
 
 _COUNT = ({"role": "user", "content": "Count from 1 to 60 in digits, separated by blanks. Write nothing else."},)
 _AT_ONCE, _LONG_REPLY, _LONG_EPISODE = 2, 4096, 8192
 """Concurrent calls of `harness run`, and output tokens of a long reply and of a long episode of a contract task."""
 
 _LEAST, _ROOMY, _CHEAP, _UNKNOWN = 4096, 16_384, 32_768, 8192
-"""Context sizes in tokens: required by a contract task, sufficient for most, overfilled by default, sent if unknown."""
+"""Context sizes in tokens: least for a contract task; enough for most; largest to overfill by default; assumed if unknown."""
 
 _CHAT = "/chat/completions"
 _SIZES = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length", "n_ctx")
@@ -137,7 +137,7 @@ class Examination:
 
     @property
     def sent(self) -> Mapping[str, Any]:
-        """Body of that request."""
+        """Body of the last request for a chat completion."""
         return {} if self.chat is None else json.loads(self.chat.content)
 
     def fetch(self, path: str, body: Mapping[str, Any] | None = None) -> str:
@@ -366,7 +366,7 @@ def _told_size(tried: Examination) -> int:
             return size
     try:
         return int(library().get_model_info(tried.client.name)["max_input_tokens"] or 0)
-    except Exception:  # noqa: BLE001 - it raises various exceptions for an unknown model
+    except Exception:  # noqa: BLE001 - LiteLLM raises various exceptions for an unknown model
         return 0
 
 

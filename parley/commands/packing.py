@@ -1,4 +1,4 @@
-"""`harness pack`, `unpack` and `merge`: a run as one file, as a folder again, and of shards played on several machines."""
+"""`harness pack`, `unpack` and `merge`: pack a run into a file, restore its folder, merge shards from several machines."""
 
 from __future__ import annotations
 

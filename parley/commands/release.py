@@ -1,4 +1,4 @@
-"""`harness release`: pin the tasks of a release, by which reports judge completeness, and list them for Harbor."""
+"""`harness release`: pin the tasks of a release, which a complete run has to cover, and list them for Harbor."""
 
 from __future__ import annotations
 

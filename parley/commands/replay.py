@@ -1,4 +1,4 @@
-"""`harness replay`: replay recorded games from their traces alone, and compare every number in them with the rules."""
+"""`harness replay`: replay recorded games from their traces alone, and check every recorded number."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def replay_command(
             _print(path, one)
     wrong = [path for path, one in replayed.items() if one.differences]
     if wrong:
-        what = f"{wrong[0]} is" if len(wrong) == 1 else f"{len(wrong)} of {len(replayed)} traces are"
-        raise GateFailed(f"{what} not what a replay by the rules gives", hint=f"harness replay {quoted(wrong[0])} --json")
+        what = f"{wrong[0]} differs" if len(wrong) == 1 else f"{len(wrong)} of {len(replayed)} traces differ"
+        raise GateFailed(f"{what} from a replay by the current rules", hint=f"harness replay {quoted(wrong[0])} --json")
 
 
 def _replayed(path: Path) -> Replayed:

@@ -1,4 +1,4 @@
-"""`harness report`: runs in five lines, or their tables: on stdout, as files, or as a page; and `harness leaderboard`."""
+"""`harness report`: a five-line summary of runs, or their tables on stdout, as files or as a page; `harness leaderboard`."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def _show_rules(task: Task, *, json: bool) -> None:
 
 
 def _show_openapi(task: Task) -> None:
-    from worlds.core.served import openapi  # noqa: PLC0415 - FastAPI, for this one document
+    from worlds.core.served import openapi  # noqa: PLC0415 - imports FastAPI, which only this document needs
 
     if task.parley is None:
         raise UsageError(f"{task.task_id} is a Harbor task of another project, and has no Parley world")
@@ -177,5 +177,5 @@ def _changed(changes: LevelChanges) -> str:
 
 
 def _placed(quadrant: object, pattern: object) -> str:
-    """Return a contract's place in its family; other families have no quadrants and patterns."""
+    """Return the quadrant and pattern of a contract as text; other families have neither."""
     return "".join(f", {name} {value}" for name, value in (("quadrant", quadrant), ("pattern", pattern)) if value is not None)

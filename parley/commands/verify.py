@@ -70,7 +70,7 @@ def draw_curve(tasks: Sequence[Task], seeds: str | None, into: Path | None, *, j
 
 
 def curve_table(points: Sequence[CurvePoint]) -> Table:
-    """Return a row per task, a column per level, and the means over the tasks that have it."""
+    """Return a row per task, a column per level, and for each level the mean over the tasks that have it."""
     levels = sorted({point.level for point in points})
     names = list(dict.fromkeys(point.task_id for point in points))
     rows = [*(_row(name, [point for point in points if point.task_id == name]) for name in names), _row(OVER_ALL, points)]
@@ -188,7 +188,7 @@ def _prove(flags: VerifyFlags, trusted: TrustGate, tasks: Sequence[Task]) -> Non
 
 
 def _mutations(tasks: Sequence[Task], *, json: bool) -> None:
-    """Run each oracle behind the mutations of its family. Raises TaskInvalid if a label differs from the predicted one."""
+    """Play oracles with the `--mutate` changes of the family. Raises TaskInvalid if a label differs from the predicted one."""
     of_family = {name: part for name in _families(tasks) if (part := family_part_or_none(name, "authoring.mutations"))}
     if not of_family:
         raise UsageError(f"{', '.join(_families(tasks))} has no mutations", hint="harness verify --mutations")
@@ -227,7 +227,7 @@ def _docker(tasks: Sequence[Task], *, alone: bool) -> Runtime | None:
 
 
 def _runtimes(names: str, tasks: Sequence[Task]) -> list[Runtime]:
-    """Return the requested runtimes, swept; each task is prepared for them in its turn."""
+    """Return the requested runtimes, after removing orphaned resources. Images are built later, task by task."""
     chosen = [choose_runtime(name, tasks, [SolutionAgent()], say) for name in names.split(",") if name != "inprocess"]
     for runtime in chosen:
         runtime.sweep()
@@ -253,7 +253,7 @@ def _show(report: ProofReport) -> None:
 
 
 def _show_first(lines: Sequence[str], more: str) -> None:
-    """Print the first lines, and say how many there are more."""
+    """Print the first lines, and the number of lines that are left out."""
     for line in lines[:_SHOWN]:
         print(line)
     if len(lines) > _SHOWN:

@@ -52,7 +52,7 @@ def view_command(
 
 
 def _named(words: list[Path]) -> tuple[list[Path], Path | None]:
-    """Return the folders of runs that words name, and the episode if they name one."""
+    """Return the folders of runs that these words name, and the episode if the words name one."""
     if len(words) == 1 and is_episode(words[0]):
         episode = words[0].resolve()
         if len(episode.parts) < 5 or episode.parts[-4] != "episodes" or not is_run(episode.parents[3]):

@@ -1,10 +1,11 @@
-"""A group of people in a hosted game: their seats, the chat, and the actions of their pages.
+"""Group of people in a hosted game: their seats, the chat, and the actions that they take on their pages.
 
 1. The threads of the game call `ask` and `heard`, which wait for input from pages (`answer`, `speak`, `leave`). One lock guards
    all state.
 2. Each turn accepts one answer, from its own seat. A turn that is not answered in time is forfeited as `timeout`. After that,
    the person's turns are forfeited immediately until their page sends a request, so an absent person delays the game once.
-3. The chat accepts messages until its deadline, by this host's clock. A message is shown once the game has received it.
+3. The chat accepts messages until its deadline, by this host's clock. A message appears on the pages once the game has received
+   it.
 4. The module `people` of a family may offer a `Form` with choices for a turn. The form turns a choice into the text that a
    model would have written, so the world treats people and models alike.
 """
@@ -32,7 +33,7 @@ class Form:
     """Question with choices, and a text field for reasons."""
 
     text: str
-    """The question, without the format that a program would have to write."""
+    """The question, without the instructions on the format of a model's reply."""
 
     choices: tuple[tuple[str, str], ...]
     """Pairs of the value that is sent and the text that is shown."""
@@ -108,7 +109,7 @@ class Shown:
 
     stage: Stage
     version: str
-    """Changes whenever the page must be rendered again; new chat messages do not change it."""
+    """Version of the page, which changes whenever the page must be rendered again, but not with new chat messages."""
 
     seat: int
     name: str
@@ -160,7 +161,7 @@ class PageGroup:
 
     @property
     def chat(self) -> PageGroup:
-        """This group, because it also carries the chat."""
+        """The chat, which the group itself implements."""
         return self
 
     # called by the game
@@ -181,7 +182,7 @@ class PageGroup:
             place.rules, sitter.name = sitter.rules, place.identity
 
     def ask(self, sitter: SeatedPerson, turn: OpenTurn) -> str | None:
-        """Return the reply of the person's page, or None if they left. Raises Late."""
+        """Return the reply that the person sends from their page, or None if they left. Raises Late."""
         place = self._by_seat[sitter.seat]
         with self._changed:
             place.turn, place.reply = turn, None
@@ -281,7 +282,7 @@ class PageGroup:
             self._changed.notify_all()
 
     def speak(self, place: PagePlace, said: str, text: str) -> None:
-        """Send a chat message; `said` is the number of messages sent before it. Raises NotTaken."""
+        """Send a chat message; `said` is the number of messages that this person sent before it. Raises NotTaken."""
         with self._changed:
             if not self._is_open() or place.left_chat or place.left:
                 raise NotTaken(409, "Too late: the chat is closed for you.")

@@ -44,7 +44,7 @@ HEADERS = {
         "frame-ancestors 'none'; base-uri 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
-    # the link is a secret, and a form's Origin must be sent
+    # do not send the secret link to other sites, but do send the Origin of forms
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -80,7 +80,7 @@ def _markdown() -> MarkdownIt:
 
 
 def _shown(rules: str) -> Markup:
-    """Render rules as escaped HTML. All headings become h3, below the page's own."""
+    """Render rules as escaped HTML. All headings become h3, one level below those of the page."""
     tokens = _markdown().parse(rules)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
@@ -117,7 +117,7 @@ def _reply(family: str, place: PagePlace, fields: Fields) -> str:
     """Return the text that a form sends: what was typed, or what a choice stands for. Raises NotTaken."""
     text, choice, asked = fields.get("text", ""), fields.get("choice", ""), place.turn
     chosen = fields.get("do") == "choose" and asked is not None and asked.id == fields.get("turn")
-    # a choice for a turn that is closed or is not a vote is a typed reply: the group's error says which
+    # treat a choice for a closed turn, or one without choices, as a typed reply, which the group rejects
     if (form := form_of(family, asked if chosen else None)) is None:
         if not text.strip():
             raise NotTaken(422, "Nothing was typed.")
@@ -160,7 +160,7 @@ class PageRoutes:
             except NotTaken as error:
                 return _html(error.status, refused(str(error)))
             except ClientDisconnect:
-                # the browser ignores this page
+                # the browser has disconnected and does not see this page
                 return Response(status_code=400)
 
         return answered
@@ -273,7 +273,7 @@ LINGER_S = 5.0
 
 
 def people_at(spec: AgentSpec, task: Task, options: Mapping[str, str]) -> list[int]:
-    """Return the seats of a task, under these options, that people hold. Raises UsageError if there are none."""
+    """Return the seats that people hold in a task with these options. Raises UsageError if there are none."""
     if not task.is_seated or task.parley is None:
         raise UsageError(f"{task.task_id} is not a game for several people", hint=f"harness run {task.task_id} --agent human")
     known = family_part_or_none(task.family, "lineups")

@@ -1,12 +1,12 @@
-"""People at the terminal of this process: a desk for the seats of games, and an agent for tasks without seats.
+"""People who play at the terminal of this process, at seats of games (`TerminalDesk`) or as the agent (`HumanAgent`).
 
 1. Lines are read from the file descriptor directly. Python's own reader would hold a lock, and a thread waiting in it when the
 program is interrupted would prevent the program from ending.
 2. An entry ends with an empty line or Ctrl-D. A line that ends with a backslash continues on the next one. A terminal accepts
 at most 4,095 bytes per line and silently drops the rest, so a line of that length is rejected with a message.
 3. Untrusted text is escaped before it is shown, so that the terminal does not interpret it.
-4. At a seat a reply is one entry. One that the game rejects is followed by a new turn that states the broken rule, exactly as
-for a model. The seat of each turn is announced, because several people may share a terminal.
+4. At a seat, a reply is one entry. If the game rejects a reply, a new turn states the broken rule, exactly as for a model. The
+seat of each turn is announced, because several people may share a terminal.
 5. In a task without seats each entry (`CALLS`) makes a tool call that a model could make, and shows the result that a model
 would get. The address of a request is sent byte for byte. The budgets of the harness do not apply to a person; the limits of
 the world on steps and virtual time do.
@@ -50,7 +50,7 @@ class Terminal:
 
     def __init__(self) -> None:
         self.held = threading.RLock()
-        """Lock held for a whole episode, because two at once would mix their turns."""
+        """Lock held for a whole episode, because the turns of two concurrent episodes would be mixed up."""
 
     def check(self) -> None:
         """Raise UsageError if there is no interactive terminal."""
@@ -231,10 +231,10 @@ HELP = "An empty line or Ctrl-D sends. /rules shows your instruction again, /pas
 
 
 class TerminalDesk:
-    """Desk for people at one terminal."""
+    """Source of the replies of people who share one terminal."""
 
     beside = False
-    """True if people here are asked at the same time."""
+    """False, because people at one terminal answer one after the other."""
 
     chat = None
     """None, because a terminal has no chat."""

@@ -3,7 +3,7 @@
 1. `extra` holds task, family, seed, attempt, agent, model, reward, label and success, where Harbor's and other readers look for
    them.
 2. Recorded steps are unchanged. Each seat of a game is a nested trajectory, even if a protocol played it: a seat without a
-   recorded trajectory gets one from the world's log, which has every seat.
+   recorded trajectory gets one that is built from the world's log, which contains every seat.
 3. Viewers show only the outermost steps, so those of a game are the instruction and then each reply in log order. Tokens and
    cost are in the steps of the seats; the game has their sum.
 """
@@ -56,7 +56,7 @@ def facts(result: Result) -> dict[str, Any]:
 
 
 def endings(result: Result) -> dict[str, Any]:
-    """Return what ended and disturbed an episode and which turns were forfeited, with a record's field names."""
+    """Return what ended an episode, what disturbed it, and which turns were forfeited, under a record's field names."""
     return result.model_dump(mode="json", include={"ended_by", "disturbed", "forfeits"})
 
 

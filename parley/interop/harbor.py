@@ -2,8 +2,9 @@
 
 Harbor's other agents play all seats in one conversation, which leaks each seat's private information to the others. The loop of
 `harness run` (`harness.agents.seats`) waits for models, so it runs on a thread and passes its container commands to Harbor's
-event loop. When Harbor's timeout expires, the thread ends at its next request and the replies until then are recorded. Failures
-other than the model's have no valid reward. This module can be imported where Harbor is installed, with Python 3.12:
+event loop. When Harbor's timeout expires, the thread ends at its next request and the replies until then are recorded. If
+anything but the model fails, the trial has no valid reward. This module can be imported where Harbor is installed, with Python
+3.12:
 
     harbor run -p TASK --agent parley.interop.harbor:SeatsAgent --model openai/gpt-5
 """
@@ -79,7 +80,7 @@ class SeatsAgent(_BaseAgent):  # type: ignore[misc] # Any where types are checke
         except ProviderFailure as failure:
             raise _ApiError(str(failure)) from failure
         except WorldFailure as failure:
-            why = "" if table.has_begun else "no game was begun, and only a task with seats has one: "
+            why = "" if table.has_begun else "no game was started, and only tasks with seats are games: "
             raise _HealthcheckError(f"{why}{failure}") from failure
         finally:
             self._client.halt.set()

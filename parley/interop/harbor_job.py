@@ -28,7 +28,7 @@ from parley.reports.reading import RecordedEpisode
 
 Document = Mapping[str, Any]
 _TRIES = (2, 4, 5, 8, 10, 15, 16, 20, 25, 30, 32, 35, 40, 45, 50, 64)
-"""The k for which Harbor reports pass@k, up to a run's number of attempts: powers of two and multiples of five."""
+"""Values of k for which Harbor reports pass@k, up to a run's number of attempts: powers of two and multiples of five."""
 
 
 @dataclass

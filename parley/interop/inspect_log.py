@@ -2,7 +2,7 @@
 
 1. A sample's id is `family/task/sN` and its epoch is the attempt. The score `success` is C or I with the label as its answer;
    the score `reward` is a number. Metadata has task, seed, family, severity, the episode's cost and the hash of its log.
-2. Each conversation is a span, a branch for one seat, in which each answer is a model call, or for a policy a call of it.
+2. Each conversation is a span; in a game, each seat has one. Each answer in it is a model call, or a call of a policy.
 3. An ungraded episode is a sample with an error and without scores.
 4. Samples are written one by one. Their summaries, from which viewers build lists, go to a separate file.
 Inspect is not needed to write the log. Times are those of the record, or the log's own time if the record has none.
@@ -36,7 +36,7 @@ _SHOWN = 1_000
 
 @dataclass
 class LogTally:
-    """Totals over all episodes for the header of a log, without keeping the episodes."""
+    """Totals over all episodes for the header of a log. The episodes are not kept in memory."""
 
     models: set[str] = field(default_factory=set)
     samples: set[tuple[str, int]] = field(default_factory=set)

@@ -1,8 +1,8 @@
 """Export of runs as an Inspect Scout transcript database: Parquet files with one row per episode and Scout's columns filled.
 
 Scout can import ATIF too, but ignores its score, success, task, repeat and nested trajectories. Rows are buffered until they
-fill a file (`_ROWS`, `_BYTES`), so memory is bounded by one file. Each file has an index in `_index/`, with the same columns
-except the conversations, with which alone Scout lists and filters.
+fill a file (`_ROWS`, `_BYTES`), so memory is bounded by one file. Each file has an index in `_index/` with all columns except
+the conversations, and Scout lists and filters by this index alone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Games inside another runner's container, with the same model at every seat and a record of the whole game.
 
-The part of a game agent that does not depend on the runner. Another runner gives an agent only commands in `main`, where
-every seat is open, as the instruction says: each request runs one short program there. It is passed in environment variables,
-split to fit the system's limit for one argument. The answer is one line that starts with a marker.
+This is the part of a game agent that does not depend on the runner. Another runner lets an agent only run commands in `main`,
+where requests can be sent for every seat. So each request runs one short program there. The request is passed in environment
+variables, split to fit the system's limit for one variable. The program prints one line: a marker, then the answer.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ContainerGame:
     def __init__(self, run: Run, world: str = API_HOST) -> None:
         self._run, self._world = run, world
         self.stopped: str | None = None
-        """The exhausted budget for which the game was abandoned, since there is no host that could end it."""
+        """The exhausted budget because of which the game was abandoned; there is no host that could end the game."""
 
     def call_as_host(self, request: WireRequest) -> WireResponse:
         """Send one request. Raises WorldFailure if no answer comes back."""
@@ -71,7 +71,7 @@ class ContainerGame:
         return WireResponse(int(status), body=base64.b64decode(answer))
 
     def stop(self, cause: str) -> None:
-        """Record the cause. Only a host can end a game; without one the seats stop answering, and it is judged so far."""
+        """Record the cause. Only a host can end a game, so the seats stop answering, and the unfinished game is judged."""
         self.stopped = cause
 
 
@@ -122,14 +122,14 @@ class ModelTable:
 
 
 class _RecordedSeat(ModelSeat):
-    """A model at a seat whose replies are also added to the record of the whole game."""
+    """Seat of a model whose replies are also added to the record of the whole game."""
 
     def __init__(self, *seat: Any, whole: Trajectory) -> None:
         super().__init__(*seat)
         self._whole = whole
 
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
-        """Add the reply to both records. Tokens are recorded for the seat."""
+        """Add the reply to the records of the seat and the game. Tokens are recorded only for the seat."""
         super().keep(turn, reply)
         told = {"seat": turn.seat, "turn": turn.id, "phase": turn.phase, "round": turn.round}
         self._whole.agent(f"seat {turn.seat}: {shortened(reply.text)}", llm_call_count=1, extra=told)

@@ -317,7 +317,7 @@ def replay(scope: Scope) -> Traces:
     """Return the traces of the same clients on the same seeds, played again."""
     try:
         return {client: play(scope.task, *client).trace_hash for client in scope.replayed()} if scope.task.parley else {}
-    except (Exception, SystemExit):  # noqa: BLE001 - what raises here and not in the proof shows as a trace that differs
+    except (Exception, SystemExit):  # noqa: BLE001 - the missing trace then differs from the proof
         return {}
 
 

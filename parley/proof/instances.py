@@ -75,7 +75,7 @@ def _apart(
     at: Callable[[Play, Value, str], Place],
     seeds: Iterable[int] = (),
 ) -> Iterator[ProofCheck]:
-    """Yield the check that no value occurs on two seeds, or none if there is only one seed.
+    """Yield the check that no value occurs on two seeds, or no check if there is only one seed.
 
     Each value comes with its play and a description; `at` returns the place of a value that occurs twice.
     """

@@ -41,7 +41,7 @@ LIMIT_S = 30.0
 
 
 class EndlessLoop(TaskInvalid):
-    """Code of a task did not terminate; the message begins with the line that was running.
+    """Error for code of a task that does not end; the message begins with the line that was running.
 
     The error is raised inside the loop. If a world or client catches it, it is raised again at the end of the block, so the
     time limit is spent only once, not in each episode. Only the main thread of a process can be interrupted like this.
@@ -50,7 +50,7 @@ class EndlessLoop(TaskInvalid):
 
 @contextmanager
 def ending(folder: Path, episodes: int = 1) -> Iterator[None]:
-    """Raise EndlessLoop if a task's code runs for longer than this number of episodes may."""
+    """Raise EndlessLoop if a task's code runs longer than the time limit of this many episodes."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -63,7 +63,7 @@ def ending(folder: Path, episodes: int = 1) -> Iterator[None]:
         raise error
 
     before = signal.signal(signal.SIGVTALRM, interrupt)
-    # after a caught interrupt, the next ones come sooner
+    # if the code catches an interrupt, the next interrupts come sooner
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds, seconds / 100)
     try:
         yield
@@ -110,7 +110,7 @@ class Play:
     log: bytes = b""
     trace_hash: str = ""
     chance: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """Random streams that were started, by purpose; equal names mean equal bytes."""
+    """Names of the random streams that were started, by purpose; streams of the same name have the same bytes."""
 
     verdict: Verdict | None = None
 
@@ -161,7 +161,7 @@ def play(
 
 
 def judge(task: Task, plays: Sequence[Play]) -> None:
-    """Give every play its verdict, in one session. Raises VerifierFailure if one gets none, and EndlessLoop."""
+    """Judge every play, in one session. Raises VerifierFailure if a play gets no verdict, and EndlessLoop."""
     with ending(task.path, len(plays)):
         judgements = judge_in_process(task, [played.log for played in plays])
     for played, judgement in zip(plays, judgements, strict=True):
@@ -280,8 +280,8 @@ class Scope:
     def leveled(self) -> list[tuple[int, str, int]]:
         """Return clients at levels above the first, with their seeds; if thorough, all clients at each level on every seed.
 
-        Otherwise, on the first seed, the oracle plays at each level, and every other client at one level, in turn from the
-        highest down.
+        Otherwise only the first seed is played: the oracle plays at each level, and every other client at only one level. The
+        levels take turns over these clients, from the highest down.
         """
         levels = tuple(self.task.parley.levels)[::-1] if self.task.parley else ()
         others = [name for name in (*players(self.task), NOP) if name != SOLVE]

@@ -38,7 +38,7 @@ _NAMES = {SOLVE: "oracle", NOP: "nop"}
 def prove_in(
     runtime: Runtime, task: Task, seeds: Sequence[int], expected: Sequence[ProvedClient], workers: int
 ) -> Iterator[ProofCheck]:
-    """Yield the checks of a task in a runtime. For a foreign task, which has no expectations, play its oracle and nop."""
+    """Yield the checks of a task in a runtime. For a foreign task, without expected results, play its oracle and nop."""
     if why := runtime.refuses(task):
         yield failed(f"{runtime.name}:runs", None, *placed(why, Place(task.path / "task.toml", 1)))
         return

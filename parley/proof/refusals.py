@@ -42,7 +42,7 @@ def made_of(task: Task, plays: Sequence[Play]) -> list[Play]:
 
 
 def _artifacts_taken(task: Task, oracle: Play, other: Play) -> Iterator[Play]:
-    """Yield the clients that sent a variant of an issued value and may have succeeded, if the world read and accepted it."""
+    """Yield clients that sent a variant of an issued value and may have succeeded, if the world reads that value at all."""
     for artifact in request_mutants.artifacts(oracle, other):
         variants = [name for name in request_mutants.VARIANTS if name != request_mutants.UNREAD]
         made = [request_mutants.with_variant(task, oracle, artifact, variant) for variant in variants]
@@ -169,7 +169,7 @@ def left_out_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     logs = evidence.made_as(tampering.DROPPED)
     taken = [played for played in logs if played.outcome.reward and _after(played) not in free]
     told = "a log without {after} passes the hidden tests, but the world requires that step"
-    yield from _none_taken("left-out", logs, taken, evidence.tests, told, f"{len(logs)} steps, {len(free)} of them free")
+    yield from _none_taken("left-out", logs, taken, evidence.tests, told, f"{len(logs)} steps, {len(free)} not required")
 
 
 def _none_taken(

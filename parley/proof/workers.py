@@ -107,7 +107,7 @@ class WorkerPool:
             key, which, (act, given) = taken
             try:
                 self._done.put((key, which, self._workers[number].do(act, *given), None))
-            except Exception as error:  # noqa: BLE001 - it is raised where results are waited for
+            except Exception as error:  # noqa: BLE001 - the process that waits for results raises it
                 self._done.put((key, which, None, error))
                 return
 

@@ -36,7 +36,7 @@ def keeper_name(node_id: str) -> str:
 
 
 class SpendingActor:
-    """Actor that counts the spending of all workers, beside the driver, by the rules of a run on one machine.
+    """Actor on the driver's node that counts the spending of all workers, by the rules of a run on one machine.
 
     The spending of the whole run is checked before each call and updated after it. The driver adds the calls that this actor
     reports to its own meter, which writes them to disk.
@@ -56,7 +56,7 @@ class SpendingActor:
         return self._meter.spent
 
     def news(self) -> list[Usage]:
-        """Return the calls since the last request."""
+        """Return the calls that were counted since this method was last called."""
         told, self._told = self._told, []
         return told
 

@@ -1,8 +1,8 @@
 """Nodes of a cluster: the resources that an episode needs, and the facts in which all nodes must agree.
 
 1. Resources are checked before the start, because Ray would wait forever. An episode takes one `parley_sandbox` and the CPUs
-and memory stated in its task.toml. Each node declares its number of `parley_sandbox` when it is started; without any, it
-plays nothing.
+and memory stated in its task.toml. Each node declares its number of `parley_sandbox` when it is started. A node that declares
+none plays no episode.
 2. Our code, the task folders and the images of episodes must be the same on all nodes. Code is compared by a digest over every
 file of our packages, because two checkouts of one version can differ. Images are compared with those of the first node.
 """
@@ -24,14 +24,14 @@ from parley.ray.connection import START
 
 _ROOMS = ("harness", "oracles", "parley", "validators", "worlds")
 _IN_WHEELS = ("tasks/", "docker/")
-"""Parts that a wheel carries in `harness/`. Tasks are compared one by one, and recipes by the images built from them."""
+"""Parts that only a wheel has in `harness/`. Tasks are compared one by one, recipes by the images built from them."""
 
 SLOT = "parley_sandbox"
 _MB = 1 << 20
 
 
 Need = Mapping[str, float]
-"""Resources that an episode takes of its node, by Ray's names; memory in bytes."""
+"""Resources that an episode uses on its node, by Ray's names; memory in bytes."""
 
 
 def need_of(task: Task) -> Need:

@@ -48,7 +48,7 @@ class SentTask:
     """Path on the machine of the run."""
 
     own: str
-    """Path below our own tasks, wherever those are; "" for a task from elsewhere."""
+    """Path relative to the folder of our own tasks, which differs between machines; "" for any other task."""
 
     admitted: bool
     granted: tuple[str, ...]
@@ -108,7 +108,7 @@ class SentOrder:
     """Episode to play, in the form in which it is sent."""
 
     order: Order
-    """Order whose task lacks the granted variables."""
+    """Order with a task from which the granted variables were removed."""
 
     task: SentTask
     runtime: str

@@ -1,4 +1,4 @@
-"""Ray cluster as a site: the machine of the run's folder needs no Docker, sandbox or key."""
+"""Ray cluster that plays a run. The machine with the run's folder needs no Docker, sandbox or API key."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RayExecutor:
 
     @contextmanager
     def playing(self, orders: Sequence[Order], workers: int) -> Iterator[Iterator[News]]:
-        """Yield the news of these orders. Episodes that an interrupt left incomplete are not recorded."""
+        """Yield the progress events of these orders. Episodes that an interrupt left incomplete are not recorded."""
         try:
             yield self._news(deque(orders), self._most(orders, workers))
         except KeyboardInterrupt:
@@ -72,7 +72,7 @@ class RayExecutor:
             yield from self._landed()
 
     def _landed(self) -> Iterator[News]:
-        """Yield the news of the next finished episode, if there is one soon."""
+        """Yield the progress events of episodes that finish soon, or none after `LOOK_S` seconds."""
         back, _ = self._cluster.ray.wait(list(self._under_way), num_returns=1, timeout=LOOK_S)
         self._cluster.count_spent()
         if not back:
@@ -132,7 +132,7 @@ class RayCluster(RunSite):
         """The open cluster; empty while none is open."""
 
     def runtime(self, name: str, tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
-        """Return a suitable runtime, which is probed on the nodes."""
+        """Return the runtime of this name without trying it here, because the nodes try it."""
         if name == "auto":
             why = "--runtime auto chooses by this machine, but the nodes of a cluster need one runtime for all"
             raise UsageError(why, hint=f"harness run ... --runtime {', or '.join(RUNTIMES)}")

@@ -4,7 +4,7 @@
 or a model, as in `--seat`. A recording belongs to one task, so it cannot be a member.
 2. The line-ups depend on the number of members, the tasks with their facts, and the entrant's seat. They do not depend on the
 order of the tasks, the seeds, or the members' names. A family's facts about its seats are in its part `lineups`.
-3. A team of one name is not a team: that model or policy holds every seat, as if it had been named alone.
+3. `--team` with a single name makes no team: that model or policy plays every seat, as with --model or --agent.
 
 Over many tasks, each member sits at each seat, and meets each fact of a seat, equally often:
 1. In one task the members sit in their order, shifted by some number of places. The tasks use the shifts 0, 1, ... in turn,
@@ -56,9 +56,9 @@ def balanced(facts: Mapping[str, Facts], fixed: int | None = None) -> dict[str, 
 
 
 def step(tasks: int, moving: int) -> int:
-    """Return the number of places that members move with each attempt, so that the attempts continue the square of the tasks.
+    """Return how many seats members move from one attempt to the next, so that attempts continue the Latin square of the tasks.
 
-    It is 1 if any other step would skip a seat, so that each member sits at each seat of a task once in `moving` attempts.
+    The step is 1 if any other would skip a seat, so that each member sits at each seat of a task once in `moving` attempts.
     """
     return tasks % moving if moving > 1 and gcd(tasks, moving) == 1 else 1
 

@@ -3,7 +3,7 @@
 1. DIR contains files named like the family's texts; for missing files the family's own text is used. Anything else is refused
 by name: a file that the family does not have, an unknown placeholder, tasks of two families.
 2. The texts are stored in run.json and their digest in every result, so a run can be resumed without the folder, and is never
-shown in the same row as one with other texts.
+shown in the same row as a run with other texts.
 3. Clients and scripted seats parse our own texts, so with other texts only models, recordings and `nop` can play.
 
 A prompt variant is a Markdown file whose text is appended to the rules of one seat or of every seat:

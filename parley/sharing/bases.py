@@ -1,8 +1,8 @@
 """Base images of exported tasks: local image names, images pinned by digest on a registry, or none (`StandaloneBases`).
 
-Standalone tasks contain the sources of the base images and build on a plain Python image: the recipes of
-docker/<room>/Dockerfile, the files that they COPY, and of `worlds` and `validators` the shared part and the family's own. All
-tasks of a family have the same layers up to their own files, so an engine builds those once.
+Standalone tasks build on a plain Python image and contain the sources of our base images: each docker/<name>/Dockerfile and the
+files that it copies. Of `worlds` and `validators`, only the shared part and that of the family are included. All tasks of a
+family have the same layers below their own files, so an engine builds these layers once.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _room(reference: str) -> str:
     if match is None:
         known = ", ".join((*ROOMS, TESTS_ROOM))
         raise UsageError(
-            f"--images {reference} is not PREFIX/ROOM@sha256:DIGEST with a ROOM of {known}", hint="harness images --push PREFIX"
+            f"--images {reference} is not PREFIX/NAME@sha256:DIGEST where NAME is {known}", hint="harness images --push PREFIX"
         )
     return match["room"]
 
@@ -178,7 +178,7 @@ Bases = LocalBases | PinnedBases | StandaloneBases
 
 @cache
 def _carried(root: Path, room: str, family: str) -> Files:
-    """Return the files that the Dockerfile of a room copies, at their paths in a task of this family."""
+    """Return the files that docker/`room`/Dockerfile copies, at their paths in a task of this family."""
     text = (recipes(root) / room / "Dockerfile").read_text(encoding="utf-8")
     sources = [source for copy in _COPY.finditer(text) for source in copy["sources"].split()]
     files: dict[str, Content] = {}

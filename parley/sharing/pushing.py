@@ -24,7 +24,7 @@ _RECIPE = f"docker/{TESTS_ROOM}/Dockerfile"
 
 
 def push(engine: Engine, images: Images, prefix: str, tasks: Mapping[str, Task], say: Say) -> Iterator[str]:
-    """Push the base images and the tests of these tasks under their names, and yield each `PREFIX/ROOM@sha256:...`.
+    """Push the base images and the tests of these tasks under their names, and yield each `PREFIX/NAME@sha256:...`.
 
     Raises UsageError for an invalid prefix, and RuntimeFailure if the registry or the engine refuses.
     """
@@ -57,7 +57,7 @@ def _pushed(engine: Engine, tag: str, repository: str) -> str:
             # read to the end even after an error, because the connection closes there
             said = list(api.push(repository, tag=version, stream=True, decode=True))
         finally:
-            # the pushed name is temporary; the image keeps its own
+            # the pushed name is temporary; the image keeps its local name
             api.remove_image(f"{repository}:{version}", noprune=True)
     return _digest(said, repository)
 

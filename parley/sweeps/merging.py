@@ -115,7 +115,7 @@ def _fitting(shards: Sequence[ShardRun]) -> list[ShardRun]:
     for one in others:
         if one.shard.of != first.shard.of:
             raise UsageError(
-                f"{one} and {first} belong to different numbers of shards", hint="harness merge OUT SHARD... of one run"
+                f"{one} and {first} differ in their number of shards", hint="harness merge OUT SHARD... of one run"
             )
         if fields := _differing(first, one):
             raise UsageError(f"{one} was planned with other {', '.join(fields)} than {first}")
@@ -128,7 +128,7 @@ def _fitting(shards: Sequence[ShardRun]) -> list[ShardRun]:
     missing = [str(Shard(number=number, of=of)) for number in range(1, of + 1) if number not in by_number]
     if missing:
         here = ", ".join(str(by_number[number]) for number in sorted(by_number))
-        raise UsageError(f"shard {', '.join(missing)} is missing beside {here}", hint=f"harness run ... --shard {missing[0]}")
+        raise UsageError(f"shard {', '.join(missing)} is missing; given: {here}", hint=f"harness run ... --shard {missing[0]}")
     return [by_number[number] for number in sorted(by_number)]
 
 
@@ -143,7 +143,7 @@ def _differing(first: ShardRun, other: ShardRun) -> list[str]:
 
 
 def _check_episodes(shards: Sequence[ShardRun], part: str) -> None:
-    """Raise UsageError for a shard that lacks an episode of its own, or contains one of another's."""
+    """Raise UsageError for a shard that lacks an episode of its own, or contains an episode of another shard."""
     keys = _planned(shards[0].request)
     owner = {key.name: one for one in shards for key in one.shard.chosen(keys)}
     for one in shards:

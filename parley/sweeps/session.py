@@ -19,7 +19,7 @@ from parley.caveats import difference
 from parley.sweeps.early_stopping import BIASED, Decision, planned, read_decision, write_decision
 
 Play = Callable[[str, Sequence[Key]], Sequence[Result]]
-"""Function that plays those of the given episodes of a part that are unfinished, and returns the results of all."""
+"""Function that plays the unfinished ones of a part's given episodes, and returns the results of all given ones."""
 
 
 def play_until(
@@ -28,7 +28,7 @@ def play_until(
 ) -> Decision:  # fmt: skip
     """Play until the comparison is decided, no task is left, or a limit is reached.
 
-    `plan` is that of either part: they differ only in the agent. Raises UsageError for a folder whose path has another plan.
+    `plan` is the plan of either part; the two plans differ only in the agent. Raises UsageError if the folder has another plan.
     """
     decision = read_decision(folder) or Decision(until=until)
     if decision.until != until:

@@ -1,1 +1,1 @@
-"""Public test kit of the harness: the real interfaces, served locally, so that tests need no mocks and no API keys."""
+"""Public test kit: a local server with the real interfaces of providers, so that tests need no mocks and no API keys."""

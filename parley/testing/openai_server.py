@@ -1,9 +1,9 @@
 """Local OpenAI-compatible server that plays scripts, for testing model clients over real HTTP.
 
-`with OpenAIServer(scripts) as server:` serves `server.url` from a thread. `python -m parley.testing.openai_server --script
-FILE --port 0` prints its URL and serves until interrupted; `--cassette FILE` does the same for a cassette, which answers before
-the scripts do, at any path (docs/cassettes.md). Faults are real: a stall keeps the socket open, a truncated body closes it
-halfway. The first small call of a run is answered without a script, unless a script matches it, and stored in `server.probes`.
+`with OpenAIServer(scripts) as server:` serves `server.url` from a thread. `python -m parley.testing.openai_server --script FILE
+--port 0` prints its URL and serves until interrupted; `--cassette FILE` also serves a cassette, at any path and with precedence
+over scripts (docs/cassettes.md). Faults are real: a stall keeps the socket open, a truncated body closes it halfway. The first
+small call of a run is answered without a script, unless a script matches it, and stored in `server.probes`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _Server(uvicorn.Server):
 
 
 class OpenAIServer:
-    """Scripts served on a loopback HTTP port."""
+    """HTTP server of scripts on a loopback port."""
 
     def __init__(
         self, *scripts: Script, port: int = 0, weather: Weather | None = None, cassette: Cassette | None = None

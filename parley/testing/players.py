@@ -79,7 +79,7 @@ def _by_tools(task: Task, player: str, instruction: str, told: Sequence[str]) ->
             players(task)[player][1](api, instruction, wait)
         except _Next as said:
             return said.reply
-        except Exception as error:  # noqa: BLE001 - a wrong client may well stumble; a model then stops talking
+        except Exception as error:  # noqa: BLE001 - a wrong client may fail; the model then gives up
             return f"I give up: {error}"
     return DONE
 

@@ -3,8 +3,9 @@
 1. Nothing blocks and no background work runs, so one thread can hold thousands of open episodes. An object plays one episode at
    a time and must not be shared between threads.
 2. The world, prompts, event log, hash and judgement are the same as in `harness run` for the same answers. Of the harness's
-   budgets only the turns of each seat apply; there is no wall-clock limit.
-3. Cases that a run would leave ungraded raise: `reset` if the world cannot be opened, `verdict` if there is no judgement.
+   budgets, only the number of turns per seat applies; there is no wall-clock limit.
+3. If a run would leave the episode ungraded, an error is raised: by `reset` if the world cannot be opened, by `verdict` if
+   there is no judgement.
 """
 
 from __future__ import annotations
@@ -91,11 +92,11 @@ def _known(root: Path) -> Survey:
 
 
 NAME = "episode"
-"""Name of the driven episode's player in its record."""
+"""Name in the record for the caller, who submits the answers."""
 
 
 class DrivenConversation:
-    """A single-agent task, driven by tool calls."""
+    """Single-agent task in which the caller submits tool calls."""
 
     seats = 1
 
@@ -123,7 +124,7 @@ class DrivenConversation:
         raise UsageError("only turns of games can be forfeited", hint=f"episode.stop({cause!r})")
 
     def stop(self, cause: str) -> None:
-        """End the conversation because a budget that the driver counts is exhausted."""
+        """End the conversation because a budget that the caller counts is exhausted."""
         self._talk.stop(cause)
         self.turns = ()
 
@@ -143,7 +144,7 @@ class DrivenConversation:
 
 
 class DrivenTable:
-    """A game in which the driver answers for every seat that is not played by a policy."""
+    """Game in which the caller answers for every seat that is not played by a policy."""
 
     def __init__(self, task: Task, pod: Pod, budget: Budget, report: Report, policies: Mapping[int, str]) -> None:
         """Start the game. `policies` maps seats to the names of the family's players for them."""
@@ -175,7 +176,7 @@ class DrivenTable:
         self._answer(turn, Forfeit(cause, "by the driver of the episode"))
 
     def stop(self, cause: str) -> None:
-        """End the game because a budget that the driver counts is exhausted."""
+        """End the game because a budget that the caller counts is exhausted."""
         self._game.stop(cause)
         self.turns = ()
 
@@ -206,11 +207,11 @@ class DrivenTable:
 
 
 Driven = DrivenConversation | DrivenTable
-"""An episode that is driven from outside. Its `turns` are the open ones; there are none once it is over."""
+"""Episode whose answers are submitted. `turns` are the open turns, of which there are none once the episode is over."""
 
 
 class SubmittedSeat(TalkingSeat):
-    """A seat whose answers are submitted by the driver, recorded as a policy named `episode`."""
+    """Seat whose answers the caller submits. It is recorded as a policy named `episode`."""
 
     kind = "policy"
 
@@ -256,7 +257,7 @@ class DrivenEpisode:
         """Configure the episodes.
 
         `options` are the world's options, as for `--set`. `policies` maps seats of a game to the players that answer for them
-        instead of the driver. `turns` is the maximum number of answers for one seat.
+        instead of the caller. `turns` is the maximum number of answers for one seat.
 
         `protocol` is how a single-agent task is played: by tool calls, or by fenced JSON in the text of an answer. `key` is the
         key of the edition.
@@ -303,7 +304,7 @@ class DrivenEpisode:
             raise UsageError(why, hint="harness.trust.admitted(task), if you have read its code")
         options = options_of(task, self._options)
         if options.get("talk") == "chat":
-            raise UsageError("a driven episode does not support free discussion", hint="talk=turns, or harness host")
+            raise UsageError("an Episode does not support free discussion (talk=chat)", hint="talk=turns, or harness host")
         check_policies(task, self._policies)
         if not task.is_seated and task.parley is not None and "tool" not in task.parley.interfaces:
             raise UsageError(f"{task.task_id} has no tool interface", hint=f"harness show {task.task_id}")
@@ -377,7 +378,7 @@ class DrivenEpisode:
         return (self.task, self._playing.log) if self.done and self._outcome is None else None
 
     def settle(self, judgement: Judgement | VerifierFailure | None) -> None:
-        """Store the judgement of `unjudged` and derive the verdict; None if a world failure left nothing to judge."""
+        """Store the judgement of `unjudged` and derive the verdict. Pass None if a world failure left nothing to judge."""
         playing, spec = self._playing, self._known()
         if isinstance(judgement, Judgement):
             playing.judgement = judgement

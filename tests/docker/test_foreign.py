@@ -164,7 +164,7 @@ def test_what_this_harness_does_not_do_is_refused(runtime: DockerRuntime, counte
     """A need beyond one container engine is named."""
     task = _changed(counter, {"task.toml": TOML.replace('"no-network"', '"allowlist"')})
 
-    assert runtime.refuses(task) == "counter needs a network allowlist, which this harness does not do"
+    assert runtime.refuses(task) == "counter needs a network allowlist, which this harness does not support"
     assert runtime.refuses(_changed(counter, {"task.toml": TOML})) is None
 
 

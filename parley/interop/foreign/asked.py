@@ -118,7 +118,7 @@ def unsupported(task: Task) -> str | None:
         if name not in services:
             raise TaskInvalid(f"{task.path}/task.toml:1: {what} names service {name}; there are {', '.join(services)}")
     for need in _beyond(task, services):
-        return f"{task.task_id} needs {need}, which this harness does not do"
+        return f"{task.task_id} needs {need}, which this harness does not support"
     for path, recipe, _ in recipes_of(task):
         if beyond := beyond_classic(recipe):
             line, what = beyond
@@ -176,7 +176,7 @@ def build_images(task: Task, images: Images) -> dict[str, str]:
 
 
 def upload_of(task: Task) -> Context | None:
-    """Return the files of environment/ beside a ready image, which Harbor copies to the workdir; None if there are none."""
+    """Return the files of environment/ that Harbor copies to the workdir of a prebuilt image; None if there are none."""
     folder = task.path / "environment"
     built = any((folder / name).exists() for name in ("Dockerfile", "docker-compose.yaml"))
     if built or task.file.environment.docker_image is None or not folder.is_dir():

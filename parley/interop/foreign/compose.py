@@ -75,7 +75,7 @@ def read_compose(path: Path, variables: Mapping[str, str]) -> dict[str, Service]
 
 
 class _Reader:
-    """Reader of YAML nodes, which know their lines."""
+    """Reader of YAML nodes, whose line numbers are used in error messages."""
 
     def __init__(self, path: Path, variables: Mapping[str, str]) -> None:
         self._path, self._variables, self._yaml = path, variables, import_module("yaml")
@@ -141,7 +141,7 @@ class _Reader:
         return path
 
     def _environment(self, node: Any) -> dict[str, str]:
-        """Return variables from a list or a mapping; one without a value is taken from the host, as Compose does."""
+        """Return variables from a list or a mapping. A variable without a value is taken from the host, as in Compose."""
         value = self._value(node)
         if isinstance(value, list):
             pairs = [(name, text if given else None) for name, given, text in (str(item).partition("=") for item in value)]
@@ -249,7 +249,7 @@ class _Reader:
 
         def visit(name: str, above: tuple[str, ...]) -> None:
             if name in above or name not in services:
-                raise TaskInvalid(f"{self._path}:1: depends_on of {above[-1]} names {name}, which is unknown or depends on it")
+                raise TaskInvalid(f"{self._path}:1: depends_on of {above[-1]} names {name}, which is unknown or in a cycle")
             for below in services[name].depends_on:
                 visit(below, (*above, name))
             ordered.setdefault(name, services[name])

@@ -1,12 +1,12 @@
-"""Containers of one foreign episode by service name, and its networks, which contain no others and are removed with it.
+"""Containers of one foreign episode by service name, and the networks of the episode, which only these containers join.
 
-Each has limits on memory, processes and CPU, and Docker's default capabilities. Containers that may run agent code or files
-written by the agent (`main`, the verifier) cannot gain privileges unless the task needs that.
+Each container has limits on memory, processes and CPU, and Docker's default capabilities. Containers that may run agent code or
+files written by the agent (`main`, the verifier) cannot gain privileges unless the task needs that.
 
-Of the networks, `outer` has egress. `inner` has none: it is an internal bridge without an address of the host, so that neither
-the outside nor a service of the host can be reached. An episode that is always public has outer alone; one that never is has
-inner if several services communicate, otherwise none; one that is public in some phases has both: every container is on inner,
-and on outer while the phase is public. A public network can reach the host at its addresses, as under Harbor.
+The network `outer` has egress, and reaches the host at its addresses, as under Harbor. The network `inner` is an internal
+bridge without an address of the host, so that neither the outside nor services of the host can be reached. An episode that is
+public in every phase has only `outer`. One that is never public has only `inner`, or no network if it has only one service. One
+that is public in some phases has both: its containers are always on `inner`, and on `outer` in these phases.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Networks:
             return first, {"networking_config": api.create_networking_config({first: there})}
 
     def add(self, name: str, container: str) -> None:
-        """Register a created container, so that phases include it."""
+        """Register a created container, so that `enter` connects it too."""
         self._names[container] = name
         if self._joined:
             self._connect(container)
@@ -140,7 +140,7 @@ class Containers:
         self._engine.start(self.ids[name])
 
     def is_running(self, name: str) -> bool:
-        """Return True if it runs; raises RuntimeFailure if the engine does not report it."""
+        """Return True if a container is running; raises RuntimeFailure if the engine does not report it."""
         return bool(self._engine.state(self.ids[name])["Running"])
 
     def wait(self, name: str, condition: str) -> None:
@@ -203,7 +203,7 @@ class Containers:
         return masked(output, self._spec.task.granted)[-_TAIL:].decode("utf-8", "replace").strip()
 
     def remove(self) -> None:
-        """Kill and remove all of them; safe to call twice."""
+        """Kill and remove all containers; safe to call twice."""
         for container in self.ids.values():
             self._engine.remove(container)
         self.ids = {}

@@ -1,8 +1,8 @@
 """Grading of a foreign task: runs its tests in a container and reads the reward they write, after clearing old files.
 
 In both modes the tests are /tests/test.sh, run as their own user in the container's working directory, and their exit code is
-ignored, as under Harbor. There are two differences: a script that is killed at its limit has no reward, even if it had written
-one; and a /tests that the image does not contain is emptied first, so that it has no conftest.py of the agent.
+ignored, as under Harbor. There are two differences from Harbor. A script that is killed at its limit earns no reward, even if
+it has written one. And /tests is emptied first unless the image contains it, so that no conftest.py of the agent is left there.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _finite(value: Any, name: str, path: str) -> float:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object with unique keys; raises ValueError for duplicates, because neither of two rewards would count."""
+    """Return an object with unique keys; raises ValueError for duplicates, because it is unclear which reward counts."""
     names = [name for name, _ in pairs]
     if len(set(names)) != len(names):
         raise ValueError("a key occurs twice")
@@ -101,7 +101,7 @@ class Clean:
 
 
 def cleaned(archive: bytes) -> Clean:
-    """Return the part of an agent's archive that may reach a verifier; none if it is invalid or its top entry is removed."""
+    """Return the part of an agent's archive that may reach a verifier: nothing if it is invalid or its top entry unsafe."""
     buffer, left_out = io.BytesIO(), []
     kept: set[str] = set()
     try:

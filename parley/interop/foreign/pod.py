@@ -1,10 +1,10 @@
 """Pod of a foreign Harbor task (no [metadata.parley]), with Harbor's guarantees as far as one container engine allows.
 
-Its `main` is built from environment/Dockerfile, or environment.docker_image, or composed, with its ENTRYPOINT, and a sleep for
-its CMD. Root is writable, the user the image's own and capabilities Docker's default, because such tasks install software.
-There is no world and no log: `finish` runs the verifier while the pod exists (shared), with every process of the agent dead,
-or in a container of its own after `main` is dead (separate), and stores the result in `verdict` for `judge`. If the agent
-damages `main`, commands fail, not the episode. Commands need bash and coreutils' `timeout` in the image.
+The image of `main` comes from environment/Dockerfile, environment.docker_image or the compose file. Its ENTRYPOINT is kept; its
+CMD becomes a sleep. The root is writable, the user is the image's, and the capabilities are Docker's default, because such
+tasks install software. There is no world and no log. `finish` runs the verifier in `main`, after killing the agent's processes
+(shared), or in a container of its own, after killing `main` (separate). It stores the result in `verdict` for `judge`. If the
+agent damages `main`, commands fail, but the episode goes on. Commands need bash and coreutils' `timeout` in the image.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class ForeignPod:
         return self.call(request)
 
     def stop(self, cause: str) -> None:
-        """Do nothing: there is no log to note it in, because a foreign task is graded by the files that it leaves."""
+        """Do nothing, because a foreign task has no log in which the cause could be recorded."""
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
         """Run a command in `main` as the agent's user, always in real time, for at most [agent].timeout_sec."""
@@ -88,7 +88,7 @@ class ForeignPod:
         try:
             return self._containers.execute("main", command, limit, stdin, user=user, workdir=self._workdir)
         except RuntimeFailure:
-            # where the engine answers, this is the agent's own doing
+            # if the engine answers, the agent has caused this itself
             said = f"{command[0]} cannot be started\n".encode() if self._containers.is_running("main") else _GONE
             return CommandResult(commands.KILLED, said)
 
@@ -97,7 +97,7 @@ class ForeignPod:
         self._containers.put("main", "/", pack(files, mode=0o755))
 
     def finish(self) -> bytes:
-        """Judge while the pod exists, kill everything, and return no log."""
+        """Judge while the pod exists, kill everything, and return an empty log."""
         try:
             self.verdict = self._judge_shared() if self._verifier is None else self._judge_apart(self._verifier)
         except VerifierFailure as failure:
@@ -124,7 +124,7 @@ class ForeignPod:
         )  # fmt: skip
 
     def _upload(self) -> None:
-        """Copy the files beside a ready image to the working directory."""
+        """Copy the files of environment/ to the working directory of a prebuilt image."""
         files = asked.upload_of(self._task)
         if files is None or not (files.files or files.links):
             return
@@ -153,7 +153,7 @@ class ForeignPod:
     def _judge_shared(self) -> Judgement:
         """Run the tests in `main` (shared mode), after all processes of the agent have ended.
 
-        If the engine answers but `main` accepts no tests, only the agent can have broken it, because it ran when the agent
+        If the engine answers but `main` accepts no tests, only the agent can have broken `main`, which ran when the agent
         began.
         """
         try:
@@ -194,7 +194,7 @@ class ForeignPod:
         return Judgement(judged.reward, judged.verdict, "".join(f"{line}\n" for line in (*notes, *more)).encode() + judged.log)
 
     def _end_agent(self) -> str:
-        """End every process of the agent in `main`. Services of the image continue; otherwise the log says why not."""
+        """End every process of the agent in `main`. Services of the image continue; if not, return the reason."""
         main, note = self._containers.ids["main"], ""
         if self._containers.is_running("main") and self._has_services() and self._first:
             try:

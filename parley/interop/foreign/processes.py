@@ -1,10 +1,10 @@
 """Killing of all processes of the agent before a shared verifier starts; the container's own services continue.
 
 A root agent may have replaced sh, ps and kill, and two processes can restart each other faster than they can be killed. So no
-program of the container is used. It is frozen, a helper in a container of our own image, which shares its process namespace,
-kills all but the processes recorded before the agent's first command and their children, and it thaws. A process cannot change
-its start time, by which it is recorded, or its parent to a recorded one; orphans belong to process 1 and do not count as its
-children. docs/decisions/0019-shared-verifier.md has the reasons, and what is done where a container cannot be frozen.
+program of the container is used. The container is frozen. Then a helper container from our own image, which shares the process
+namespace, kills all processes except those recorded before the agent's first command and their children. A process cannot
+change its start time, by which it is recorded, nor become the child of a recorded process: orphans belong to process 1, but do
+not count as its children. docs/decisions/0019-shared-verifier.md gives the reasons, and says what is done if freezing fails.
 """
 
 from __future__ import annotations

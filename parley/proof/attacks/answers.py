@@ -36,9 +36,9 @@ def search_answers(target: Target) -> Exam:
     1. Everything that the agent can see before it acts is collected as the agent's user: the environment, the history of
        every repository, files, history and settings of the folder's own image layers, and the answers of all likely routes.
     2. The collection is searched for material that must stay hidden (parley.proof.attacks.hidden). Answers of routes are also
-       searched for the values that the solution submits: for a world at the same seed, for a foreign folder in the same
-       episode, before the solution runs.
-    Routes that the solution uses or the instruction names are allowed to reveal their answers.
+       searched for the values that the solution submits. The solution of a world runs in another episode at the same seed; that
+       of a foreign folder runs later in the same episode.
+    Routes that the solution uses or the instruction names may reveal these values.
     """
     exam = Exam()
     hidden = hidden_of(target.task)
@@ -132,7 +132,7 @@ def _calling(paths: Iterable[str], answers: list[Asked], seen: list[bytes] | Non
 
 
 def _handed_in(target: Target, recording: Recording) -> dict[bytes, str]:
-    """Return the files and bodies that the solution submitted, by content, except text from the instruction."""
+    """Return the names of the files and bodies that the solution submitted, by content, without text of the instruction."""
     handed = (one.request for one in recording.exchanges if one.request.path != b"/clock/wait")
     bodies = {f"{one.method} {one.path.decode()}": one.body for one in handed}
     known = target.instruction.encode()
@@ -206,7 +206,7 @@ def _layers_below(task: Task, engine: Engine, image: str) -> int:
 
 
 def _taken_away(archive: tarfile.TarFile, names: list[str]) -> list[set[str]]:
-    """Return the paths that each layer removes from those below; a folder stands for everything in it."""
+    """Return the paths that each layer removes from the layers below it. The path of a folder stands for everything in it."""
     taken: list[set[str]] = []
     for name in names:
         with tarfile.open(fileobj=_member(archive, name)) as layer:
@@ -314,7 +314,7 @@ def _handed(target: Target, content: bytes) -> Outcome:
 
 
 def _answer_turns(pod: Pod, content: bytes) -> None:
-    """Answer the turns of every seat as the host, as it does for all agents of a game."""
+    """Answer every turn of every seat with this content, with the rights of the host, which answers for all agents."""
     turns = json.loads(pod.call_as_host(WireRequest("GET", b"/turns")).body)["turns"]
     for _ in range(MOST_TURNS):
         if not turns:

@@ -1,8 +1,8 @@
 """Interface of attacks: the name, the flaw that the attack looks for, when it does not apply, and the function that runs it.
 
-1. `machine` attacks target what the stamped files of a folder produce, which is the same for every folder with those files.
-   `folder` attacks target a folder's own files.
-2. An attack counts what it examined. An attack that examined nothing has failed, unless the folder lacks what it `needs`.
+1. `machine` attacks target the containers that the stamped files of a folder produce, which are the same for every folder with
+   these files. `folder` attacks target a folder's own files.
+2. An attack counts what it examined. If it examined nothing, it has failed, unless the folder lacks what the attack `needs`.
 3. A `hole` is evidence that the attack succeeded. A `note` is worth reporting but not a hole.
 """
 
@@ -110,7 +110,7 @@ class Exam:
 
 @dataclass(frozen=True)
 class Attack:
-    """One attack, with the ids of the flaw that it looks for in other catalogues."""
+    """One attack, with the ids that other catalogues give to the flaw that it looks for."""
 
     number: int
     name: str

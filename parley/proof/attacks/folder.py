@@ -59,7 +59,7 @@ BOMBS: Mapping[str, str] = {
     "a key of many parts": f"{'.'.join(['a'] * NESTED)} = 1\n",
     "a number of many digits": f"bomb = {'9' * DIGITS}\n",
 }
-"""First lines of a task.toml that break its parsers."""
+"""First lines of a task.toml that crash some TOML parsers or keep them busy."""
 
 Spring = Callable[[Path, Path], object]
 """Function that turns a copy of a folder into a trap; the second path is a folder outside it with a secret file."""
@@ -123,7 +123,7 @@ def _answer(folder: Path, runtime: Runtime) -> str | None:
         return (
             None if len(text) <= LONGEST and "\n" not in text else f"is refused with {len(text)} characters, not with one line"
         )
-    except BaseException as error:  # noqa: BLE001 - whatever else a reader raises is what is looked for
+    except BaseException as error:  # noqa: BLE001 - any other exception is a finding
         return f"ends in {type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}"
     return "is taken for a task"
 

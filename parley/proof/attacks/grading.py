@@ -91,11 +91,11 @@ _SOLVING_S = 120.0
 def crash_verifier(target: Target) -> Exam:
     """Attack 10: break something that the verifier needs. The episode must earn nothing or stay ungraded.
 
-    1. The agent tries to stop the services beside it. Then each service is stopped from outside. No work is done.
-    2. The verifier itself breaks: each way is a script that bash reads before the tests. The evidence is the oracle's log if
-       there is one, otherwise the evidence of no work.
+    1. The agent tries to stop the services beside `main`. Then each service is stopped from outside. No work is done.
+    2. The verifier itself breaks: each way is a script that bash reads before the tests. It grades the oracle's log if there is
+       one, otherwise an episode without any work.
     3. The evidence is truncated: the oracle's log, or else its files, cut at each quarter. A file that passes although it was
-       cut is a hole only if an empty one does not pass. Otherwise the verdict does not depend on it, which is a note.
+       cut is a hole only if an empty file does not pass. Otherwise the verdict does not depend on it, which is a note.
     """
     exam = Exam()
     _end_services(target, exam)

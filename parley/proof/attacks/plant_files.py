@@ -137,8 +137,8 @@ def plant_rewards(target: Target) -> Exam:
     2. They are planted where verifiers keep their own files, in the working folder, and at every path that the folder's files
        name.
     3. Contents would overwrite each other, so each has an episode of its own if the verifier shares the agent's machine. If
-       only artifacts reach the verifier, 3 are enough, since the content of artifacts is the subject of another attack. If no
-       artifact does, 1 is enough.
+       only artifacts reach the verifier, 3 contents are enough, since another attack varies the content of artifacts. If no
+       artifact reaches it, 1 content is enough.
     """
     exam = Exam()
     for name, how, content in reward_plans(target):

@@ -72,7 +72,9 @@ def use_up(target: Target) -> Exam:
     task = replace(target.task, file=target.task.file.model_copy(update={"environment": environment}))
     ways: dict[str, Way] = {
         "processes": lambda pod: _above(
-            _number(pod, "bash /tmp/bomb 2> /dev/null"), bounds.processes, "{count} processes at once, where {most} is the most"
+            _number(pod, "bash /tmp/bomb 2> /dev/null"),
+            bounds.processes,
+            "{count} processes at once, above the limit of {most}",
         ),
         "memory": lambda pod: _above(
             _number(pod, f"bash /tmp/memory {HOLDERS} {HELD_MB} 2> /dev/null"),
@@ -114,7 +116,7 @@ def _disks(pod: Pod, bounds: Bounds) -> list[str]:
         problem
         for place, megabytes in zip(bounds.places, written, strict=False)
         if megabytes.isdigit()
-        for problem in _above(int(megabytes), bounds.place_mb, f"{{count}} MB in {place}, where {{most}} is the most")
+        for problem in _above(int(megabytes), bounds.place_mb, f"{{count}} MB in {place}, above the limit of {{most}}")
     ]
     made = _number(pod, f"bash /tmp/names {NAMES} {bounds.places[0]}")
     return problems + _above(made, bounds.names, f"{{count}} empty files in {bounds.places[0]}")

@@ -1,6 +1,6 @@
 """Programs that attacks run in `main`, stored in the folder in-main, and the payload that attacks leave behind.
 
-The payload keeps writing a reward of 1 to the places where rewards are read, when another process runs it.
+Once another process runs the payload, it keeps writing a reward of 1 to the places where rewards are read.
 
 The payload is valid both in bash and in Python, since it is unknown which will start it. It is self-contained, because a
 verifier may not have the agent's other files, and it calls no tool by a path that attacks change.

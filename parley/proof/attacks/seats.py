@@ -6,7 +6,7 @@ forfeit.
 2. A reply of 1.1 MB, or one that imitates the system, counts only for the seat that sent it. An answer to a turn that is not
    open changes nothing.
 3. Under Harbor a shell in `main` plays every seat, so playing well is not an attack. The attack tries to disrupt the game: the
-game must go on, its log must stay complete, and it must earn the reward of doing nothing.
+   game must go on, its log must stay complete, and its reward must be that of doing nothing.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def open_ports(pod: Pod, task: Task) -> list[tuple[str, int]]:
 
 
 def get(pod: Pod, places: Sequence[tuple[str, int]], targets: Iterable[str]) -> list[Asked]:
-    """GET each target everywhere from `main`, then the paths listed in any openapi.json among the answers."""
+    """Request each target at each place from `main`, then the paths listed in any openapi.json among the answers."""
     asked = _send(pod, [(host, port, target) for host, port in places for target in targets][:MOST_REQUESTS])
     known = {(one.host, one.port, one.target) for one in asked}
     more = [(one.host, one.port, path) for one in asked if one.target.endswith(".json") for path in _described(one.answer)]

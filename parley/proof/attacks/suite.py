@@ -165,7 +165,7 @@ def _struck(attack: Attack, target: Target) -> AttackRow:
         if not attack.needs(target):
             return _row(attack, target.task, outcome="n/a", reason=attack.lacking)
         exam = attack.strike(target)
-    except Exception as error:  # noqa: BLE001 - a row that could not be had is told as such, and fails the siege
+    except Exception as error:  # noqa: BLE001 - the error becomes the outcome of the row
         return _row(attack, target.task, outcome="error", reason=f"{type(error).__name__}: {error}".splitlines()[0])
     outcome = "broken" if exam.holes else "held" if exam.examined else "vacuous"
     return _row(attack, target.task, outcome=outcome, examined=exam.examined, holes=tuple(exam.holes), notes=tuple(exam.notes))

@@ -1,8 +1,8 @@
 """A folder under attack. Every attack is an episode that is played in `main` and graded like any other.
 
-The baseline is the reward for doing nothing. An attack gains something if its episode earns more, or if it makes its own
-episode ungraded, which would avoid a bad result. A verifier that refuses to grade is no gain. Games are attacked as Harbor runs
-them: with a shell in `main`, and with open turn routes. `Host` watches a file, a folder and a process of this host that no
+The baseline is the reward for doing nothing. An attack gains something if its episode earns more, or is ungraded, which would
+avoid a bad result. It gains nothing if the episode is ungraded because the verifier refuses it. Games are attacked as Harbor
+runs them: with a shell in `main`, and with open turn routes. `Host` watches a file, a folder and a process of this host that no
 attack may change; scripts get their names and try to reach them.
 """
 
@@ -88,7 +88,7 @@ Act = Callable[[Pod], object]
 
 
 class AttackAgent(Agent):
-    """An agent that attacks by calling `act` on the pod; `hands` if it acts in `main`."""
+    """An agent that attacks by calling `act` on the pod; `hands` is True if it acts in `main`."""
 
     def __init__(self, act: Act, *, hands: bool = True, name: str = "attack") -> None:
         self.act, self.hands, self.name = act, hands, name
@@ -123,7 +123,7 @@ class Target:
         """Play and grade one attack episode. `hands` gives it a shell, `task` is a modified copy of the folder.
 
         `more` sets fields of the EpisodeSpec. An episode that was spoiled by the runtime, or whose world did not open, is
-        retried once, because engines and starts fail occasionally. An effective attack succeeds both times.
+        retried once, because engines and starts fail occasionally. If the attack is the cause, the retry is spoiled too.
         """
         outcome = self._episode(AttackAgent(act, hands=hands), seed, task or self.task, **more)
         spoiled = outcome.result.status != "graded" and outcome.result.cause in {"runtime", "world"}

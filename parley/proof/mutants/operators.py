@@ -145,7 +145,7 @@ def _compared(node: ast.Compare) -> Iterator[Change]:
 
 
 def _written(node: ast.expr) -> str:
-    """Return an expression as it can stand in any other."""
+    """Return the source of an expression in parentheses, so that it can be part of any other."""
     return f"({ast.unparse(node)})"
 
 

@@ -221,7 +221,7 @@ def _in_scratch(scratch: Path, work: Check, one: Trying) -> str:
     os.environ["TMPDIR"], tempfile.tempdir = str(folder), None
     try:
         return work(one, folder)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a changed file that cannot be imported at all
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the mutant cannot even be imported
         return first_line(error)
 
 

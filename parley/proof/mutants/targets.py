@@ -219,7 +219,7 @@ def _is_table(node: ast.AST) -> bool:
 
 
 def _among_words(stack: Sequence[ast.AST]) -> bool:
-    """Return True if the last node is in a row with texts, so that the number is a code and not a size."""
+    """Return True if the last node is in a tuple or list with texts, so that the number is a code and not a size."""
     rows = [one for one in stack[1:-1] if isinstance(one, ast.Tuple | ast.List)]
     return any(isinstance(one, ast.Constant | ast.Dict) and not _is_number(one) for row in rows for one in row.elts)
 

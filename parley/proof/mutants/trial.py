@@ -34,7 +34,7 @@ Client = tuple[str, int, tuple[tuple[str, OptionValue], ...]]
 
 @dataclass
 class Ground:
-    """A task without changes."""
+    """Result of a task without changes, with the lines that each episode runs."""
 
     task: Task
     plays: dict[Client, Play] = field(default_factory=dict)
@@ -127,7 +127,7 @@ def tried(mutant: SourceMutant, target: MutatedFile, grounds: Sequence[Ground], 
         allow(10 + 10 * trial.ground.cpu_s)
         try:
             noticed = check()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a changed world may raise anything, and has failed by it
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a mutant may raise anything, and is then detected
             noticed = first_line(error)
         if noticed:
             return f"{trial.ground.task.task_id} {noticed}"
@@ -148,7 +148,7 @@ def first_line(error: BaseException) -> str:
 
 
 def broken_by_verdict(now: Play, known: Play) -> str:
-    """Return the check that this verdict alone fails, or an empty string if that depends on other episodes."""
+    """Return the check that fails because of this verdict alone, or an empty string if checks also need other episodes."""
     if now.player == SOLVE:
         return "" if now.outcome.success else "oracle"
     if now.player == NOP:
@@ -207,7 +207,7 @@ class Trial:
         return self._failing(self._made)
 
     def _broken(self, clients: Sequence[Client]) -> str:
-        """Play and judge these clients. Return the first check that a verdict alone fails, or an empty string."""
+        """Play and judge these clients. Return the first check that fails because of a single verdict, or an empty string."""
         judged: list[tuple[Play, Play]] = []
         for client in clients:
             known = self.ground.plays[client]

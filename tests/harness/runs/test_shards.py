@@ -140,7 +140,7 @@ def test_a_shard_that_is_missing_is_named(shards: list[Path], tmp_path: Path) ->
     """With those that are here."""
     why = refused([shards[0], shards[1], shards[3]], tmp_path / "all")
 
-    assert why.startswith(f"shard 3/4 is missing beside {shards[0]} (shard 1/4), {shards[1]} (shard 2/4)")
+    assert why.startswith(f"shard 3/4 is missing; given: {shards[0]} (shard 1/4), {shards[1]} (shard 2/4)")
 
 
 def test_shards_that_overlap_are_named(shards: list[Path], tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_runs_of_other_plans_are_named(whole: Path, shards: list[Path], tmp_path
     assert refused([*shards[:3], tmp_path / "seeds"], tmp_path / "all").endswith(
         f"{tmp_path / 'seeds'} (shard 4/4) was planned with other seeds than {shards[0]} (shard 1/4)"
     )
-    assert "belong to different numbers of shards" in refused([*shards[:3], tmp_path / "thirds"], tmp_path / "all")
+    assert "differ in their number of shards" in refused([*shards[:3], tmp_path / "thirds"], tmp_path / "all")
     assert refused([*shards[:3], whole], tmp_path / "all") == f"{whole} is a whole run, not a shard"
 
 

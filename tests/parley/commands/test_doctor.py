@@ -124,7 +124,7 @@ def test_the_settings_are_a_file_for_a_run(types: Typing, tmp_path: Path) -> Non
     ("reasons", "insists", "verdict", "seen"),
     [
         (True, False, "yes", "sent back in the next turn and accepted"),
-        (True, True, "yes", "sent back in the next turn and accepted; the server insists on it"),
+        (True, True, "yes", "sent back in the next turn and accepted; the server requires it"),
         (False, False, "note", "none is returned"),
     ],
 )

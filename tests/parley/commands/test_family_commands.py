@@ -45,7 +45,7 @@ def test_kind_of_two_families_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     """Two families that bring the same kind are an error, not the later one's command."""
     monkeypatch.setattr(kinds, "families", lambda: ["calendar", "calendar"])
 
-    with pytest.raises(UsageError, match="two families bring a command harness generate calendar"):
+    with pytest.raises(UsageError, match="two families define the command harness generate calendar"):
         kinds.kinds("generate", "commands.generate")
 
 

@@ -175,7 +175,7 @@ def test_a_compose_file_takes_nothing_of_this_host(folder: Folder, asked: str) -
 )
 def test_what_is_not_done_is_named(folder: Folder, toml: str, more: dict[str, str], need: str) -> None:
     """A need beyond one container engine is refused before anything starts, never passed over."""
-    assert unsupported(folder(toml, **more)) == f"counter needs {need}, which this harness does not do"
+    assert unsupported(folder(toml, **more)) == f"counter needs {need}, which this harness does not support"
 
 
 @pytest.mark.parametrize(

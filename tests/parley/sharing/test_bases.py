@@ -17,8 +17,8 @@ BASES = [f"{AT}/{room}@{DIGEST}" for room in ("agent", "world", "verifier")]
 WRONG = [
     (BASES[:2], "--images lacks verifier"),
     ([*BASES, BASES[0]], "has the same image twice"),
-    ([*BASES[:2], f"{AT}/verifier:1"], "is not PREFIX/ROOM@sha256:DIGEST"),
-    ([*BASES[:2], f"{AT}/prover@{DIGEST}"], "is not PREFIX/ROOM@sha256:DIGEST"),
+    ([*BASES[:2], f"{AT}/verifier:1"], "is not PREFIX/NAME@sha256:DIGEST"),
+    ([*BASES[:2], f"{AT}/prover@{DIGEST}"], "is not PREFIX/NAME@sha256:DIGEST"),
 ]
 
 
