@@ -28,9 +28,9 @@ from parley.statistics import Interval, exact_paired, mean_interval, scipy_stats
 
 DRAWS, SEED = 9_999, 20
 METHOD = (
-    "95 % intervals: t over one difference per task (T - 1 degrees), paired on task and seed; p: exact McNemar if each task is "
-    "one success or failure per side, else sign-flip permutation of task differences: exact up to 13 nonzero ones, with 9,999 "
-    "draws (seed 20) beyond"
+    "95 % intervals: Student's t on one difference per task (T - 1 degrees of freedom), paired by task and seed; p: exact "
+    "McNemar test if each side has one success or failure per task, otherwise sign-flip permutation test of the task "
+    "differences (exact for up to 13 nonzero differences, else 9,999 draws with seed 20)"
 )
 
 
