@@ -80,7 +80,8 @@ class Experience:
         chosen, whose = (own, spec.model or spec.title) if own else (mine, "other players")
         if chosen:
             return Basis(_mean(chosen), f"{len(chosen)} earlier episode{'' if len(chosen) == 1 else 's'} of {whose}")
-        return Basis(_defaults().get(task.family, {}).get(how, Typical()), "default token counts, measured with a scripted player")
+        usage = _defaults().get(task.family, {}).get(how, Typical())
+        return Basis(usage, "default token counts, measured with a scripted player")
 
 
 def _interface(result: Result) -> str:

@@ -356,8 +356,8 @@ _CATEGORIES = (
 _LABELS = titled(family="Family", label="Label", first="A", second="B", change="B - A")
 _MOST = 10
 _MEANT = (
-    "means over tasks of means over seeds of means over attempts; missing: planned instances that one side has no graded "
-    "attempt at; sees: the true difference that these tasks detect with a power of 80 %; verdict: Holm over the rows, at .05"
+    "A, B: means over attempts, then over seeds, then over tasks; missing: planned instances without a graded attempt on one "
+    "side; sees: the true difference that these tasks detect with a power of 80 %; verdict: Holm's method over the rows, at .05"
 )
 
 
