@@ -1,11 +1,11 @@
-"""Forecast of a run: the episodes that it would play, keep and retry, and their estimated usage, cost and time.
+"""Dry run: the episodes that a run would play, keep and repeat, and what they would take.
 
 1. Calls, tokens, dollars and time are estimates, each with its source; the counts are exact. Budgets are upper bounds: an
 episode is not expected to take more than its budget.
-2. An estimate is the mean of earlier episodes in the same folder of runs, of the same family with the same interface. Episodes
-of the same model take precedence over those of other models. The newest runs are read first, up to a limit on files.
-3. Without earlier episodes, an estimate is the usage of a scripted model that makes no mistake, from `typical.toml`
-(docs/running.md). A real model writes its reasoning and makes mistakes, so it uses more.
+2. An estimate comes from earlier episodes beside this run, of the same family with the same interface. Those of the same model
+take precedence over those of other models. The newest runs are read first, up to a limit on files.
+3. Otherwise, `typical.toml` contains the usage of a scripted model that makes no mistake (docs/running.md). A real model writes
+its reasoning and makes mistakes, so it uses more.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ class Experience:
         chosen, whose = (own, spec.model or spec.title) if own else (mine, "other players")
         if chosen:
             return Basis(_mean(chosen), f"{len(chosen)} earlier episode{'' if len(chosen) == 1 else 's'} of {whose}")
-        return Basis(_defaults().get(task.family, {}).get(how, Typical()), "default usage, measured with a scripted player")
+        usage = _defaults().get(task.family, {}).get(how, Typical())
+        return Basis(usage, "default token counts, measured with a scripted player")
 
 
 def _interface(result: Result) -> str:
@@ -123,14 +124,14 @@ class Counts(Strict):
 
     planned: int
     play: int
-    """Episodes that are played now; `repeat` of them were played before and left ungraded."""
+    """Episodes that are played now; `repeat` of them have an ungraded attempt."""
 
     repeat: int
     keep: int
     """Episodes that are graded already."""
 
     leave: int
-    """Ungraded episodes that are not played because `--only` excludes them."""
+    """Ungraded episodes that are not played either (`--only`)."""
 
 
 class PartForecast(Strict):

@@ -134,8 +134,9 @@ _LIKELY = (1, 3)
 
 PUBLISHED = "published"
 METHOD = (
-    "mean: families weigh the same; 95 % intervals cluster by task; ranks: all intervals hold at once with 95 %, by "
-    "simultaneous paired differences (Mogstad et al. 2024); P: the share of 4,000 resamples of the tasks, the same for all rows"
+    "mean: all families have the same weight; 95 % intervals are clustered by task; ranks: all intervals hold together with "
+    "95 % confidence, by simultaneous paired differences (Mogstad et al. 2024); P: share of 4,000 resamples of the tasks, "
+    "which are the same for all rows"
 )
 
 

@@ -49,11 +49,11 @@ def _best(evidence: Evidence) -> str:
     rivals.sort(key=lambda rival: -rival[0])
     value, best, means = rivals[0]
     interval = share_interval([[mean] for mean in means.values()], len(best.graded))
-    told = f"{headline.title} {100 * value:.1f} %{_between(interval)}"
+    told = f"with {100 * value:.1f} %{_between(interval)} {headline.title}"
     if len(rivals) == 1:
         fewer = sum(bool(means) for _, means in figures) - 1
-        return f"{best.name} alone, {told}" + (f"; {fewer} that played fewer tasks left out" if fewer else "")
-    return f"best is {best.name}, {told}, {_lead(evidence.family, best, rivals[1][1])}"
+        return f"only {best.name} is ranked, {told}" + (f"; players with fewer tasks are left out: {fewer}" if fewer else "")
+    return f"best is {best.name} {told}; {_lead(evidence.family, best, rivals[1][1])}"
 
 
 def _lead(family: str, best: Group, following: Group) -> str:

@@ -28,9 +28,9 @@ from parley.statistics import Interval, exact_paired, mean_interval, scipy_stats
 
 DRAWS, SEED = 9_999, 20
 METHOD = (
-    "95 % intervals: t over one difference per task (T - 1 degrees), paired on task and seed; p: exact McNemar if each task is "
-    "one success or failure per side, else sign-flip permutation of task differences: exact up to 13 nonzero ones, with 9,999 "
-    "draws (seed 20) beyond"
+    "95 % intervals: Student's t on one difference per task (T - 1 degrees of freedom), paired by task and seed; p: exact "
+    "McNemar test if each side has one success or failure per task, otherwise sign-flip permutation test of the task "
+    "differences (exact for up to 13 nonzero differences, else 9,999 draws with seed 20)"
 )
 
 
@@ -356,8 +356,8 @@ _CATEGORIES = (
 _LABELS = titled(family="Family", label="Label", first="A", second="B", change="B - A")
 _MOST = 10
 _MEANT = (
-    "means over tasks of means over seeds of means over attempts; missing: planned instances that one side has no graded "
-    "attempt at; sees: the true difference that these tasks detect with a power of 80 %; verdict: Holm over the rows, at .05"
+    "A, B: means over attempts, then over seeds, then over tasks; missing: planned instances without a graded attempt on one "
+    "side; sees: the true difference that these tasks detect with a power of 80 %; verdict: Holm's method over the rows, at .05"
 )
 
 

@@ -39,9 +39,9 @@ _COLUMNS = (
 )
 _NOTES = (
     "variance components (nested ANOVA) of the headline figure, scale 0..1; SE: standard error of the mean, in points",
-    "buys: episodes for the next 100 dollars, or 100 episodes where no cost is recorded; a pair buys them for both",
-    "more tasks: at most those that exist, and the rest is not spent; - if all are played",
-    "a component is - where nothing was repeated: --k 2 splits off attempts, --seeds 0-1 seeds",
+    "buys: episodes for the next 100 dollars, or 100 if no cost is recorded; for a difference, both players play them",
+    "more tasks: no more than exist, even if they cost less than 100 dollars; - if all tasks are played",
+    "a component is - if nothing was repeated: use --k 2 to separate attempts, --seeds 0-1 to separate seeds",
 )
 NEEDED = ("two tasks, with two graded attempts at one of them", "harness run ... --k 2, or --seeds 0-1, with two tasks or more")
 """Requirement of the table and the command that meets it; a single task has no variance between tasks."""
@@ -121,7 +121,7 @@ def split(values: Nested) -> Components | None:
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - what a paper printed cannot be split
-    """Return one table with each row's mean, then differences of two rows; none if nothing was repeated."""
+    """Return one table with the components of each row, then of the difference of two rows; none if nothing was repeated."""
     headline = headline_of(evidence.family)
     groups = [group for group in evidence.played if group.graded]
     exist = len(evidence.registry) or None

@@ -24,7 +24,7 @@ def test_the_best_stands_with_its_lead(record: Record) -> None:
     fewer = record("fewer", {("a", 0): "SUCCESS"}, agent="late")
     best, successes, ungraded, stopped, more = told(good, poor, fewer)
 
-    assert best.startswith("contract: best is oracle, success rate 100.0 % (95 % 29.2..100.0), 83.3 points over nop (95 % ")
+    assert best.startswith("contract: best is oracle with 100.0 % (95 % 29.2..100.0) success rate; 83.3 points over nop (95 % ")
     assert successes == "8 of 12 graded episodes succeeded, mean reward 0.667"
     assert ungraded == (
         "ungraded: the success rate is 61.5% to 69.2% if the ungraded episode had failed / succeeded: provider 1"
@@ -38,8 +38,8 @@ def test_nobody_to_compare_with(record: Record) -> None:
     one, fewer = record("one", {("a", 0): "OTHER", ("b", 0): "OTHER"}), record("fewer", {("a", 0): "OTHER"}, agent="late")
     same = record("same", {("a", 0): "OTHER", ("b", 0): "OTHER"}, agent="nop")
 
-    assert told(one)[0] == "contract: oracle alone, success rate 0.0 % (95 % 0.0..84.2)"
-    assert told(one, fewer)[0].endswith("; 1 that played fewer tasks left out")
+    assert told(one)[0] == "contract: only oracle is ranked, with 0.0 % (95 % 0.0..84.2) success rate"
+    assert told(one, fewer)[0].endswith("; players with fewer tasks are left out: 1")
     assert "level with nop (95 % -" in told(one, same)[0]
     assert told(one, one, one, one)[2:] == ["ungraded: none", "stopped: none", "every table: harness report RUN... --table all"]
 
