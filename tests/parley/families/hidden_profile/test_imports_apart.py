@@ -142,7 +142,7 @@ def test_verify_proves_what_can_be_proved(zither: Task) -> None:
 
     assert [check for check in task.checks if not check.ok] == []
     assert (task.verdict, proof.ok) == ("uncertified", True)
-    assert str(task.missing).startswith("prose without rules proves nothing: not that the key follows (C1)")
+    assert str(task.missing).startswith("prose without rules cannot prove that the right option follows (C1)")
     assert {"oracle", "nop", "violation:silent", "violation:undecided", "ballots", "determinism", "drift"} <= names
     assert not any(name.startswith(("C0", "C1", "C2", "C3", "mutant")) for name in names)
 
@@ -172,7 +172,7 @@ def test_prose_must_say_so_and_what_is_proved_must_not(zither: Task, tmp_path: P
     assert (name, ok) == ("uncertified", False)
     assert detail.endswith('task.toml must say certificate = "uncertified"')
     assert [(name, ok) for name, ok, _ in told] == [("ballots", True), ("uncertified", False)]
-    assert told[1][2] == 'every check holds, so certificate = "uncertified" is not true'
+    assert told[1][2] == 'every check holds, so task.toml must not say certificate = "uncertified"'
     assert [(check.name, check.ok) for check in claims(zither)] == [("ballots", True), ("uncertified", True)]
 
 
