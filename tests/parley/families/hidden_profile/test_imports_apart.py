@@ -195,7 +195,7 @@ def test_rules_with_one_deal_prove_nothing(tmp_path: Path) -> None:
     silent = said(folder, UNCERTIFIED, "")
 
     assert [(name, ok) for name, ok, _ in told] == [("ballots", True), ("uncertified", True)]
-    assert "names its key" in told[1][2]
+    assert "names the right option" in told[1][2]
     assert [(name, ok) for name, ok, _ in silent] == [("uncertified", False)]
 
 
@@ -226,4 +226,4 @@ def test_a_transcript_names_the_key_alone(played: tuple[list[Result], Evidence])
     (_, imported), _ = played
     last = next(section for section in read_episode(Path(imported.path)).sections if section.title == "Last votes")
 
-    assert last.notes[0] == "The key is [o2] Mr. X\u2019s son."
+    assert last.notes[0] == "The right option is [o2] Mr. X\u2019s son."
