@@ -324,13 +324,13 @@ class ProseSeat(TypedClient):
 
 
 def usable(seat: TypedClient) -> dict[int, Moves]:
-    """Return every slot that a seat can use for the round's meeting, with the moves that make room; no moves if it is free."""
+    """Return every slot that a seat can use for the round's meeting, with the moves that make room, if needed."""
     room = {slot: insertion(seat.calendar, slot, seat.facts.duration) for slot in range(len(seat.calendar))}
     return {slot: moves for slot, moves in room.items() if moves is not None}
 
 
 def common(degrees: Iterable[Degrees]) -> set[int]:
-    """Return the slots that all of them can use."""
+    """Return the slots that all these seats can use."""
     return set.intersection(*map(set, degrees))
 
 
@@ -387,7 +387,7 @@ class Placement(NamedTuple):
 
 
 class PlannerSeat(ProseSeat):
-    """Seat that tells the inconvenience of slots; the lowest sum over the participants wins, the lowest slot among ties.
+    """Seat that tells the inconvenience of slots, and takes the slot with the lowest sum over participants, the first if tied.
 
     A slot with one earlier meeting can be used too, if all its participants move that meeting to one other slot. The deciding
     seat asks outside agents, once, if that could lower the sum; agents that do not answer do not move. A request to move

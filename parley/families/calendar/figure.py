@@ -29,11 +29,11 @@ def figure2(tables: Mapping[str, Table]) -> str | None:
             ]
             if marks:
                 panels.append(Panel(f"{setting} costs", kind, "adjusted cost", tuple(marks)))
-    return panel_chart("Cost over what was told", panels) if panels else None
+    return panel_chart("Cost against privacy loss", panels) if panels else None
 
 
 def figure3(tables: Mapping[str, Table]) -> str | None:
-    """Return a chart with a point per seat, and a line through those of each row that has one."""
+    """Return a chart with a point per seat, and the fitted line of each row that has a line."""
     rows = _rows(tables, "communication")
     name, panels = _namer(rows), []
     for setting in _settings(rows):

@@ -122,8 +122,8 @@ def _by_task(tasks: Mapping[str, list[Result]], name: str) -> list[float]:
 
 OTHERS = "others"
 _REASONS_NOTE = (
-    "a failed meeting counts for the players whose seats lost it (docs/calendar.md, Whose failure it is), so one that two "
-    "players lost counts for both; by others: lost by other players of the line-up alone"
+    "a failed meeting counts for all players whose seats caused the failure (docs/calendar.md, Whose failure it is), and so "
+    "may count twice; by others: caused only by other players of the line-up"
 )
 
 

@@ -4,8 +4,8 @@
    ranks. A model at several seats of a game enters once per seat, and its updates are averaged.
 2. Ratings depend on the order of the games: it is fixed (task, seed, attempt, run), and other orders, drawn by fixed seeds,
    show the variation of mu and the ranks. Games under other rules (options, texts, edition) have separate ratings.
-3. Excess cost is on the shown scale, above the cost of the schedule that is optimal on the scored scale, with its tie-break
-(Appendix E), at shown prices. One dynamic program per scenario covers every subset of its meetings.
+3. Excess cost is the shown cost above the shown cost of the reference schedule, which is optimal on the scored scale, with the
+   tie-break of Appendix E. One dynamic program per scenario covers every subset of its meetings.
 4. Protocols, recordings and people are never rated: they are in a block of their own.
 """
 
@@ -264,7 +264,7 @@ NOTES = (
     "mu ± sigma (mean of the measure itself) least..greatest mu in 95 % of 200 other orders of the games",
     "MMR = mean over the dimensions of mu - 3 sigma, a formula of ours",
     "ratings depend on the order of the games: read the order by means first (docs/calendar.md)",
-    "excess is as shown (1, 10, 100), excess VPS is reflection-calibrated; - where nobody measured it",
+    "excess is as shown (1, 10, 100), excess VPS is reflection-calibrated; -: not measured",
 )
 
 

@@ -131,7 +131,7 @@ def breach(episode: RecordedEpisode) -> Breach | None:
     if not first.reached:
         ended = episode.result.stopped or reason
         return Breach(label=first.label, rule=f"the game ended before the round of meeting M{first.meeting}: {ended}{more}")
-    known = WHY[Label(first.label)] if first.label in set(WHY) else "it was resolved by no rule"
+    known = WHY[Label(first.label)] if first.label in set(WHY) else "no rule explains the failure"
     why = fault_sentence(first, seat_names(episode.result)) or known
     resolved = next((place for place, note in notes(episode, "resolution", _Resolved) if note.round == first.round), None)
     return Breach(
@@ -213,9 +213,7 @@ def _calendars(episode: RecordedEpisode) -> Iterator[Section]:
         title="Calendars",
         columns=("slot", *(f"seat {seat}" for seat in game.scenario.agents)),
         rows=tuple((slot, *(_change(*both) for both in row)) for slot, row in enumerate(zip(*pairs, strict=True))),
-        notes=(
-            "an item and its cost as shown, x if blocked; > what stands there in the end, where that is another; - is free",
-        ),
+        notes=("an item and its cost as shown, x if blocked; > the item at the end, if it is another; - is free",),
     )
 
 

@@ -94,7 +94,7 @@ def _unread(rows: list[Held]) -> Iterator[str]:
     seats = [one.measured for row in rows for one in row.seats if one.holder and one.measured.beliefs is not None]
     if seats:
         unread, read = sum(one.unreadable or 0 for one in seats), sum(one.beliefs or 0 for one in seats)
-        yield f"{unread} of {unread + read} answers about beliefs could not be read, and add nothing to reflection VPS"
+        yield f"{unread} of {unread + read} answers about beliefs could not be parsed, and add nothing to reflection VPS"
     known = [one for one in seats if one.weighed is not None]
     if known:
         weighed, read = sum(one.weighed or 0 for one in known), sum(one.beliefs or 0 for one in known)
@@ -175,10 +175,10 @@ _TIE_COLUMNS = (
     Column("bounds", "Bounds", "span", of=_mean_ends(bounds)),
 )
 _TIE_NOTES = (
-    "known = seats whose share is proved over all best schedules: of games scheduled whole, or in part and for nothing at best",
-    "excess and its least..most over ties are of these; fairest = against the fairest best schedule, where it is known",
-    "adj. cost: of those that missed no meeting; a missed one counts by the worst schedule, whose ties are not proved",
-    "bounds: of all seats with an optimum, since a share lies between nothing and the whole optimum",
+    "known = seats whose excess is proved over all best schedules: of games without failed meetings or with an optimum of 0",
+    "excess and its least..most over ties are of these seats; fairest = against the fairest best schedule, if known",
+    "adj. cost: only of seats that missed no meeting, as ties of the worst schedule, which prices a missed one, are not proved",
+    "bounds: of all seats with an optimum, since a seat's share lies between 0 and the whole optimum",
 )
 
 

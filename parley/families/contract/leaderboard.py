@@ -1,8 +1,8 @@
-"""Tables by model: the leaderboard, labels of failures, and tasks beside the suite (docs/reports.md).
+"""Tables by model: the leaderboard, labels of failures, and tasks outside the suite (docs/reports.md).
 
 The leaderboard (paper, Tables 3 and 10) has a row per model and set-up; complete rows come first and only they have a rank. The
 table of labels has the primary labels over a model's failed episodes (paper, Figures 9 and 10); a label from outside the
-taxonomy counts as OTHER, as in the paper. Tasks beside the published suite have their own table, because rows of the
+taxonomy counts as OTHER, as in the paper. Tasks outside the published suite have their own table, because rows of the
 leaderboard are complete and comparable only with respect to the suite.
 """
 
@@ -50,7 +50,7 @@ def _distribution(groups: Sequence[Group], family: str, *, published: bool) -> T
     notes = ["counts and shares of failed episodes, by primary label"]
     if published:
         columns = [*columns, Column(beside, beside, "tally"), _PAPER]
-        notes.append(f"{source('Appendix P and Table 7')}; printed are two labels of {theirs['failures']} failures, 8 weights")
+        notes.append(f"{source('Appendix P and Table 7')}; it prints two labels of {theirs['failures']} failures, 8 weights")
     rows = tuple(_label_rows(groups, theirs["counts"] if published else {}, beside))
     return Table("labels", f"Labels of failed episodes, {family}", tuple(columns), rows, tuple(notes))
 
@@ -113,7 +113,7 @@ _COLUMNS = (
     *titled(total_b="Parameters, billions", recovered="Recovered", source="Source", shown=False),
 )
 _WORRYING = 0.05
-"""The share of ungraded episodes above which they are named under the table."""
+"""The share of ungraded episodes above which a note under the table names the causes."""
 
 _NAMED = 3
 """Maximum number of changed tasks that are named."""
@@ -211,7 +211,7 @@ def _method(evidence: Evidence, judged: list[tuple[Group, Status]]) -> Iterator[
     yield METHOD
     yield from plan_words([group for group, _ in judged])
     if not any(wanted_tasks(evidence).values()):
-        yield "these tasks are of no release and no registry here: complete means all that these runs planned"
+        yield "these tasks belong to no release or registry here; complete means all tasks that these runs planned"
 
 
 def _warnings(judged: list[tuple[Group, Status]]) -> Iterator[str]:
@@ -258,7 +258,7 @@ def local_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa
     )
     rows = ({**row_of(_LOCAL_COLUMNS, group.only((task,))), "task": task} for group, task in local)
     notes = (
-        "these are in no rank and in no mean over tasks, and a row without them is complete",
+        "these tasks count in no rank and in no mean over tasks; a leaderboard row is complete without them",
         "intervals are over the seeds of a task",
     )
-    return table_of("local", f"Tasks beside the suite, {evidence.family}", _LOCAL_COLUMNS, rows, notes)
+    return table_of("local", f"Tasks outside the suite, {evidence.family}", _LOCAL_COLUMNS, rows, notes)

@@ -21,7 +21,7 @@ def breach(episode: RecordedEpisode) -> Breach | None:
         return None
     return Breach(
         label=Label.EXPIRED_BEFORE_USE,
-        rule=f"{detail['resource_id']} ran out unused",
+        rule=f"{detail['resource_id']} expired unused",
         where=f"{ended.told} at {ended.at:g} s" if ended else "",
         seq=ended.seq if ended else None,
     )

@@ -21,9 +21,7 @@ def _of_suite(maker: Maker) -> Maker:
 
     def tables(evidence: Evidence, *, published: bool) -> list[Table]:
         shown, beside = evidence.split(suite())
-        return _noted(
-            maker(shown, published=published), beside, "of the suite alone: without {}, which stand in the table local"
-        )
+        return _noted(maker(shown, published=published), beside, "tasks of the suite only; the table local has {}")
 
     return tables
 
@@ -32,18 +30,18 @@ def _of_all(maker: Maker) -> Maker:
     """Return a maker that gets all tasks, and adds a note if some are not of the suite."""
 
     def tables(evidence: Evidence, *, published: bool) -> list[Table]:
-        return _noted(maker(evidence, published=published), evidence.split(suite())[1], "of all tasks: with {}")
+        return _noted(maker(evidence, published=published), evidence.split(suite())[1], "all tasks, including {}")
 
     return tables
 
 
 def _noted(tables: list[Table], beside: Evidence, note: str) -> list[Table]:
-    """Return tables with a note about the tasks beside the suite, if there are any."""
+    """Return tables with a note about the tasks outside the suite, if any."""
     graded = sum(len(group.graded) for group in beside.groups)
     if not graded:
         return tables
     count = len({result.task_id for group in beside.groups for result in group.graded})
-    told = f"{graded} graded episode{'s' if graded != 1 else ''} of {count} task{'s' if count != 1 else ''} beside the suite"
+    told = f"{graded} graded episode{'s' if graded != 1 else ''} of {count} task{'s' if count != 1 else ''} outside the suite"
     return [replace(table, notes=(*table.notes, note.format(told))) for table in tables]
 
 

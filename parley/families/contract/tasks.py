@@ -79,7 +79,7 @@ def _categories(evidence: Evidence) -> dict[str, str]:
 
 def _table(name: str, title: str, tasks: Sequence[str], categories: Mapping[str, str], every: Sequence[TaskSeries]) -> Table:
     columns = (*_FIRST, *(Column(one.name, one.name, "rate") for one in every))
-    notes = ["mean reward over the graded attempts at each task; means and intervals are of the tasks played; both is Hybrid"]
+    notes = ["mean reward over the graded attempts at each task; means and intervals are over the tasks played; both = Hybrid"]
     if any(one.name.endswith(f"({MARK})") for one in every):
         notes.append(source("Tables 11 and 12"))
     return Table(name, title, columns, tuple(_rows(tasks, categories, every)), tuple(notes))
@@ -233,7 +233,7 @@ def _outliers(rates: Rates, origin: str) -> Iterator[Row]:
 
 def _comparable(rates: Rates) -> str:
     if len(rates) < _LEAST:
-        return f"rank correlations need {_LEAST} models or more; here are {len(rates)}"
+        return f"rank correlations need {_LEAST} models or more, not {len(rates)}"
     return f"rank correlations over {len(rates)} models, on the tasks that all of them have: {len(_common(rates))}"
 
 
@@ -302,7 +302,7 @@ def _runs(cells: dict[str, list[list[Result]]], tasks: Sequence[str], family: st
         for task, name, rewards in runs
         if rewards
     )
-    notes = (f"the tasks on which most models disagree with themselves, {_SHOWN} at most; rewards by seed and attempt",)
+    notes = (f"at most {_SHOWN} tasks: those on which the attempts of most models disagree; rewards by seed and attempt",)
     return table_of("variance-runs", f"Runs of the variance-driving tasks, {family}", _RUN_COLUMNS, rows, notes)
 
 

@@ -63,14 +63,14 @@ COLUMNS = (
     Column("k", "k", shown=False),
 )
 _NOTES = (
-    "n: tasks; hidden, full: sessions",
-    "Ypre, Ypost: hidden profile, before and after the talk; Yfull: full information, before it; means over tasks of sessions",
-    "manifest: after the talk where the option that all speak for is right; J: Ypost + manifest - 1, of tasks played both ways",
-    "gap, recovered and strong are of the tasks played in both conditions; strong: Yfull > 80 % and gain > 0.4 (Yfull - Ypre)",
-    "profiles: tasks on which Ypre <= 20 % and Yfull >= 80 %, of those played in both conditions",
-    "memorisable: drawn with the key that everybody has, so a model may know the instances by heart; run --key fresh",
+    "n: number of tasks; hidden, full: numbers of sessions",
+    "Ypre, Ypost: accuracy before and after the talk in the hidden profile; Yfull: with full information; means over tasks",
+    "manifest: accuracy after the talk on deals whose leader is right; J: Ypost + manifest - 1, on tasks with both deals",
+    "gap, recovered and strong: on tasks played in both conditions; strong: Yfull > 80 % and gain > 0.4 (Yfull - Ypre)",
+    "profiles: number of tasks with Ypre <= 20 % and Yfull >= 80 %, of the tasks played in both conditions",
+    "memorisable: drawn with the published key, so a model may have memorised the instances; use harness run --key fresh",
     METHOD,
-    "p*: Fisher's exact test of Ypost against Ypre and against Yfull, as the paper has it; treats votes as independent",
+    "p*: Fisher's exact test of Ypost against Ypre and against Yfull, as in the paper; it treats votes as independent",
 )
 
 
@@ -126,7 +126,7 @@ def _counts(arm: Arm, hidden: Tasks, full: Tasks, floor: Tasks) -> Row:
 
 
 def _reliability(arm: Arm, hidden: Tasks, rule: str) -> Row:
-    """Return pass^k of the sessions with hidden deals, and Ypost if all votes in ungraded sessions had been wrong, or right."""
+    """Return pass^k of the sessions with hidden deals, and Ypost if all ungraded votes counted as wrong, or as right."""
     graded = [result for mine in hidden.values() for result in mine]
     lost = [one for group in arm.groups for one in group.ungraded if condition_of(one) == CONDITIONS[0]]
     bounds = bounds_cells(graded, lost, lambda one: accuracy(one, "after", rule), lambda one: one.task_id)
@@ -160,7 +160,7 @@ def _correlation(rows: Sequence[Row]) -> Iterator[str]:
 def _ranges() -> str:
     theirs = numbers()["study2"]
     parts = (f"{name} {low:.3f}..{high:.3f}" for name, (low, high) in theirs["ranges"].items())
-    return f"published: over its {theirs['models']} models, {', '.join(parts)}"
+    return f"published: over the paper's {theirs['models']} models, {', '.join(parts)}"
 
 
 PLAIN = "none"
@@ -174,7 +174,7 @@ _VARIANT_COLUMNS = (
     Column("source", "Source"),
 )
 _VARIANT_NOTE = (
-    "accuracy after the talk in the hidden profile; the difference is of the average rule, on the tasks played under both"
+    "accuracy after the talk in the hidden profile; difference: average rule, on tasks played with and without the variant"
 )
 
 
@@ -235,7 +235,7 @@ def _after(sessions: Sequence[Result]) -> list[list[float]]:
 
 _PROFILE_NOTE = (
     f"a task is a hidden profile for a player where Ypre <= {HOLDS_BEFORE:.1f} and Yfull >= {HOLDS_FULL:.1f}, average rule; "
-    "Ypre, Ypost and Yfull are means over its sessions"
+    "Ypre, Ypost and Yfull are means over the task's sessions"
 )
 _PROFILE_COLUMNS = (
     *titled(task="Task", player="Player", setup="Set-up", sessions="Sessions"),

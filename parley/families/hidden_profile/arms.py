@@ -39,8 +39,8 @@ OWN = ""
 """Standing of certified tasks of the suite."""
 
 NOTE = (
-    "uncertified: nothing proves that the key follows from the facts, nor that no hand gives it away; imported, generated and "
-    "uncertified tasks have rows of their own"
+    "uncertified: it is not proved that the right option follows from the facts, nor that no single hand reveals it; "
+    "imported, generated and uncertified tasks have separate rows"
 )
 """Note under each table with rows of other standings."""
 
@@ -51,7 +51,7 @@ def standing_notes(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def named(whose: str | None, *, certified: bool) -> str:
-    """Return `imported, uncertified`, and so on; "" for a certified task of the suite."""
+    """Return the name of a standing, such as `imported, uncertified`; "" for a certified task of the suite."""
     parts = (whose if whose in {"imported", "generated"} else "", "" if certified else "uncertified")
     return ", ".join(part for part in parts if part)
 
@@ -157,7 +157,7 @@ def _by_standing(group: Group, standings: Mapping[str, str]) -> Iterator[tuple[s
 
 
 def condition_of(result: Result) -> str:
-    """Return the condition of an episode from its verdict, else the requested one."""
+    """Return the condition of an episode from its verdict, or else the requested condition."""
     return str(result.metrics.get("condition") or result.options.get("condition", CONDITIONS[0]))
 
 
@@ -167,7 +167,7 @@ def deal_of(result: Result) -> str:
 
 
 def accuracy(result: Result, when: str, rule: str) -> float:
-    """Return a session's accuracy `before` or `after` the talk by the `average` or `majority` rule; 0 without such a vote."""
+    """Return a session's accuracy `before` or `after` the talk by the `average` or `majority` rule; 0 without votes."""
     vote = (result.metrics.get("votes") or {}).get(when)
     return float(vote[rule]) if vote else 0.0
 
@@ -189,7 +189,7 @@ def _tell_apart(known_arms: Sequence[Arm]) -> None:
 
 REPLICATES = 2000
 SEED = 20
-METHOD = f"95 % intervals: two-level bootstrap, tasks then sessions (all attempts at a seed are one), {REPLICATES} replicates"
+METHOD = f"95 % intervals: two-level bootstrap, tasks then sessions (attempts at a seed count as one), {REPLICATES} replicates"
 
 Floats = NDArray[np.float64]
 Cell = Sequence[Sequence[Sequence[float]]]
@@ -220,7 +220,7 @@ def interval(values: Floats) -> Interval:
 
 
 def resampled(values: Callable[[Sequence[Result]], Sequence[Sequence[float]]], *conditions: Tasks) -> list[Floats] | None:
-    """Return replicates of the values of sessions, on the tasks that all conditions have; None if there is nothing to resample.
+    """Return replicates of the values of sessions, on the tasks that all conditions have; None if they are too few.
 
     The bootstrap needs at least two tasks, or two sessions of a single task in each condition.
     """

@@ -23,7 +23,7 @@ def matrix(task: Task) -> list[Table]:
         read = read_task(task.world_folder / "scenario.json")
         certificate = Certificate.model_validate_json((task.path / "tests" / "oracle.json").read_bytes())
     except (OSError, ValueError) as error:
-        # do not trust the file: not only `harness sync` may have written it
+        # do not trust the file, because it may not have been written by `harness sync`
         why = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UsageError(f"{task.task_id} has no matrix: {why}", hint=f"harness sync {task.task_id}") from None
     if isinstance(read, Deck):
@@ -49,7 +49,7 @@ def _deals(deck: Deck, certificate: Certificate) -> Table:
     columns = titled(kind="Kind", versions=versions, key="Key", leader="Leader", necessary="Necessary")
     shown = {column.key for column in columns}
     rows = tuple({**row.model_dump(include=shown), "necessary": " ".join(row.necessary)} for row in certificate.deals)
-    notes = ("necessary: without this card the key is not proved",)
+    notes = ("necessary: without this card the right option is not proved",)
     return Table("deals", f"Deals of {deck.title}", columns, rows, notes)
 
 
@@ -58,10 +58,10 @@ def _tells(deck: Deck, certificate: Certificate) -> Table:
     rows = tuple(row.model_dump(include={"seat", "informed", "hidden"}) for row in certificate.tells)
     count = max(len(certificate.keys), 1)
     notes: tuple[str, ...] = (
-        f"the most that any rule by one hand makes; at most {float(INFORMED_MOST):.2f}, and 1/{count} + .10 of the hidden keys",
+        f"best score of any rule that uses one hand; bounds: {float(INFORMED_MOST):.2f}, and 1/{count} + .10 of hidden keys",
     )
     if not certificate.sizes:
-        notes += (f"for {deck.agents} people alone: on other numbers of hands a check fails",)
+        notes += (f"only for {deck.agents} people: with any other number of hands a check fails",)
     return Table("tells", f"What one hand tells (C9), {deck.title}", columns, rows, notes)
 
 
@@ -71,7 +71,7 @@ def _sizes(deck: Deck, certificate: Certificate) -> Table:
         {**row.model_dump(include={"people", "informed", "hidden"}), "hands": " | ".join(map(" ".join, row.hands))}
         for row in certificate.sizes
     )
-    notes = (f"besides {deck.agents}, for which it was written; what the worst hand tells there. --set size=N",)
+    notes = (f"numbers other than {deck.agents}; scores are of the most revealing hand; to play: harness run --set size=N",)
     return Table("sizes", f"For how many people {deck.title} can be dealt", columns, rows, notes)
 
 

@@ -43,13 +43,13 @@ _DECKS = (
     Column("within", "Within"),
 )
 _HAND = (
-    "guessers read one hand and hear nothing, over all deals and seats, exact; within: 1/M + .10 of the hidden keys at most, "
-    "and J of .05; players: after the talk, average rule"
+    "guessers use one hand and no messages; computed exactly over all deals and seats; within: at most 1/M + .10 of the "
+    "hidden keys, and at most J .05; players: accuracy after the talk, average rule"
 )
 _EPSILON = 1e-9
 _NOTE = (
-    "guessers and the contrarian, on the tasks of these runs: within says that they score no more than a blind guess and two "
-    "of its standard errors; players: Ypost in the hidden profile, average rule"
+    "guessers and the contrarian, on the tasks of these runs; within: at most the accuracy of a blind guess plus two of its "
+    "standard errors; players: Ypost in the hidden profile, average rule"
 )
 
 

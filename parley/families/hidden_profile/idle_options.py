@@ -31,7 +31,7 @@ def _of_talk(settings: Settings) -> Iterator[tuple[str, str]]:
     if settings.minutes != Settings().minutes:
         yield "minutes", "only talk=chat has a clock"
     if settings.early_stop and settings.track == "free":
-        yield "early_stop", "only track=structured has stances to stop by"
+        yield "early_stop", "only track=structured has the stances that an early stop depends on"
     elif settings.early_stop and settings.rounds <= _TOO_FEW:
         yield "early_stop", f"{settings.rounds} rounds are too few to stop before the last"
     if settings.rounds:
@@ -57,7 +57,7 @@ def _of_chat(settings: Settings) -> Iterator[tuple[str, str]]:
 def _of_facts(settings: Settings, task: Task) -> Iterator[tuple[str, str]]:
     """Yield options without effect because they need several deals, or facts that only one person has."""
     if settings.reveal_all and settings.condition == "shared_only":
-        yield "reveal_all", "nobody has points of their own in condition=shared_only"
+        yield "reveal_all", "no person has private facts in condition=shared_only"
     asks = settings.deal == "manifest" or settings.size or settings.variant == "expert_roles"
     read = read_task(task.world_folder / SCENARIO) if asks else None
     if read is None:
@@ -65,8 +65,8 @@ def _of_facts(settings: Settings, task: Task) -> Iterator[tuple[str, str]]:
     if settings.deal == "manifest" and not isinstance(read, Deck):
         yield "deal", "the task has one deal only, a hidden one"
     if settings.size == read.agents:
-        yield "size", f"the task is for {read.agents} people anyway"
+        yield "size", f"the task is for {read.agents} people by default"
     facts = read.sheet.facts if isinstance(read, Deck) else read.facts
     has_topics = any(fact.about for fact in facts if fact.scope == "private") and settings.condition != "shared_only"
     if settings.variant == "expert_roles" and not has_topics:
-        yield "variant", "nobody's own points are marked as touching an option, so there are no experts"
+        yield "variant", "no private fact is marked as being about an option, so there are no experts"

@@ -1,4 +1,4 @@
-"""Seats of a session for line-ups: one per person, a number that a deck's `size` may change. All are equal before the deal."""
+"""Seats of a session for line-ups: one per person, equal before the deal. The option `size` of a deck changes their number."""
 
 from __future__ import annotations
 

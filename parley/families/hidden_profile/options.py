@@ -22,6 +22,6 @@ def check(task: Task, options: Mapping[str, Any]) -> None:
         if isinstance(read, Deck):
             sized(read, size, read_sizes(task.world_folder))
         elif size != read.agents:
-            raise UsageError(f"{task.task_id} is for {read.agents} people, not for {size}: it is no deck")
+            raise UsageError(f"{task.task_id} is for {read.agents} people and not for {size}, because it is not a deck")
     except (OSError, ValueError) as error:
         raise UsageError(f"size: {error}") from None

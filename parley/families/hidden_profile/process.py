@@ -87,11 +87,11 @@ def losses_between(
     """Return the ranges of pooling loss and listening loss, if a seat has to hear `needed` facts on average.
 
     1. A seat counts as able to know if the cues detected that it was told all `needed` facts. In the worst case, each detection
-    was a false alarm with probability 1 - precision, and the seat could not know. In the best case, seats that lacked facts had
-    been told them, and each was missed with probability 1 - recall.
+    was a false alarm with probability 1 - precision, and the seat could not know. In the best case, each fact that a seat seems
+    to lack was told and missed with probability 1 - recall.
     2. A seat that could know after all and voted wrongly moves from pooling loss to listening loss.
 
-    Each fact counts as told once, and both rates are their lower bounds, so the ranges are wide on purpose.
+    Each fact counts as told once, and the lower bounds of both rates are used, so the ranges are wide on purpose.
     """
     could = 1 - pooling
     seldom = recall**needed
@@ -186,21 +186,21 @@ _EARLY = 2
 """The number of rounds within which the paper's groups often agreed."""
 
 _NOTES = (
-    "integration: private facts that came to light; decisive: those the proof needs; uptake: told ones repeated by non-holders",
-    "1 - Ypost = pooling loss - lucky + listening loss: could not know, did not know and was right, could know and was wrong",
-    "SIB: shared against private facts mentioned, -1 to 1, beside what sampling alone would give",
-    "turns to adopt: from the turn after which a seat could prove the key to the one in which it stood for it",
-    "moves: times a seat gave way to a majority with nothing new, with a new fact, and held out rightly, of its opportunities",
+    "integration: share of private facts told; decisive: of those the proof needs; uptake: told facts repeated by non-holders",
+    "1 - Ypost = pooling loss (could not know) - lucky (could not know, was right) + listening loss (could know, was wrong)",
+    "SIB: shared against private facts mentioned, from -1 to 1, and the value that sampling alone would give",
+    "turns to adopt: turns from when a seat could prove the right option until the seat stood for this option",
+    "moves: how often a seat joined a majority without a new fact, joined with one, or rightly held out, of its opportunities",
 )
 
 
 _CAN_BE = (
-    "can be: if people put facts in their own words; each fact that a person must hear counts as said once, and both rates are "
+    "can be: range if people paraphrase facts; each fact that a person must hear counts as said once, and both rates are "
     "taken at the lower ends of their intervals"
 )
 
 
-_AGREED = "the first round after which every seat last stood for one option; premature: a fact that the proof needs was missing"
+_AGREED = "the first round after which all seats had the same last stance; premature: a fact that the proof needs was missing"
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:

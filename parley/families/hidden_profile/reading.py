@@ -62,7 +62,7 @@ def _lacked(episode: RecordedEpisode, session: Measures, opening: OpeningNote) -
         _without_vote(one, players(episode.result.seats)) for one in session.faults if one.cause in _OWN[Label.INVALID_VOTE]
     ]
     if not session.faults and label == Label.INVALID_VOTE:
-        told.append(f"no option was voted by {persons(row.seat for row in session.seats if row.after is None)}")
+        told.append(f"no option was named by {persons(row.seat for row in session.seats if row.after is None)}")
     if wrong and label == Label.INVALID_VOTE:
         told.append(f"{persons(row.seat for row in wrong)} voted otherwise")
     if label == Label.NOT_POOLED:
@@ -78,7 +78,7 @@ def _lacked(episode: RecordedEpisode, session: Measures, opening: OpeningNote) -
     if label in {Label.NOT_POOLED, Label.NOT_HEARD}:
         names, aware = players(episode.result.seats), [row.seat for row in wrong if row.could_know]
         told += [f"{named_persons(aware, names)} could have known, and voted otherwise"] if aware else []
-    return "; ".join(told) or f"{persons(row.seat for row in wrong)} voted otherwise, and nothing is proved of the scenario"
+    return "; ".join(told) or f"{persons(row.seat for row in wrong)} voted otherwise, and the scenario is not certified"
 
 
 def _without_vote(fault: SeatFault, names: Mapping[int, str]) -> str:

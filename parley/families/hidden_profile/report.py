@@ -23,7 +23,9 @@ PAPER = {name: option.default for name, option in OPTIONS.items()} | {"horizon":
 _COLUMNS = {"condition", "deal", "variant"}
 """Options that tables keep apart by themselves."""
 
-WITHOUT = "published numbers are left out: no session here follows the paper's protocol; harness run --preset hidden-paper"
+WITHOUT = (
+    "published numbers are left out: no session follows the paper's protocol; harness run --preset hidden-paper follows it"
+)
 """Note under tables that could have published rows."""
 
 

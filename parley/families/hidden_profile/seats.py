@@ -217,7 +217,7 @@ def _odd_one(name: str, value: str) -> Choice:
 
     def choose(sitting: Sitting) -> Policy:
         if int(value) > sitting.agents:
-            raise UsageError(f"{sitting.task_id} has {sitting.agents} hands, and none is {value}")
+            raise UsageError(f"{sitting.task_id} has {sitting.agents} hands, numbered from 1, and no hand {value}")
         return POLICIES[name if sitting.person == int(value) else "pool"]
 
     return choose
@@ -254,7 +254,7 @@ def _table_of(task: Task) -> WorldTable[FactSheet]:
 
 
 @lru_cache(maxsize=128)
-def _tabulated(path: Path, text: bytes) -> WorldTable[FactSheet]:  # noqa: ARG001 - the text tells an edited file from the old one
+def _tabulated(path: Path, text: bytes) -> WorldTable[FactSheet]:  # noqa: ARG001 - part of the cache key, for edited files
     """Return a table of all possible deals. It is slow to make and used by every seat of every session, and so cached."""
     read = read_task(path)
     return tabulate(read.sheet if isinstance(read, Deck) else read)

@@ -97,7 +97,7 @@ def transcript(episode: RecordedEpisode, opening: OpeningNote, session: Measures
 
 def _people(opening: OpeningNote) -> Section:
     rows = [(called(seat), seat, hand, _own(opening, seat) or "nothing") for seat, hand in enumerate(opening.people)]
-    note = "Tables say Person 1 and on, as prompts do. Flags, GET /session and the log have the seat, matrices the hand."
+    note = "Tables number people from 1, as prompts do. Flags, GET /session and the log name seats; matrices name hands."
     return Section(title="People", columns=("person", "seat", "hand", "points of their own"), rows=tuple(rows), notes=(note,))
 
 
@@ -158,16 +158,16 @@ def _tally(session: Measures | None, cast: Sequence[tuple[int, VoteNote]], key: 
     told = f"{right} of {len(cast)} are right"
     if session is None or session.integration is None:
         return f"{told}."
-    return f"{told}; {100 * session.integration:.0f} % of the private facts came to light."
+    return f"{told}; {100 * session.integration:.0f} % of the private facts were told."
 
 
 def _key(opening: OpeningNote) -> str:
     """Return the right option, and the option favoured by the shared facts if it is known."""
     scenario, kind = opening.scenario, opening.deal.get("kind")
-    told = f"The key is {named(scenario, scenario.key)}"
+    told = f"The right option is {named(scenario, scenario.key)}"
     if scenario.decoy is not None:
-        return f"{told}; the shared facts speak for {named(scenario, scenario.decoy)}" + (f", a {kind} deal." if kind else ".")
-    return f"{told}, for which the shared facts speak too: a manifest deal." if kind == "manifest" else f"{told}."
+        return f"{told}; the shared facts favour {named(scenario, scenario.decoy)}" + (f", a {kind} deal." if kind else ".")
+    return f"{told}; the shared facts favour this option too: a manifest deal." if kind == "manifest" else f"{told}."
 
 
 def named(scenario: Scenario, option: str) -> str:
@@ -239,9 +239,9 @@ def _of_talk(opening: OpeningNote, session: Measures | None) -> Iterator[str]:
         yield "The episode was not judged, so no turn is marked with the facts that it told."
         return
     if session.consensus is None:
-        yield "Nobody was asked for a stance, so when the group agreed is not known."
+        yield "No stances were taken, so it is not known when the group agreed."
     elif session.consensus.round is None:
-        yield "All never stood for one option at the same time."
+        yield "The people never all stood for one option at the same time."
     if session.early_stop is not None:
         yield f"The talk ended early, after round {session.early_stop}: all leaned alike, and nothing new was said."
     blank = [fact.id for fact in opening.scenario.facts if fact.scope == "private" and not fact.cues]

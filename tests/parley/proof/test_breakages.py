@@ -59,7 +59,7 @@ BREAKAGES = (
         "window_ms * 1000",
         "deadlines",
         f"{SERVER}:def new_ticket",
-        "when nothing ends that was issued",
+        "but no issued artifact ends then",
     ),
     Breakage("emptied test", OUTCOME, "assert list(", "list(", "hidden-tests", f"{OUTCOME}:def test_value", "assert something"),
     Breakage(

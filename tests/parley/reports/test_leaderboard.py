@@ -182,8 +182,12 @@ def test_a_task_of_ones_own_stands_apart(
         made["local"], "model", "task", "episodes", "passed", "rate", "ungraded", "labels"
     )
     assert (E, (1, 1.0)) in columns(made["labels"], "label", "more")
-    assert made["labels"].notes[-1] == "of all tasks: with 1 graded episode of 1 task beside the suite"
-    assert made["leaderboard"].notes[-1].startswith("of the suite alone: without 1 graded episode of 1 task beside the suite")
+    assert made["labels"].notes[-1] == "all tasks, including 1 graded episode of 1 task outside the suite"
+    assert (
+        made["leaderboard"]
+        .notes[-1]
+        .startswith("tasks of the suite only; the table local has 1 graded episode of 1 task outside the suite")
+    )
 
 
 def test_attempts_at_a_seed_are_not_independent(record: Record, gathered: Gathered, root: Path, tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ both	tasks played	0	1	1	1	1
 all	mean of tasks played	0.00	0.00	0.00	1.00	0.00
 all	tasks played	1	1	2	2	1
 all	95 %	-	-	0.00..0.84	0.16..1.00	-
-mean reward over the graded attempts at each task; means and intervals are of the tasks played; both is Hybrid
+mean reward over the graded attempts at each task; means and intervals are over the tasks played; both = Hybrid
 
 Catalogue of tasks, contract
 Task	Difficulty	Quadrant	Contract pattern

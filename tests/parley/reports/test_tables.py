@@ -164,7 +164,7 @@ def test_two_models_rank_nothing(record: Record, gathered: Gathered, columns: Co
     (table,) = tasks.outlier_tables(gathered(*runs), published=False)
 
     assert [("b", "at 0 for all", 1)] == columns(table, "task", "finding", "models")
-    assert ("rank correlations need 3 models or more; here are 2",) == table.notes
+    assert ("rank correlations need 3 models or more, not 2",) == table.notes
 
 
 def test_correlations_use_common_tasks_only(record: Record, gathered: Gathered) -> None:

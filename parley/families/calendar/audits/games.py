@@ -214,7 +214,7 @@ def _finishes(conversations: Sequence[Conversation]) -> dict[int, str]:
 
 
 def _stuck(events: Sequence[Event], retries: int) -> frozenset[tuple[int, int]]:
-    """Return seat and round of each decision whose last allowed batch was refused, which means that all were."""
+    """Return seat and round of each decision whose last allowed batch was refused, so all its batches were refused."""
     refused = [event for event in events if isinstance(event, Noted) and event.what == "batch_rejected"]
     last = [one for one in refused if one.data["phase"] == "DECISION" and one.data["attempt"] > retries]
     return frozenset((one.seat, one.data["round"]) for one in last if one.seat is not None)
@@ -250,7 +250,7 @@ class Pattern(NamedTuple):
     name: str
     level: Literal["Message", "Social"]
     of: Literal["prose", "messages"]
-    """The base of its rate: messages in prose for a pattern of contents, else all messages."""
+    """Messages that the rate refers to: those in prose for a pattern of contents, else all."""
 
     find: Callable[[AuditedGame], Iterator[Occurrence]]
 
@@ -313,8 +313,8 @@ def _cascade(game: AuditedGame) -> Iterator[Occurrence]:
 def _truncation(game: AuditedGame) -> Iterator[Occurrence]:
     """Yield each reply that was cut off, and each participant of a failed resolution all of whose batches were refused.
 
-    These participants count only if no server reported why their replies ended, or if one reply was cut off. If one such seat
-    stops all batches, the other seats have no slot either, but their batches are not missing.
+    These participants count only if no server reported why their replies ended, or if one reply was cut off. If such a seat
+    makes the round fail, the other seats get no slot either, but do not count, because their batches are not missing.
     """
     for one in _failed(game):
         yield from (Occurrence(one.number, (seat,)) for seat in one.slots if (seat, one.number) in game.stuck)

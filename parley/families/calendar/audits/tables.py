@@ -452,7 +452,7 @@ _VARIANTS = (
 )
 
 _INTERVALS = (
-    "95 %: Wilson at the effective sample size of messages clustered by game; Clopper-Pearson over games where all are alike"
+    "95 %: Wilson at the effective sample size of messages clustered by game; Clopper-Pearson over games if all are alike"
 )
 
 
@@ -461,11 +461,11 @@ def tables(read: ReadGames) -> list[Table]:
     games = read.games
     spoken = tuple(row for row in label_rows(games) if row["prose"])
     counts = (
-        (read.ungraded, "ungraded episodes"), (read.unsound, "graded episodes without a game that the rules can follow")
+        (read.ungraded, "ungraded episodes"), (read.unsound, "graded episodes without a game that can be replayed")
     )  # fmt: skip
     left = tuple(f"left out: {count} {why}" for count, why in counts if count)
     return [
-        *table_of("sample", "How well the labels are told", _SAMPLE, accuracies(), (_WRITTEN, "95 %: Wilson")),
+        *table_of("sample", "Accuracy of the labels", _SAMPLE, accuracies(), (_WRITTEN, "95 %: Wilson")),
         *table_of("messages", "Messages, calendar", _MESSAGES, message_rows(games), left),
         *table_of("labels", "Own-slot disclosure, share of messages in prose", _LABELS, spoken, (_INTERVALS, METHOD)),
         *table_of("patterns", "Behavioural patterns (Table 15)", _PATTERNS, pattern_rows(games), (_PER,)),
@@ -478,10 +478,12 @@ def tables(read: ReadGames) -> list[Table]:
 
 _PER = "per 1,000 messages: in prose for 1-5, 7 and 10, which are about what is said, of any kind for the others"
 _STATEMENTS = "a statement is one slot that one message calls free or taken; typed: IMAP's costs, SD-MAP's replies"
-_PAIRED = "means over tasks played both ways; p: sign flips of the differences over tasks"
+_PAIRED = "means over tasks played with and without the variant; p: sign flips of the differences over tasks"
 
 
-_WRITTEN = "messages written and labelled by a language model, in five voices; words tuned on the early half, late scored once"
+_WRITTEN = (
+    "messages written and labelled by a language model, in five styles; rules tuned on the early half; late half scored once"
+)
 
 
 def _wilson(right: int, of: int) -> WithInterval:

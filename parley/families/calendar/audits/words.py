@@ -277,7 +277,7 @@ def _clause(part: str, slots: int, last: Clause | None, heading: str) -> Clause:
 
 
 def _goes_on(last: Clause | None, masked: str) -> bool:
-    """Return True if a clause that names no person is still about the sender, like the one before."""
+    """Return True if a clause that names no person is still about the sender, like the clause before."""
     about_others = "agent" in masked or OTHERS.search(masked) is not None
     return last is not None and last.is_own and not masked.rstrip().endswith("?") and not about_others
 

@@ -74,7 +74,7 @@ class _Optimal(_Read):
 
 
 class _Params(_Read):
-    model_config = ConfigDict(extra="allow")  # the origin keeps them all
+    model_config = ConfigDict(extra="allow")  # the origin keeps all parameters
 
     total_agents: int | None = None
     num_slots: int | None = None
@@ -305,7 +305,7 @@ def refuse_infeasible(rows: Sequence[Checked], file: Path) -> None:
     without = [row.task for row in rows if not row.feasible]
     if without:
         first, more = without[0], len(without) - 1
-        others = f", and so have {more} more" if more else ""
+        others = f"; {more} more have none either" if more else ""
         raise UsageError(
             f"{file}:{first.line}: {first.task_id} has no schedule of all its meetings{others}",
             hint=f"harness import calbench {quoted(file)} --allow-infeasible, or --id for others",
@@ -324,4 +324,4 @@ def summary(rows: Sequence[Checked]) -> Iterator[str]:
         told = [row for row in rows if held(row)[0] is not None]
         wrong = [row for row in told if name in row.wrong]
         examples = f", e.g. {wrong[0].task.task_id}" if wrong else ""
-        yield f"{name}: claimed by {len(told)}, and not what we find in {len(wrong)}{examples}"
+        yield f"{name}: claimed by {len(told)}, wrong in {len(wrong)}{examples}"

@@ -23,4 +23,4 @@ def claims(task: Task) -> Iterator[ProofCheck]:
         yield failed(UNCERTIFIED, None, Place(path, 1), f"no schedule of all meetings exists; task.toml must say {SAID}")
     elif is_said:
         line = line_of(path.read_text(encoding="utf-8"), ("metadata", "parley", "certificate"))
-        yield failed(UNCERTIFIED, None, Place(path, line), f"a schedule of all meetings exists, so {SAID} is not true")
+        yield failed(UNCERTIFIED, None, Place(path, line), f"all meetings can be scheduled, so task.toml must not say {SAID}")

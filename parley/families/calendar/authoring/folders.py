@@ -1,6 +1,6 @@
 """Writer of calendar task folders: task.toml and the scenario here, everything else by `sync`.
 
-A folder with another scenario is not changed, which is an error; with `replace` one of the same suite is overwritten.
+A folder with another scenario is not changed, which is an error; with `replace` a task of the same suite is overwritten.
 """
 
 from __future__ import annotations

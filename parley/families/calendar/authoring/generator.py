@@ -168,7 +168,7 @@ def _exact(density: float) -> Fraction:
 Sets = list[tuple[int, ...]]
 
 ROTATION_TRIES = 20
-"""Maximum number of redraws of the participants if a set of them is repeated."""
+"""Maximum number of redraws if a set of participants is repeated."""
 
 
 def rotation(agents: int, size: int, count: int, stream: Stream) -> Sets:

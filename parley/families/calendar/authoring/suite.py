@@ -94,7 +94,7 @@ def check_pool(pool: Sequence[Openness]) -> None:
     if len(pool) > 1 and len({(one.feasible, one.total) for one in pool}) == 1:
         share = pool[0].feasible / (pool[0].total or 1)
         raise UsageError(
-            f"all {len(pool)} candidates have the same F / total, {share:.3g}: no difficulty to tell", hint=BY_HAND
+            f"all {len(pool)} candidates have the same F / total, {share:.3g}, and so the same difficulty", hint=BY_HAND
         )
 
 
@@ -166,7 +166,7 @@ class _Drawing:
             tally.refused[why] += 1
         refused = ", ".join(f"{number} {why}" for why, number in tally.refused.items())
         raise UsageError(
-            f"{name}: none of {PATIENCE} candidates will do; refused so far: {refused}",
+            f"{name}: none of {PATIENCE} candidates was accepted; refused: {refused}",
             hint="harness generate calendar with other parameters, or another --seed",
         )
 
@@ -251,7 +251,7 @@ MARGIN = 2
 """Minimum saving by the help of outside agents, in scored units."""
 
 PRIOR_MEETINGS: dict[Level, tuple[int, ...]] = {"easy": (3, 4), "medium": (2, 3, 4), "hard": (2, 3, 4)}
-"""Numbers of prior meetings, used in turn. If many slots are open, it is rarely worth moving two."""
+"""Numbers of prior meetings, used in turn. If many slots are open, it rarely pays to move two meetings."""
 
 
 def prior(*, seed: int = 0, key: str = PUBLISHED_KEY, tally: CandidateTally | None = None) -> Iterator[Made]:

@@ -1,9 +1,9 @@
 """`harness audit` of calendar games: arguments, and printing of tables.
 
-`messages`: disclosures in messages, and their behaviours; without a model. `vps`: losses by typed messages, by three estimates;
-also without a model. `privacy`: beliefs that a judge model infers from everything delivered (Appendix I). The judge is called
-once for each seat and round with a delivery, and once more if its reply cannot be parsed. Answers are cached, so a second audit
-makes no calls, and an interrupted one continues.
+`messages`: disclosures in messages, and their behaviours; without a model. `vps`: privacy losses by typed messages, by three
+estimates; also without a model. `privacy`: beliefs that a judge model infers from everything delivered (Appendix I). The judge
+is called once for each seat and round with a delivery, and once more if its reply cannot be parsed. Answers are cached, so a
+second audit makes no calls, and an interrupted one continues.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def games_of(what: list[str]) -> ReadGames:
         folders = recorded_episodes(what)
     read = read_games(folders)
     if not read.games:
-        why = f"; {read.ungraded} episodes are ungraded, {read.unsound} hold none" if read.ungraded or read.unsound else ""
+        why = f"; {read.ungraded} episodes are ungraded, {read.unsound} have no game" if read.ungraded or read.unsound else ""
         raise UsageError(f"{' '.join(what)} has no calendar game to audit{why}", hint="harness show RUN")
     return read
 

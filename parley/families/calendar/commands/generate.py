@@ -1,8 +1,8 @@
 """The commands `harness generate calendar` and `harness generate labels`.
 
-Calendar tasks are the same bytes for the same command. Labels are a candidate bank that a model writes, checked entry by entry;
-an invalid entry, or one that repeats a label of ours, is dropped and counted by reason. There is one prompt per tier (paper,
-Appendix A.1; rulings, part 1 row 10); it is in the file, with the model's name. A person reviews the file before use.
+The same command generates the same bytes of calendar tasks. Labels are a candidate bank that a model writes, checked entry by
+entry; an invalid entry, or one that repeats a label of ours, is dropped and counted by reason. There is one prompt per tier
+(paper, Appendix A.1; rulings, part 1 row 10); it is in the file, with the model's name. A person reviews the file before use.
 """
 
 from __future__ import annotations
@@ -293,8 +293,8 @@ def _custom(
     like = parameters(seed=seed, **given)
     if like.num_meetings >= LONG_FROM:
         say(
-            f"{like.num_meetings} meetings take long: each candidate is counted, and each task proved over every set of its "
-            "meetings, for ten seconds to some minutes a task"
+            f"{like.num_meetings} meetings take ten seconds to some minutes a task, because schedules are counted for each "
+            "candidate and every set of meetings is proved for each task"
         )
     return custom(name, like, chosen["count"] or 1, only=chosen["only"], label=chosen["label"], key=key, tally=tally)
 

@@ -1,6 +1,6 @@
 """The commands `harness import calbench` and `harness import trace`.
 
-Nothing is written from a file of tasks with a broken line, nor with an unsolvable task, unless that is requested. Results in a
+Nothing is written from a file of tasks with a broken line, or with an unsolvable task unless these are allowed. Results in a
 trace are not trusted: the game is replayed and measured again. If a file in the published layout differs from the replay of its
 replies by our rules, this is reported.
 """

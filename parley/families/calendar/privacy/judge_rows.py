@@ -283,8 +283,8 @@ _AGREEMENT = (*titled(dataset="Run", statistic="Statistic"), Column("value", "Va
 _BELIEFS = (
     "beliefs: scores other than 0; VPS in slots, over all targets and games; excess: above five of each target in each game"
 )
-_MALFORMED = "malformed: replies that could not be read twice; they are no beliefs, and never 0"
-_NO_OTHER = "some wrote prose and no reflection could be read, so nothing stands beside the judge"
+_MALFORMED = "malformed: cases of which no reply could be parsed; they have no beliefs, which is not a score of 0"
+_NO_OTHER = "some seats wrote prose, and no reflection could be parsed, so the judge is compared with nothing"
 
 
 def judge_tables(audits: Sequence[DatasetAudit]) -> list[Table]:

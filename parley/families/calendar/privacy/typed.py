@@ -141,7 +141,7 @@ _PRIORS = (
 )
 
 _MEANS = "means over seats of slots told in a game; interval: 95 %, t of the log mean clustered by task, from five tasks on"
-_PROSE = "what prose told is not measured here: who wrote any has no loss"
+_PROSE = "disclosures in prose are not measured here, so players who wrote prose are left out"
 _EXACT = "exact: change of each slot's chance of being taken, given all that was told; under the task's own rates"
 
 
@@ -150,13 +150,13 @@ def summary_tables(read: ReadGames, made: Rows, means: Means) -> list[Table]:
     games = read.games
     left = tuple(
         f"left out: {count} {why}"
-        for count, why in ((read.ungraded, "ungraded episodes"), (read.unsound, "episodes without a game that can be followed"))
+        for count, why in ((read.ungraded, "ungraded episodes"), (read.unsound, "episodes without a game that can be replayed"))
         if count
     )
     notes = (_MEANS, _PROSE, _EXACT, *left)
     return [
         *table_of("players", "VPS of typed messages", _PLAYERS, _players(games, made), notes),
-        *table_of("sources", "Where VPS was told", _SPLIT, _split(games, made)),
+        *table_of("sources", "VPS by source", _SPLIT, _split(games, made)),
         *table_of("priors", "VPS by prior (Appendix F.4)", _PRIORS, _by_prior(games, means), order_notes(games, means)),
     ]
 

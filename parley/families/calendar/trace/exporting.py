@@ -92,9 +92,9 @@ def _record(episode: RecordedEpisode, digest: str) -> GameRecord:
     seated = next((event for event in log if isinstance(event, Seated)), None)
     start = next((event for event in log if isinstance(event, Noted)), None)
     if opened is None or seated is None or start is None or not isinstance(start.data.get("scenario"), dict):
-        raise _refusal(episode, "no game was begun")
+        raise _refusal(episode, "the game never began")
     if any(isinstance(event, Closed) and event.cause == "fault" for event in log):
-        raise _refusal(episode, "its world failed, so its rules do not say how it went")
+        raise _refusal(episode, "its world failed, so the rules cannot replay it")
     config = TraceConfig(
         task=TracedTask(id=opened.task_id, digest=digest, family=opened.family, category=opened.category),
         attempt=episode.result.attempt,
@@ -140,9 +140,9 @@ def _check(episode: RecordedEpisode, again: Sequence[Event]) -> None:
     """Raise UsageError for the first event of the log that does not follow from the rules and its replies."""
     for event, meant in zip(episode.events, again, strict=False):
         if _content(event) != _content(meant):
-            raise _refusal(episode, f"event {event.seq} of its log is not what its replies come to by these rules")
+            raise _refusal(episode, f"event {event.seq} of its log differs from the event that a replay of its replies gives")
     if len(again) != len(episode.events):
-        raise _refusal(episode, f"its log has {len(episode.events)} events, by these rules there are {len(again)}")
+        raise _refusal(episode, f"its log has {len(episode.events)} events, a replay of its replies gives {len(again)}")
 
 
 def _content(event: Event) -> bytes:

@@ -160,7 +160,7 @@ def _identity(game: TracedGame) -> str:
 
 def _write(run: RunFolder, games: Sequence[TracedGame]) -> None:
     if run.path.exists() and any(run.path.iterdir()):
-        raise UsageError(f"{run.path} is not empty, and no run is written over", hint="--out NEW_FOLDER")
+        raise UsageError(f"{run.path} is not empty; runs are never overwritten", hint="--out NEW_FOLDER")
     numbered = _numbered(games)
     with run.held():
         plan = RunRecord(

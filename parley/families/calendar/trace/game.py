@@ -247,7 +247,7 @@ class Teller:
     def _on_committed(self, note: Noted) -> None:
         data, seat, meeting = note.data, note.seat, self._meeting
         assert seat is not None, "a batch is some seat's"
-        assert meeting is not None, "and of some round"
+        assert meeting is not None, "a batch belongs to a round"
         phase = "VOLUNTARY" if data["slot"] is None else DECISION
         self._staged |= phase == DECISION or self._settings.voluntary == "staged"
         self._committed = tuple(self._calendars)

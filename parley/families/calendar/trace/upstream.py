@@ -322,7 +322,7 @@ def replay_upstream(document: Any) -> Replayed:
     wrong = tuple(differing(trace, again))
     measured, played = again.measures, record.config.record
     missing = record.replies.missing if isinstance(record.replies, UpstreamReplies) else ()
-    guessed = [f"{len(missing)} replies that the file does not have, taken for silence"] if missing else []
+    guessed = [f"{len(missing)} replies are missing in the file and count as empty"] if missing else []
     return Replayed(
         title=f"{record.config.task.id}, {played.model or played.agent}, published layout: "
         f"{measured.scheduled} of {measured.meetings} meetings, reward {measured.reward:.4g}",

@@ -42,8 +42,8 @@ def deadline_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
             told += 1
             if not right:
                 place = handler_place(evidence.task, request.method, request.path.decode("ascii", "replace"))
-                what = f"the answer to {request.method} tells {name} {value:g}, when nothing ends that was issued"
-                hint = "tell the end of a contract that `issue` returned, in seconds"
+                what = f"the answer to {request.method} gives {name} {value:g}, but no issued artifact ends then"
+                hint = "give the end of an artifact that `issue` returned, in seconds"
                 yield failed("deadlines", played.seed, place, f"{what} (to {played.player}); {hint}")
                 return
     if told:
@@ -99,7 +99,7 @@ CELLS = {"validity": (Axis.VALIDITY, None), "integrity": (Axis.INTEGRITY, None),
 
 
 def checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """Yield the checks of times, and the three cells, for a task that declares them or issues artifacts."""
+    """Yield the checks of times, and of the three cells if a task declares cells or issues artifacts."""
     yield from deadline_checks(evidence)
     named = declared(evidence.task, "CELLS")
     table = definition(evidence.task.path / "solution" / "violations.py", "CELLS")

@@ -1,7 +1,7 @@
 """`harness verify --mutations`: the effect of changed requests and answers on each contract's oracle, with and without handles.
 
 For each task and each of the five mutations the oracle plays twice at seed 0: as a direct-pass client (every byte goes through
-the mutation; `bites` is True if that changes any), and as a handle client (received values are sent by name). A direct-pass
+the mutation; `bites` is True if any byte changes), and as a handle client (received values are sent by name). A direct-pass
 client must earn the predicted label if the mutation bites, and succeed otherwise; clipped input is the paper's
 TOOL_INPUT_TOO_LONG. The predicted label is that of a signed link, unless the task names another label in MUTATED.
 
@@ -135,8 +135,8 @@ def table(cells: Sequence[Cell]) -> Table:
     shown = dict.fromkeys([*biting, *(cell for cell in cells if not cell.ok)])
     rows = tuple({**cell.model_dump(), "ok": "ok" if cell.ok else "WRONG"} for cell in shown)
     healed = sum(cell.handled == "SUCCESS" for cell in biting)
-    told = f"{len(biting)} of {len(cells)} pairs of task and mutation bite; value handles heal {healed} of them"
-    return Table("mutations", "What mutations of the path earn", _COLUMNS, rows, (told,))
+    told = f"{len(biting)} of {len(cells)} pairs of task and mutation change bytes; value handles repair {healed}"
+    return Table("mutations", "Labels under mutations of the path", _COLUMNS, rows, (told,))
 
 
 def _row(task: Task, mutations: Sequence[str]) -> list[Cell]:

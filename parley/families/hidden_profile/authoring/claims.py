@@ -1,7 +1,7 @@
 """Checks of `harness verify` for a hidden profile besides its episodes: its certificate, its mutants, and both solvers.
 
 1. A deck that is not certified fails the checks by name; checks that need a certificate are skipped. A deck that its task.toml
-   declares uncertified fails none: one line lists what is not proved.
+   declares uncertified fails no check; one line lists what is not proved.
 2. A scenario with one deal is never certified, with or without rules. It must be declared uncertified; a certified deck must
 not.
 """
@@ -23,14 +23,14 @@ from worlds.hidden_profile.rules.scenario import Scenario
 
 SAID = 'certificate = "uncertified"'
 PROSE = (
-    "prose without rules proves nothing: not that the key follows (C1), that no hand gives it away (C2), that each private "
-    "fact is needed (C3), nor when a fact was told (C6)"
+    "prose without rules cannot prove that the right option follows (C1), that no single hand reveals it (C2), that each "
+    "private fact is needed (C3), or when a fact was told (C6)"
 )
 """Reason why the checks of a certificate cannot hold for an imported task."""
 
 ONE_DEAL = (
-    "a file with one deal names its key, so every session has the same one (C8), and any hand tells it to who knows the file "
-    "(C9); what else holds of it is not asked"
+    "a file with one deal names the right option, so it is the same in every session (C8), and whoever knows the file "
+    "recognises it from any hand (C9); the other checks are skipped"
 )
 """Reason why the checks of a certificate cannot hold for a scenario with one deal, even with rules."""
 
@@ -62,9 +62,9 @@ def _of_uncertified(read: Deck | Scenario, task: Task, at: Place) -> Iterator[Pr
     if proof.certified:
         path = task.path / "task.toml"
         line = line_of(path.read_text(encoding="utf-8"), ("metadata", "parley", "certificate"))
-        yield failed(UNCERTIFIED, None, Place(path, line), f"every check holds, so {SAID} is not true")
+        yield failed(UNCERTIFIED, None, Place(path, line), f"every check holds, so task.toml must not say {SAID}")
         return
-    yield passed(UNCERTIFIED, detail=f"not proved, and claimed by nobody: {', '.join(proof.failed)}")
+    yield passed(UNCERTIFIED, detail=f"not proved and not claimed: {', '.join(proof.failed)}")
 
 
 def _of_deck(deck: Deck, at: Place) -> Iterator[ProofCheck]:

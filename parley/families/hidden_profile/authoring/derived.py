@@ -1,7 +1,7 @@
 """Files derived from a scenario: the certificate that verdicts read, and the votes of the oracle.
 
 tests/oracle.json    the certificate (oracles.hidden_profile.certificate), one line per key and per entry of its tables
-solution/plan.json   {"key", "decoy"}: the oracle tells everything and votes for the first; wrong clients keep the second, which
+solution/plan.json   {"key", "decoy"}: the oracle tells everything and votes for `key`; wrong clients keep `decoy`, which
                      is any wrong option if the scenario names no decoy. For a deck
                      {"options", "cards", "deals"}: the oracle finds the deal, and so its key, from the texts told
 environment/api/sizes.json  for a deck: the other numbers of people to whom it can be dealt, and the hands for each

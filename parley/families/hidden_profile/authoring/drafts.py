@@ -1,7 +1,7 @@
 """Drafts of generated tasks: prompts, the formats of replies, and the parsing of replies (docs/hidden-profile.md).
 
 formal: a certified outline of a deck; the model writes the text without changing the logic, so the result can be certified.
-text:   the fields of the published format; the result is prose with one deal, which is not certified but only executed.
+text:   the fields of the published format; the result is prose with one deal, which is not certified, but only played.
 
 The prompts have the content of the published prompt, in our own words (rulings, part 3 row 1). Setting, example and outline are
 drawn for each candidate from its own random stream, so that tasks are not all copies of one. Ids of options are shuffled,
@@ -79,7 +79,7 @@ def as_fields(deck: Deck) -> str:
 
 
 def notes(scenario: Scenario, decoy: str) -> str:
-    """Return the elimination table as text: for each private fact, the options ruled out by it and by the facts before it."""
+    """Return the elimination table as text: for each private fact, the options ruled out by this fact and the facts before."""
     logic, known = worlds_of(scenario), list(scenario.of_scope("shared"))
     lines = []
     for fact in scenario.of_scope("private"):
@@ -115,7 +115,7 @@ class Fields(Lenient):
     @model_validator(mode="after")
     def _answerable(self) -> Fields:
         if self.correct_answer not in self.possible_answers:
-            raise ValueError(f"correct_answer {self.correct_answer!r} is none of possible_answers")
+            raise ValueError(f"correct_answer {self.correct_answer!r} is not one of possible_answers")
         return self
 
     def digest(self) -> str:
@@ -319,7 +319,7 @@ class Draft:
     """Parser of the task in a reply; raises ValueError."""
 
     def read(self, reply: str) -> Deck | Scenario:
-        """Return the task in a reply. Raises Malformed if it has none."""
+        """Return the task in a reply. Raises Malformed if the reply has none."""
         try:
             return self.parse(reply)
         except ValueError as error:

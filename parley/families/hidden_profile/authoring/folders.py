@@ -17,7 +17,7 @@ from worlds.hidden_profile.rules.deck import CUES, Deck, read_task
 from worlds.hidden_profile.rules.scenario import Scenario
 
 UNCERTIFIED = 'certificate = "uncertified" # nothing proves that the key follows, or that no hand gives it away\n'
-"""Line of task.toml for a scenario with one deal; a deck that fails its checks has to be fixed."""
+"""Line of task.toml for a scenario with one deal; a deck that fails its checks must be corrected instead."""
 
 
 def write_task(root: Path, name: str, scenario: Scenario | Deck, difficulty: Difficulty, *, replace: bool = False) -> Path:

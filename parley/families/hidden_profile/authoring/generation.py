@@ -2,7 +2,7 @@
 
 Candidates are created, certified, executed and selected one after the other (paper, 5.1; rulings, 3.1-3.3). Each has its own
 random stream, so its prompt does not depend on earlier candidates or on where a run began. Execution plays the real world in
-process, with the judge model at every seat, and ends after the first votes, because only these are measured here.
+the runtime `inprocess`, the judge model at every seat, and ends after the first votes, because only these are measured.
 
 The ledger has one line per candidate, which is on disk before the next candidate begins, so a killed run loses at most one. The
 first line is the plan; a run can only be resumed with the same plan. A truncated last line is dropped. The ledger contains
@@ -81,7 +81,7 @@ class CandidateRecord(Strict):
     """Reason for each failed check or bound; a malformed reply has the key `malformed`."""
 
     name: str = ""
-    """Name of its folder, if it could be parsed."""
+    """Name of the task's folder, if the reply could be parsed."""
 
     drawn: dict[str, Any] = {}
     """Values drawn for it: setting, example, outline or number of people."""
@@ -118,7 +118,7 @@ def made(out: Path) -> frozenset[int]:
 def ledger(out: Path, plan: Mapping[str, Any]) -> Iterator[Ledger]:
     """Open the ledger in a folder, locked while the context lasts.
 
-    Raises UsageError for a file of another plan, one that cannot be read or written, or one that another process writes.
+    Raises UsageError if the file has another plan, cannot be read or written, or is being written by another process.
     """
     path = out / FILE
     try:
@@ -213,7 +213,7 @@ def execute(
     try:
         held = list(side_by_side(partial(_session, task, judge), wanted, workers))
     except BaseException:
-        # Abandoned sessions end at their next question.
+        # The remaining sessions end at their next request to the judge.
         judge.halt.set()
         raise
     votes: dict[tuple[Kind, str], list[FirstVote]] = defaultdict(list)
@@ -241,17 +241,17 @@ def against(tried: Execution) -> dict[str, str]:
     reasons = {}
     for kind, played in tried.items():
         if played.full < FULL:
-            reasons[f"full-{kind}"] = f"with everything {_told(played.full, kind)}, and {FULL:.0%} are wanted"
+            reasons[f"full-{kind}"] = f"with full information {_told(played.full, kind)}, but at least {FULL:.0%} are required"
     hidden = tried["hidden"]
     if hidden.alone > ALONE:
-        reasons["alone"] = f"with hands {_told(hidden.alone, 'hidden')}, and {ALONE:.0%} are allowed"
+        reasons["alone"] = f"with one hand per seat {_told(hidden.alone, 'hidden')}, but at most {ALONE:.0%} are allowed"
     if knowing := {hand: share for hand, share in hidden.by_hand.items() if share >= HAND}:
-        reasons["hand"] = ", ".join(f"hand {hand} alone is right in {share:.0%}" for hand, share in knowing.items())
+        reasons["hand"] = ", ".join(f"with hand {hand} alone {share:.0%} are right" for hand, share in knowing.items())
     return reasons
 
 
 def against_prose(tried: Execution) -> dict[str, str]:
-    """Return the reasons to reject prose with one deal, by the two published bounds only, so that the yield is comparable."""
+    """Return why prose with one deal is rejected. Only the paper's two bounds apply, so that yields can be compared with it."""
     return {name: why for name, why in against(tried).items() if name != "hand"}
 
 

@@ -73,7 +73,7 @@ def _imported(path: Path, rows: list[Any]) -> Iterator[HiddenBenchTask]:
         try:
             row = _Row.model_validate(entry)
             if row.id in seen:
-                raise ValueError(f"id {row.id} is also that of entry {seen[row.id]}")
+                raise ValueError(f"id {row.id} is also the id of entry {seen[row.id]}")
             task = imported(row, place)
         except ValueError as error:
             raise UsageError(f"{path}, entry {place}: {first_problem(error)}") from None

@@ -61,9 +61,9 @@ class Question:
 
     @cached_property
     def prompt(self) -> str:
-        """The facts and the message as shown to a model; equal prompts are one question."""
+        """The facts and the message as shown to a model; questions with equal prompts are asked once."""
         facts = "\n".join(f"{number}. {fact.text}" for number, fact in enumerate(self.facts, start=1))
-        # set in, so that a message that quotes facts or an answer begins no line of ours
+        # indent each line, so that quoted text cannot imitate the prompt
         message = "\n".join(f"    {line}" for line in self.text.splitlines())
         return f"Facts:\n{facts}\n\nMessage:\n{message}\n\nWhich of the facts 1 to {len(self.facts)} does that message tell?"
 
@@ -219,7 +219,7 @@ def _show(
     if json:
         emit({"labelled": rows, "runs": figures})
         return
-    title = "Against sentences labelled by language models (late: written last, scored once; least: of the 95 % interval)"
+    title = "Against sentences labelled by language models (late: written last, scored once; least: 95 % bound)"
     show_table(list(rows[0]), [[_cell(one) for one in row.values()] for row in rows], title=title)
     show_table(list(figures), [[_cell(one) for one in figures.values()]], title="In these sessions, cues against judge")
 

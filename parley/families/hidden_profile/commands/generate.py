@@ -68,7 +68,7 @@ def _file_of(tasks: Path | None, name: str) -> Path:
     known = survey(tasks_root(tasks))
     chosen = select(known.tasks, [name], known.refused)
     if len(chosen) != 1:
-        raise UsageError(f"{name} matches {len(chosen)} tasks, and deals are found for one")
+        raise UsageError(f"{name} matches {len(chosen)} tasks; name a single task")
     return chosen[0].world_folder / SCENARIO
 
 
@@ -90,7 +90,7 @@ def read_draft(path: Path) -> Deck:
     try:
         document: dict[str, Any] = json.loads(read_given(path, RECORD_BYTES))
         if document.get("schema") != DECK:
-            raise UsageError(f"{path} has the schema {document.get('schema')!r}, and only {DECK} has deals")
+            raise UsageError(f"{path} has the schema {document.get('schema')!r}, but only {DECK} has deals")
         nought = "0" * sum(len(card["texts"]) > 1 for card in document["cards"])
         return with_cues(Deck.model_validate({"deals": {"hidden": [nought], "manifest": [nought]}} | document), path)
     except ValidationError as error:

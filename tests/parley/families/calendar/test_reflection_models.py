@@ -194,7 +194,7 @@ def test_tables_fill_from_it(games: Games) -> None:
 
     assert models == {f"openai/{name}": excess[seat] for seat, name in enumerate(NAMES, start=1)}
     assert (protocol["reflection_vps"], protocol["protocol_vps"]) == (excess[0], games.asked.metrics["seats"][0]["excess_vps"])
-    assert any("40 of 80 answers about beliefs could not be read" in note for note in tables["seats"].notes)
+    assert any("40 of 80 answers about beliefs could not be parsed" in note for note in tables["seats"].notes)
     rated = {
         row["player"]: row["privacy_mean"]
         for row in report(gathered(games.root / "asked"), ["ratings"], published=False)[0].rows

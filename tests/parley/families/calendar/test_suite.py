@@ -224,7 +224,7 @@ def test_impossible_wishes_end() -> None:
     """A difficulty that no candidate has is an error that counts what was seen."""
     shape = parameters(num_agents=2, participants=2, num_meetings=1, num_slots=8, blocked=1, density=0.3)
 
-    with pytest.raises(UsageError, match="none of 2000 candidates will do; refused so far: 2000 of another difficulty"):
+    with pytest.raises(UsageError, match="none of 2000 candidates was accepted; refused: 2000 of another difficulty"):
         next(custom("never", shape, 1, only="hard"))
 
 

@@ -307,7 +307,7 @@ def test_a_log_that_its_replies_do_not_make_is_not_exported(tmp_path: Path) -> N
         next(row for row in rows if row.get("what") == "committed")["data"]["cost"] = 0
 
     log = logged(tmp_path, REFUSED)
-    for change, why in ((cheaper, r"event \d+ of its log is not what"), (lambda rows: rows.pop(), "by these rules there are")):
+    for change, why in ((cheaper, r"event \d+ of its log differs"), (lambda rows: rows.pop(), "a replay of its replies gives")):
         episode = recorded(log).model_copy(update={"events": retold(log, change).events})
         with pytest.raises(UsageError, match=why):
             exported(episode)
@@ -317,7 +317,7 @@ def test_an_episode_without_a_game_is_not_exported(tmp_path: Path) -> None:
     """Neither a log without a game, nor one whose world failed."""
     episode = recorded(logged(tmp_path, REFUSED))
     for events, why in (
-        ((), "no game was begun"),
+        ((), "the game never began"),
         ((*episode.events, Closed(cause="fault")), "its world failed"),
     ):
         with pytest.raises(UsageError, match=why):

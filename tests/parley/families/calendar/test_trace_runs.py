@@ -190,7 +190,7 @@ def test_imported_episodes_are_shown(traces: Path, tmp_path: Path) -> None:
     episode = read_episode(folder)
     lines = "\n".join(episode_lines(episode, 100, full=True))
 
-    schema = json.loads((ROOT / "tests" / "agents" / "atif-v1.8.schema.json").read_text())
+    schema = json.loads((ROOT / "tests" / "harness" / "agents" / "atif-v1.8.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(json.loads((folder / "trajectory.json").read_text()))
     assert episode.doubts == ()
     assert "let me see" in lines

@@ -57,7 +57,7 @@ def test_tries_that_nothing_tells_of(tmp_path: Path) -> None:
     document = trace_of(logged(tmp_path, REFUSED, profile="paper"))
     published = in_published_layout(document, 4)
 
-    assert replayed(published).unchecked[-1] == "5 replies that the file does not have, taken for silence"
+    assert replayed(published).unchecked[-1] == "5 replies are missing in the file and count as empty"
     assert replayed(published).differences == ()
 
 

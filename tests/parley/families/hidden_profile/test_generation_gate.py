@@ -163,7 +163,7 @@ def test_one_knowing_hand_is_out_though_the_average_is_low() -> None:
     """With six hands, one that always knows keeps the average within bounds."""
     found = Played(1.0, 1 / 6, {1: 0.0, 2: 0.0, 3: 1.0, 4: 0.0, 5: 0.0, 6: 0.0}, 0)
 
-    assert against({"hidden": found}) == {"hand": "hand 3 alone is right in 100%"}
+    assert against({"hidden": found}) == {"hand": "with hand 3 alone 100% are right"}
 
 
 def test_a_deck_is_played_on_deals_of_both_kinds(tmp_path: Path) -> None:

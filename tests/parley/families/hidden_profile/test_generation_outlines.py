@@ -111,7 +111,7 @@ def test_reply_without_a_document_is_malformed(reply: str) -> None:
         ({"hidden_information": ["one", "two", "three", "four", "five"]}, "5 hidden texts for"),
         ({"hidden_information": ["Same.", "same. ", "third", "fourth"]}, "the same hidden text"),
         ({"possible_answers": ["Kestrel", "Dormouse"]}, "possible_answers"),
-        ({"correct_answer": "kestrel"}, "is none of possible_answers"),
+        ({"correct_answer": "kestrel"}, "is not one of possible_answers"),
         ({"possible_answers": ["Kestrel", "Dormouse", "kestrel."]}, "would be read as one for o1"),
         ({"description": "  "}, "description"),
     ],

@@ -107,8 +107,8 @@ def test_every_label_is_read_as_its_own_option(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "why"),
     [
-        (lambda e: e.update(correct_answer="mr. x\u2019s son"), "entry 1: .*is none of possible_answers"),
-        (lambda e: e.update(correct_answer="Mr. X's son"), "is none of possible_answers"),
+        (lambda e: e.update(correct_answer="mr. x\u2019s son"), "entry 1: .*is not one of possible_answers"),
+        (lambda e: e.update(correct_answer="Mr. X's son"), "is not one of possible_answers"),
         (lambda e: e.update(id="4"), "id: Input should be a valid integer"),
         (lambda e: e.update(id=0), "id: "),
         (lambda e: e.update(hidden_information="X has an alibi."), "hidden_information: "),
@@ -146,7 +146,7 @@ def test_file_that_holds_no_tasks_is_told(tmp_path: Path, text: str) -> None:
 
 def test_ids_are_unique(tmp_path: Path) -> None:
     """Two entries of one id are refused."""
-    with pytest.raises(UsageError, match="entry 2: id 4 is also that of entry 1"):
+    with pytest.raises(UsageError, match="entry 2: id 4 is also the id of entry 1"):
         read_tasks(written(tmp_path, entry(), entry()))
 
 

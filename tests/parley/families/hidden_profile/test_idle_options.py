@@ -30,7 +30,10 @@ def told(tasks: list[Task], **options: str) -> list[str]:
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        ({"early_stop": "true"}, "early_stop=true has no effect: only track=structured has stances to stop by"),
+        (
+            {"early_stop": "true"},
+            "early_stop=true has no effect: only track=structured has the stances that an early stop depends on",
+        ),
         (
             {"early_stop": "true", "track": "structured", "rounds": "2"},
             "early_stop=true has no effect: 2 rounds are too few to stop before the last",
@@ -38,7 +41,7 @@ def told(tasks: list[Task], **options: str) -> list[str]:
         ({"heard": "all", "rounds": "0"}, "heard=all has no effect: there is no round of talk"),
         (
             {"reveal_all": "true", "condition": "shared_only"},
-            "reveal_all=true has no effect: nobody has points of their own in condition=shared_only",
+            "reveal_all=true has no effect: no person has private facts in condition=shared_only",
         ),
     ],
 )
@@ -73,9 +76,9 @@ def test_the_tasks_are_named_where_it_is_not_all(decks: list[Task], tmp_path: Pa
         "deal=manifest has no effect in one-roll and 1 more: the task has one deal only, a hidden one"
     ]
     assert told([*decks, *alone], deal="hidden") == []
-    assert told(decks, size="5") == ["size=5 has no effect in ferry-street-plate: the task is for 5 people anyway"]
+    assert told(decks, size="5") == ["size=5 has no effect in ferry-street-plate: the task is for 5 people by default"]
     assert told(alone[:1], variant="expert_roles") == [
-        "variant=expert_roles has no effect: nobody's own points are marked as touching an option, so there are no experts"
+        "variant=expert_roles has no effect: no private fact is marked as being about an option, so there are no experts"
     ]
 
 
@@ -87,6 +90,6 @@ def test_the_command_warns_on_stderr_and_plays(harness: Command, tmp_path: Path)
 
     assert done.returncode == 0
     assert [said for said in done.stderr.splitlines() if "no effect" in said] == [
-        "warning: early_stop=true has no effect: only track=structured has stances to stop by"
+        "warning: early_stop=true has no effect: only track=structured has the stances that an early stop depends on"
     ]
     assert "no effect" not in done.stdout

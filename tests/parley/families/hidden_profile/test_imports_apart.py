@@ -78,7 +78,7 @@ def test_standings_share_no_row() -> None:
     assert [(row["setup"], row["tasks"], row["hidden"]) for row in rows(made, rule="average")] == [
         (None, 1, 1), (WORD, 1, 1), ("generated", 1, 1), ("generated, uncertified", 1, 1), ("uncertified", 1, 1),
     ]  # fmt: skip
-    assert any(note.startswith("uncertified: nothing proves") for note in made.notes)
+    assert any(note.startswith("uncertified: it is not proved") for note in made.notes)
 
 
 def test_the_suite_alone_needs_no_note() -> None:
@@ -142,7 +142,7 @@ def test_verify_proves_what_can_be_proved(zither: Task) -> None:
 
     assert [check for check in task.checks if not check.ok] == []
     assert (task.verdict, proof.ok) == ("uncertified", True)
-    assert str(task.missing).startswith("prose without rules proves nothing: not that the key follows (C1)")
+    assert str(task.missing).startswith("prose without rules cannot prove that the right option follows (C1)")
     assert {"oracle", "nop", "violation:silent", "violation:undecided", "ballots", "determinism", "drift"} <= names
     assert not any(name.startswith(("C0", "C1", "C2", "C3", "mutant")) for name in names)
 
@@ -172,7 +172,7 @@ def test_prose_must_say_so_and_what_is_proved_must_not(zither: Task, tmp_path: P
     assert (name, ok) == ("uncertified", False)
     assert detail.endswith('task.toml must say certificate = "uncertified"')
     assert [(name, ok) for name, ok, _ in told] == [("ballots", True), ("uncertified", False)]
-    assert told[1][2] == 'every check holds, so certificate = "uncertified" is not true'
+    assert told[1][2] == 'every check holds, so task.toml must not say certificate = "uncertified"'
     assert [(check.name, check.ok) for check in claims(zither)] == [("ballots", True), ("uncertified", True)]
 
 
@@ -195,7 +195,7 @@ def test_rules_with_one_deal_prove_nothing(tmp_path: Path) -> None:
     silent = said(folder, UNCERTIFIED, "")
 
     assert [(name, ok) for name, ok, _ in told] == [("ballots", True), ("uncertified", True)]
-    assert "names its key" in told[1][2]
+    assert "names the right option" in told[1][2]
     assert [(name, ok) for name, ok, _ in silent] == [("uncertified", False)]
 
 
@@ -226,4 +226,4 @@ def test_a_transcript_names_the_key_alone(played: tuple[list[Result], Evidence])
     (_, imported), _ = played
     last = next(section for section in read_episode(Path(imported.path)).sections if section.title == "Last votes")
 
-    assert last.notes[0] == "The key is [o2] Mr. X\u2019s son."
+    assert last.notes[0] == "The right option is [o2] Mr. X\u2019s son."

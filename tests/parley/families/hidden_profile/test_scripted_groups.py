@@ -264,7 +264,7 @@ def test_names_with_a_number_are_agents_and_nonsense_is_none() -> None:
 
 def test_person_that_there_is_not(tasks: Mapping[str, Task]) -> None:
     """A group of three has no fourth person to keep quiet."""
-    with pytest.raises(UsageError, match="has 3 hands, and none is 4"):
+    with pytest.raises(UsageError, match="has 3 hands, numbered from 1, and no hand 4"):
         Live(tasks["film"], named("withhold:4"))
 
 

@@ -211,7 +211,7 @@ def test_a_size_that_is_not_listed_is_refused(task: Task, size: int) -> None:
 def test_a_scenario_with_one_deal_has_one_size(tmp_path: Path) -> None:
     """It is no deck, so there is nothing to deal anew."""
     single = admitted(read_task(write_task(tmp_path, "film", SCENARIO, "easy")))
-    with pytest.raises(UsageError, match=f"is for {SCENARIO.agents} people, not for 5: it is no deck"):
+    with pytest.raises(UsageError, match=f"is for {SCENARIO.agents} people and not for 5, because it is not a deck"):
         check(single, {"size": 5})
     with pytest.raises(WorldError, match="it is no deck"):
         open_world(single.world_folder, overrides={"size": 5})
@@ -235,7 +235,7 @@ def test_a_matrix_says_for_how_many_people() -> None:
 
     assert [row["people"] for row in shown[MERGED]["sizes"].rows] == KNOWN[MERGED]
     assert "sizes" not in shown[NONE]
-    assert shown[NONE]["tells"].notes[-1] == "for 4 people alone: on other numbers of hands a check fails"
+    assert shown[NONE]["tells"].notes[-1] == "only for 4 people: with any other number of hands a check fails"
     assert not any("alone" in note for note in shown[MERGED]["tells"].notes)
 
 

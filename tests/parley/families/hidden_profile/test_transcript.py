@@ -101,7 +101,7 @@ def test_the_moment_of_consensus_stands_in_the_talk(folders: dict[str, Path]) ->
     ((_, number, _, _, _, words),) = agreed["conform"]
     assert (number, conform.rows[5]) == (1, agreed["conform"][0])
     assert words == "(now all stand for [y1903], not the key; somebody still lacked a fact that the proof needs)"
-    assert withhold.notes == ("Nobody was asked for a stance, so when the group agreed is not known.",)
+    assert withhold.notes == ("No stances were taken, so it is not known when the group agreed.",)
 
 
 def test_polls_stand_after_their_round(folders: dict[str, Path]) -> None:
@@ -126,10 +126,13 @@ def test_last_votes_end_with_the_key(folders: dict[str, Path]) -> None:
         (3, True, True, "[lukas] Lukas Brandt"),
     ]
     assert withheld.notes == (
-        "The key is [lukas] Lukas Brandt; the shared facts speak for [dagny] Dagny Holm, a hidden deal.",
-        "1 of 3 are right; 60 % of the private facts came to light.",
+        "The right option is [lukas] Lukas Brandt; the shared facts favour [dagny] Dagny Holm, a hidden deal.",
+        "1 of 3 are right; 60 % of the private facts were told.",
     )
-    assert manifest.notes[0] == "The key is [y1903] Summer 1903, for which the shared facts speak too: a manifest deal."
+    assert (
+        manifest.notes[0]
+        == "The right option is [y1903] Summer 1903; the shared facts favour this option too: a manifest deal."
+    )
 
 
 def test_what_was_read_out_and_what_all_hold(folders: dict[str, Path]) -> None:
