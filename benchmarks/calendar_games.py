@@ -31,7 +31,7 @@ from worlds.calendar.rules.scenario import read_scenario
 from worlds.calendar.rules.settings import PROFILES, Settings
 from worlds.core.events import read_log
 from worlds.core.testing import InProcess, world_in_process
-from worlds.core.texts import texts_of
+from worlds.core.texts import load_texts
 from worlds.core.turns import Answer, OpenTurn, TurnTable
 from worlds.core.wire import request
 
@@ -87,7 +87,7 @@ def _policies(make: Any, public: Mapping[str, Any]) -> Reply:
 
 
 def _game(scenario: Any, settings: Settings, reply: Reply, kept: dict[str, str]) -> None:
-    game = CalendarGame(scenario, settings, lambda what, seat=None, **data: None, lambda cost: None, texts_of("calendar", {}))
+    game = CalendarGame(scenario, settings, lambda what, seat=None, **data: None, lambda cost: None, load_texts("calendar", {}))
     table = TurnTable(game.play(), lambda event: None)
     while not table.over:
         turn = table.open[0]

@@ -20,7 +20,7 @@ from typing import Any
 
 from oracles.calendar import counting, cpsat
 from oracles.calendar.certificate import certify
-from oracles.calendar.problem import Problem, tables
+from oracles.calendar.problem import Problem, build_problem
 from oracles.calendar.programme import solve
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario
 
@@ -71,8 +71,8 @@ def same(what: str, ours: object, theirs: object) -> None:
 
 def counts(problem: Problem) -> float:
     """Return how many times faster F is counted than enumerated."""
-    mine, ours = timed(lambda: counting.feasible(problem), 5)
-    solver, theirs = timed(lambda: cpsat.count(problem, apart=True))
+    mine, ours = timed(lambda: counting.count_feasible(problem), 5)
+    solver, theirs = timed(lambda: cpsat.count_schedules(problem, apart=True))
     same("F", ours, theirs)
     return solver / mine
 
@@ -80,7 +80,7 @@ def counts(problem: Problem) -> float:
 def optima(problem: Problem) -> float:
     """Return how many times faster all optima of all subsets are computed than the solver's one, with the same tie-breaking."""
     mine, ours = timed(lambda: solve(problem), 5)
-    solver, theirs = timed(lambda: cpsat.optimum(problem))
+    solver, theirs = timed(lambda: cpsat.find_optimum(problem))
     same("optimum", ours.totals[0][-1] if ours.possible[-1] else None, theirs and theirs.cost)
     return solver / mine
 
@@ -88,7 +88,7 @@ def optima(problem: Problem) -> float:
 def measure(tasks: int, enumerated: int) -> dict[str, list[float]]:
     """Return each ratio for every task, and milliseconds of certificates."""
     scenarios = [scenario(seed) for seed in range(tasks)]
-    problems = [tables(one) for one in scenarios]
+    problems = [build_problem(one) for one in scenarios]
     certify(scenarios[0], limit=0).document()
     found: dict[str, list[float]] = {"F": [], "optimum": [], "certificate": [], "large": []}
     for number, (one, problem) in enumerate(zip(scenarios, problems, strict=True)):

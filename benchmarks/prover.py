@@ -16,8 +16,8 @@ from collections.abc import Callable
 from typing import Any
 
 from oracles.hidden_profile.certificate import certify_deck
-from oracles.hidden_profile.dealing import SHAPES, find_deals, search
-from oracles.hidden_profile.deck_mutants import spoiled
+from oracles.hidden_profile.dealing import SHAPES, find_deals, search_decks
+from oracles.hidden_profile.deck_mutants import make_deck_mutants
 from oracles.hidden_profile.decks import prove_deck
 from oracles.hidden_profile.second import FrameSolver
 from worlds.hidden_profile.rules.deck import Deck
@@ -26,7 +26,7 @@ from worlds.hidden_profile.rules.worlds import worlds_of
 
 def decks() -> list[Deck]:
     """Return one deck of each shape and size."""
-    return [search(name, people)[0] for name, shape in SHAPES.items() for people in shape.people]
+    return [search_decks(name, people)[0] for name, shape in SHAPES.items() for people in shape.people]
 
 
 def contenders(deck: Deck) -> dict[str, Callable[[], Any]]:
@@ -36,7 +36,7 @@ def contenders(deck: Deck) -> dict[str, Callable[[], Any]]:
         "prove by table": lambda: prove_deck(deck),
         "prove by solver": lambda: prove_deck(deck, FrameSolver(deck)),
         "certificate": lambda: certify_deck(deck).document(),
-        "eleven mutants by table": lambda: [prove_deck(mutant.deck) for mutant in spoiled(deck)],
+        "eleven mutants by table": lambda: [prove_deck(mutant.deck) for mutant in make_deck_mutants(deck)],
         "find deals": lambda: find_deals(deck),
     }
 

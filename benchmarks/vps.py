@@ -22,7 +22,7 @@ from oracles.calendar.certificate import certify
 from oracles.calendar.protocols import PROTOCOLS
 from oracles.calendar.protocols.client import Seat
 from validators.calendar import assess
-from validators.calendar.evidence import privacy, tables
+from validators.calendar.evidence import measure_privacy, privacy_tables
 from validators.calendar.replay import replay
 from validators.episode import Episode
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario
@@ -88,8 +88,8 @@ def measured(log: bytes, certificate: dict[str, object], rounds: int) -> dict[st
         "read": lambda: read_log(log),
         # what is remembered of a log would make the second time free
         "replay": lambda: unwrap(replay)(episode),
-        "vps": lambda: privacy(rebuilt),
-        "tables": lambda: tables(rebuilt),
+        "vps": lambda: measure_privacy(rebuilt),
+        "tables": lambda: privacy_tables(rebuilt),
         "verdict": lambda: assess(episode, certificate),
     }
     found: dict[str, list[float]] = {name: [] for name in steps}

@@ -21,7 +21,7 @@ from harness.records import Forfeits, Hint, Result, RunFolder, Timings, first_pr
 from validators.verdict import UNEXPLAINED, UNEXPLAINED_SEVERITY, Verdict
 from worlds.core.chance import key_digest
 from worlds.core.events import Requested, read_log
-from worlds.core.texts import digest_of
+from worlds.core.texts import texts_digest
 
 WORLD_BUDGETS: tuple[CauseName, ...] = ("steps", "virtual_time", "request_cap")
 """Budgets that the world counts, by their names in its log."""
@@ -68,7 +68,7 @@ def outcome_of(spec: EpisodeSpec, runtime: str, played: EpisodeState, images: Ma
         tool_calls=report.tool_calls,
         tokens=usage.tokens(), cost_usd=usage.cost_usd, kept_usd=usage.kept_usd,
         price=_price(usage), parameters={"requested": report.requested, "effective": report.effective},
-        prompt_digest=report.prompt_digest, templates=digest_of(spec.texts),
+        prompt_digest=report.prompt_digest, templates=texts_digest(spec.texts),
         seats=tuple(report.seats), timings=Timings(**seconds), images=dict(images or {}), syscalls=played.syscalls,
         **(_graded_fields(verdict, reward) if graded else {}),
     )  # fmt: skip

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from harness.refusals import UsageError
-from worlds.core.parts import families_in, part
+from worlds.core.parts import families_in, import_part
 
 _ROOM = "parley.families"
 
@@ -70,7 +70,7 @@ def family_part(family: str, name: str) -> ModuleType:
 
 def family_part_or_none(family: str, name: str) -> ModuleType | None:
     """Return the module `name` of a family, or None."""
-    return part(_ROOM, family, name)
+    return import_part(_ROOM, family, name)
 
 
 def load(entry: str) -> Any:

@@ -88,7 +88,7 @@ class Task:
         ours = self.parley
         if ours is None or level == FIRST:
             return self
-        metadata = self.file.metadata.model_copy(update={"parley": ours.at(level)})
+        metadata = self.file.metadata.model_copy(update={"parley": ours.at_level(level)})
         return replace(self, file=self.file.model_copy(update={"metadata": metadata}))
 
     @cached_property

@@ -97,7 +97,7 @@ def _unplayable(task: Task, docker: Runtime | None, levels: Sequence[str]) -> Ha
             refused = docker.refuses(task)
             return UsageError(refused) if refused else None
         if levels and (manifest := task.file.manifest()) is not None:
-            [manifest.leveled({LEVEL: level}) for level in levels]
+            [manifest.at_chosen_level({LEVEL: level}) for level in levels]
     except HarnessError as error:
         return error
     except ManifestError as error:

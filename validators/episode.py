@@ -78,7 +78,7 @@ class Episode:
         """Return the requests to one path that were answered without a violation."""
         return (e for e in self.requests if (e.method, e.path) == (method, path) and e.kind in ("ok", "goal"))
 
-    def lapsed(self) -> list[Issued]:
+    def expired_unused(self) -> list[Issued]:
         """Return the artifacts that expired before the end and were never used in a valid request."""
         used = {name for e in self.requests if e.kind in ("ok", "protocol", "goal") for name in e.used}
         handed_out = [made for e in self.requests for made in e.issued]

@@ -35,7 +35,7 @@ ASKED, SAID = struct.Struct(">QI"), struct.Struct(">iQ")
 """Heads of request and answer: bytes and seconds; exit code and bytes."""
 
 FIRST_USER = 20_000
-PLACES = ("/tmp", "/dev/shm", "/dev/mqueue")
+WRITABLE_FOLDERS = ("/tmp", "/dev/shm", "/dev/mqueue")
 """All writable places of the container."""
 
 WRITABLE = {"tmpfs", "mqueue", "devpts"}
@@ -45,8 +45,8 @@ CLEAN, DIRTY = b"\1", b"\0"
 SETTLE_S = 2.0
 """Seconds in which the last processes of a verdict must end."""
 
-SAID_BY_TESTS = "verifier.log"
-LEFT = {"verdict/reward.json": 1 << 18, "verdict/verdict.json": 1 << 18, SAID_BY_TESTS: 1 << 18}
+TEST_LOG = "verifier.log"
+OUTPUT_LIMITS = {"verdict/reward.json": 1 << 18, "verdict/verdict.json": 1 << 18, TEST_LOG: 1 << 18}
 """Files of a judge's folder that are returned, with the maximum bytes of each."""
 
 KILLED = 128 + signal.SIGKILL
@@ -56,7 +56,7 @@ POLL_S = 0.01
 def main() -> None:
     """Judge logs until stdin ends."""
     _import_all()
-    before = standing()
+    before = list_system_state()
     for user in count(FIRST_USER):
         head = _read(ASKED.size)
         if len(head) < ASKED.size:
@@ -66,21 +66,21 @@ def main() -> None:
             _keep(user, *ASKED.unpack(head))
         if os.waitpid(keeper, 0)[1]:
             sys.exit(f"the keeper of user {user} failed")
-        if left := residue(before):
+        if left := find_residue(before):
             _write(DIRTY)
             sys.exit(f"user {user} left {sorted(left)[:9]}")
         _write(CLEAN)
 
 
-def residue(before: set[str]) -> set[str]:
+def find_residue(before: set[str]) -> set[str]:
     """Return the differences from a baseline, after a grace period for the processes of a verdict to end."""
     until = time.monotonic() + SETTLE_S
-    while (left := before ^ standing()) and time.monotonic() < until:
+    while (left := before ^ list_system_state()) and time.monotonic() < until:
         time.sleep(POLL_S)
     return left
 
 
-def standing() -> set[str]:
+def list_system_state() -> set[str]:
     """Return everything that a verdict could leave behind, as lines: files, IPC objects, processes and mounts."""
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     lines = {f"mount {line}" for line in mounts}
@@ -160,7 +160,7 @@ def _judge(folder: Path) -> None:
     code = 1
     try:
         os.setsid()
-        nothing, said = os.open(os.devnull, os.O_RDWR), os.open(folder / SAID_BY_TESTS, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        nothing, said = os.open(os.devnull, os.O_RDWR), os.open(folder / TEST_LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         for number, file in enumerate((nothing, said, said)):
             os.dup2(file, number)
         os.environ.update(HOME=str(folder), TMPDIR=str(folder))
@@ -178,12 +178,12 @@ def _left(folder: Path) -> bytes:
     """Return an archive of reward.json, verdict.json and the end of the log: plain files of limited size."""
     answer = io.BytesIO()
     with tarfile.open(fileobj=answer, mode="w") as archive:
-        for name, most in LEFT.items():
+        for name, most in OUTPUT_LIMITS.items():
             path = folder / name
             with suppress(OSError), os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 # the end of what was said; a verdict that is too long is none
-                file.seek(max(0, size - most) if name == SAID_BY_TESTS else 0)
+                file.seek(max(0, size - most) if name == TEST_LOG else 0)
                 entry, data = tarfile.TarInfo(path.name), file.read(most + 1)
                 entry.size = len(data)
                 if len(data) <= most:
@@ -192,7 +192,7 @@ def _left(folder: Path) -> bytes:
 
 
 def _wipe(user: int) -> None:
-    for place in PLACES:
+    for place in WRITABLE_FOLDERS:
         for path in Path(place).iterdir():
             if path.lstat().st_uid == user:
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()

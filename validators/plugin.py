@@ -23,7 +23,7 @@ from pydantic_core import from_json
 from validators.episode import Episode
 from validators.verdict import UNEXPLAINED, UNEXPLAINED_SEVERITY, Check, Verdict, write_outcome
 from worlds.core.events import GENESIS
-from worlds.core.parts import part
+from worlds.core.parts import import_part
 
 LOG = Path("/state/events.jsonl")
 OUT = Path("/logs/verifier")
@@ -62,7 +62,7 @@ class Case:
     def verdict(self) -> Verdict:
         """The family's own assessment."""
         family = self.episode.opened.family
-        judging = part("validators", family, "verdict")
+        judging = import_part("validators", family, "verdict")
         if judging is None:
             raise LookupError(f"the family {family!r} has no verdict")
         assess: Callable[[Episode, dict[str, Any] | None], Verdict] = judging.assess

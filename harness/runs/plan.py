@@ -27,7 +27,7 @@ from harness.runs.shards import Shard
 from harness.runtime_choice import RUNTIMES
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.manifest import OptionValue
-from worlds.core.texts import digest_of
+from worlds.core.texts import texts_digest
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Plan:
         return Planned(
             tasks={task.task_id: task.digest for task in self.tasks}, seeds=tuple(self.seeds), attempts=self.attempts,
             agent=identity_of(self.agent, self.overrides), budget=self.budget, options=dict(self.overrides),
-            key_digest=key_digest(self.key), templates=digest_of(self.templates),
+            key_digest=key_digest(self.key), templates=texts_digest(self.templates),
             retry=PlannedRetry(of=self.retry.of, hint=self.retry.mode) if self.retry else None,
         )  # fmt: skip
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracles.calendar import counting, cpsat
-from oracles.calendar.problem import Problem, Scale, tables
+from oracles.calendar.problem import Problem, Scale, build_problem
 from oracles.calendar.programme import BEST, LIMIT, WORST, Solution, solve
 from worlds.calendar.rules.certificate import Certificate, Extremes, Fairest, Schedule, SimplePlan, Witness
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
@@ -33,12 +33,12 @@ def best_without_outsiders(scenario: Scenario, scale: Scale = "scored", *, limit
         scale: which costs count.
         limit: the size (`programme.LIMIT`) beyond which the solver takes over.
     """
-    return _least(_confined(tables(scenario, scale)), limit)
+    return _least(_confined(build_problem(scenario, scale)), limit)
 
 
-def saved_by_outsiders(scenario: Scenario, scale: Scale = "scored") -> int | None:
+def outsider_saving(scenario: Scenario, scale: Scale = "scored") -> int | None:
     """Return the difference between the optimum and the best game without outsiders; None if no such game succeeds."""
-    alone, together = best_without_outsiders(scenario, scale), _least(tables(scenario, scale), LIMIT)
+    alone, together = best_without_outsiders(scenario, scale), _least(build_problem(scenario, scale), LIMIT)
     return None if alone is None or together is None else alone - together
 
 
@@ -46,19 +46,19 @@ def _least(problem: Problem, limit: int) -> int | None:
     """Return the cost of the cheapest schedule; None if there is none."""
     solution = solve(problem, limit=limit)
     if solution is None:
-        best = cpsat.optimum(problem)
+        best = cpsat.find_optimum(problem)
         return None if best is None else best.cost
     return solution.totals[BEST][-1] if solution.possible[-1] else None
 
 
-def holding(problem: Problem, item: int) -> list[int]:
+def rounds_with_participants(problem: Problem, item: int) -> list[int]:
     """Return the rounds, from 0, whose meeting includes all participants of an item."""
     return [number for number, who in enumerate(problem.masks[: problem.meetings]) if problem.masks[item] & ~who == 0]
 
 
 def _confined(problem: Problem) -> Problem:
     """Return the problem with only the items and slots that are possible without outsiders; other items close their cells."""
-    rounds = [holding(problem, item) for item in range(problem.count)]
+    rounds = [rounds_with_participants(problem, item) for item in range(problem.count)]
     movable = [item for item in range(problem.count) if rounds[item]]
     return replace(
         problem,
@@ -86,19 +86,19 @@ def _reached(problem: Problem, rounds: Sequence[Sequence[int]]) -> NDArray[np.bo
     return reached
 
 
-def greedy(problem: Problem) -> tuple[int, ...] | None:
+def schedule_greedily(problem: Problem) -> tuple[int, ...] | None:
     """Return the lowest allowed slot of each meeting in order; None if stuck."""
     return _in_order(problem, [range(problem.slots)] * problem.meetings)
 
 
-def myopic(problem: Problem) -> tuple[int, ...] | None:
+def schedule_myopically(problem: Problem) -> tuple[int, ...] | None:
     """Return the cheapest allowed slot of each meeting in order, the lowest of a tie; None if stuck."""
     return _in_order(problem, np.argsort(problem.prices[: problem.meetings], axis=1, kind="stable").tolist())
 
 
-def planned_price(problem: Problem, slots: Sequence[int]) -> int | None:
+def price_schedule(problem: Problem, slots: Sequence[int]) -> int | None:
     """Return the total cost of these slots of the meetings while prior meetings stay; None if that is no schedule."""
-    if not problem.holds(range(problem.meetings)):
+    if not problem.has_room_for(range(problem.meetings)):
         return None
     placed = _standing(problem)
     for item, slot in enumerate(slots):
@@ -123,7 +123,7 @@ def _open(problem: Problem, placed: dict[int, int], item: int, slot: int) -> boo
 
 def _in_order(problem: Problem, wishes: Sequence[Sequence[int]]) -> tuple[int, ...] | None:
     """Place each meeting in the first open slot of its list of preferences, in order; None if stuck."""
-    if not problem.holds(range(problem.meetings)):
+    if not problem.has_room_for(range(problem.meetings)):
         return None
     placed = _standing(problem)
     for item, wished in enumerate(wishes):
@@ -134,14 +134,14 @@ def _in_order(problem: Problem, wishes: Sequence[Sequence[int]]) -> tuple[int, .
     return tuple(placed[item] for item in range(problem.meetings))
 
 
-MOST_COSTS = 200_000
+MAX_COSTS = 200_000
 """Maximum number of distinct costs by agent, over all states of a slot; beyond it, the solver takes over."""
 
 Costs = tuple[int, ...]
 Slots = tuple[int, ...]
 
 
-def fairest(solution: Solution, limit: int = MOST_COSTS) -> tuple[Slots, Costs] | None:
+def find_fairest_schedule(solution: Solution, limit: int = MAX_COSTS) -> tuple[Slots, Costs] | None:
     """Return slots and costs by agent, the smallest slots of a tie; None if there are too many costs, or no schedule."""
     if not solution.possible[-1]:
         return None
@@ -212,23 +212,23 @@ def certify(scenario: Scenario, *, limit: int = LIMIT) -> Certificate:
         scenario: the task.
         limit: the size (`programme.LIMIT`) beyond which the solver takes over.
     """
-    problem = tables(scenario)
-    shown = tables(scenario, "shown") if any(scored != cost for cost, scored in scenario.scale.items()) else None
+    problem = build_problem(scenario)
+    shown = build_problem(scenario, "shown") if any(scored != cost for cost, scored in scenario.scale.items()) else None
     solution = solve(problem, shown, limit)
     known = _by_solver(problem, shown) if solution is None else _by_programme(problem, solution)
-    count, total = counting.feasible(problem), counting.total(problem)
+    count, total = counting.count_feasible(problem), counting.count_total(problem)
     return Certificate(
         **_schedules(problem, known),
         feasible=count,
         total=total,
         difficulty=None if count is None else count / total if total else 0.0,
-        greedy=_bound(problem, greedy(problem)),
-        myopic=_bound(problem, myopic(problem)),
+        greedy=_bound(problem, schedule_greedily(problem)),
+        myopic=_bound(problem, schedule_myopically(problem)),
         witness=_witness(scenario, problem),
         shown_optimum=known.shown_optimum if known else None,
         shown_agrees=known.shown_least == known.shown_optimum if known else None,
         **_without_outsiders(scenario, limit),
-        by_subset=None if solution is None else by_subset(solution),
+        by_subset=None if solution is None else extremes_by_subset(solution),
     )
 
 
@@ -242,7 +242,7 @@ def _without_outsiders(scenario: Scenario, limit: int) -> dict[str, Any]:
     }
 
 
-def by_subset(solution: Solution) -> dict[str, Extremes]:
+def extremes_by_subset(solution: Solution) -> dict[str, Extremes]:
     """Return the best and the worst schedule of each subset of the meetings, named by its ids in ascending order."""
     best, worst = solution.per_agent
     names = _names(solution.problem.ids[: solution.problem.meetings])
@@ -268,22 +268,22 @@ def _by_programme(problem: Problem, solution: Solution) -> _Known | None:
     if not solution.possible[-1]:
         return None
     best, worst = (tuple(solution.vectors[sense, -1].tolist()) for sense in (BEST, WORST))
-    fair = fairest(solution) or cpsat.fairest(problem)
+    fair = find_fairest_schedule(solution) or cpsat.find_fairest_schedule(problem)
     assert fair is not None
     per_agent = solution.per_agent[BEST][-1], solution.per_agent[WORST][-1]
     return _Known((best, worst), per_agent, solution.optima, solution.ranges, fair, *solution.shown)
 
 
 def _by_solver(problem: Problem, shown: Problem | None) -> _Known | None:
-    best, worst = cpsat.optimum(problem), cpsat.optimum(problem, worst=True)
-    ranges, fair = cpsat.ranges(problem), cpsat.fairest(problem)
+    best, worst = cpsat.find_optimum(problem), cpsat.find_optimum(problem, worst=True)
+    ranges, fair = cpsat.find_cost_ranges(problem), cpsat.find_fairest_schedule(problem)
     if best is None or worst is None or ranges is None or fair is None:
         return None
     shown_best, least = best.cost, best.cost
     if shown is not None:
-        shown_optimum = cpsat.optimum(shown)
+        shown_optimum = cpsat.find_optimum(shown)
         assert shown_optimum is not None
-        shown_best, least = shown_optimum.cost, cpsat.least_shown(problem, shown)
+        shown_best, least = shown_optimum.cost, cpsat.find_least_shown_cost(problem, shown)
     return _Known((best.slots, worst.slots), (best.per_agent, worst.per_agent), None, ranges, fair, shown_best, least)
 
 
@@ -320,7 +320,7 @@ def _moved(problem: Problem, slots: Sequence[int]) -> Schedule:
 
 
 def _bound(problem: Problem, slots: Sequence[int] | None) -> SimplePlan | None:
-    return None if slots is None else SimplePlan(cost=planned_price(problem, slots), slots=_meetings(problem, slots))
+    return None if slots is None else SimplePlan(cost=price_schedule(problem, slots), slots=_meetings(problem, slots))
 
 
 def _witness(scenario: Scenario, problem: Problem) -> Witness | None:
@@ -328,7 +328,7 @@ def _witness(scenario: Scenario, problem: Problem) -> Witness | None:
     slots = [scenario.witness[number] for number in problem.ids[: problem.meetings] if number in scenario.witness]
     if len(slots) < problem.meetings:
         return None
-    return Witness(slots=_meetings(problem, slots), cost=planned_price(problem, slots))
+    return Witness(slots=_meetings(problem, slots), cost=price_schedule(problem, slots))
 
 
 Action = dict[str, Any]
@@ -336,7 +336,7 @@ Round = dict[str, dict[int, list[Action]]]
 """`decision` and `voluntary`: agent -> its actions. Agents without actions are omitted."""
 
 
-def plan(scenario: Scenario, assignment: Mapping[int, int]) -> list[Round]:
+def plan_batches(scenario: Scenario, assignment: Mapping[int, int]) -> list[Round]:
     """Return the batches of every round that carry out a schedule; every displaced item moves exactly once.
 
     Prior meetings move in the first round with a decision, in the voluntary phase where their participants are not asked to

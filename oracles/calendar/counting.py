@@ -43,15 +43,15 @@ FREE: Busy = (0, 0)
 DONE: Placing = (0, ())
 
 
-def total(problem: Problem) -> int:
+def count_total(problem: Problem) -> int:
     """Return the number of vectors of start slots with disjoint spans on empty calendars."""
     count = problem.meetings
     return perm(max(0, problem.slots - sum(problem.durations[:count]) + count), count)
 
 
-def feasible(problem: Problem) -> int | None:
+def count_feasible(problem: Problem) -> int | None:
     """Return F; None if there are too many states to count."""
-    if not problem.holds(range(problem.meetings)):
+    if not problem.has_room_for(range(problem.meetings)):
         return 0
     if problem.slots << problem.meetings > LIMIT:
         return None

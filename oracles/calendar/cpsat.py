@@ -26,17 +26,17 @@ class Optima:
     per_agent: Costs
 
 
-def optimum(problem: Problem, *, worst: bool = False) -> Optima | None:
+def find_optimum(problem: Problem, *, worst: bool = False) -> Optima | None:
     """Return the cheapest (or `worst`) schedule, the smallest slots of a tie; None if there is none."""
     model = _Model(problem)
     cost = model.least(-model.cost if worst else model.cost)
     if cost is None:
         return None
     slots = model.smallest()
-    return Optima(abs(cost), slots, paid(problem, slots))
+    return Optima(abs(cost), slots, costs_by_agent(problem, slots))
 
 
-def ranges(problem: Problem) -> list[list[int]] | None:
+def find_cost_ranges(problem: Problem) -> list[list[int]] | None:
     """Return each agent's least and greatest cost over the optimal schedules; None if there is none."""
     model = _Model(problem)
     if model.least(model.cost) is None:
@@ -50,7 +50,7 @@ def ranges(problem: Problem) -> list[list[int]] | None:
     return bounds
 
 
-def fairest(problem: Problem) -> tuple[Slots, Costs] | None:
+def find_fairest_schedule(problem: Problem) -> tuple[Slots, Costs] | None:
     """Return the optimal schedule that is best for the agent with the highest cost, then the next; None if there is none."""
     model = _Model(problem)
     if model.least(model.cost) is None:
@@ -58,10 +58,10 @@ def fairest(problem: Problem) -> tuple[Slots, Costs] | None:
     for largest in range(1, problem.agents + 1):
         model.least(model.sum_of_largest(largest))
     slots = model.smallest()
-    return slots, paid(problem, slots)
+    return slots, costs_by_agent(problem, slots)
 
 
-def least_shown(problem: Problem, shown: Problem) -> int:
+def find_least_shown_cost(problem: Problem, shown: Problem) -> int:
     """Return the least shown cost of an optimal schedule, which must exist."""
     model = _Model(problem)
     model.least(model.cost)
@@ -70,7 +70,7 @@ def least_shown(problem: Problem, shown: Problem) -> int:
     return least
 
 
-def every(problem: Problem, *, cost: int | None = None, apart: bool = False) -> Iterator[Slots]:
+def enumerate_schedules(problem: Problem, *, cost: int | None = None, apart: bool = False) -> Iterator[Slots]:
     """Enumerate all schedules.
 
     Args:
@@ -86,8 +86,8 @@ def every(problem: Problem, *, cost: int | None = None, apart: bool = False) -> 
     return iter(schedules)
 
 
-def count(problem: Problem, *, apart: bool = False) -> int:
-    """Count the schedules of `every`, without storing them."""
+def count_schedules(problem: Problem, *, apart: bool = False) -> int:
+    """Count the schedules of `enumerate_schedules`, without storing them."""
     total = 0
 
     def one_more(_: Any) -> None:
@@ -98,7 +98,7 @@ def count(problem: Problem, *, apart: bool = False) -> int:
     return total
 
 
-def paid(problem: Problem, slots: Slots) -> Costs:
+def costs_by_agent(problem: Problem, slots: Slots) -> Costs:
     """Return the cost of a schedule for each agent."""
     return tuple(
         sum(int(problem.costs[item, agent, slot]) for item, slot in enumerate(slots)) for agent in range(problem.agents)
@@ -126,7 +126,7 @@ class _Model:
                 self.model.add_at_most_one(self.over(cell, mine))
         for cell in range(problem.slots if apart else 0):
             self.model.add_at_most_one(self.over(cell, range(problem.meetings)))
-        if not problem.holds(range(problem.meetings)):
+        if not problem.has_room_for(range(problem.meetings)):
             self.model.add_bool_or([])
         self.cost = self.price(problem)
         self.agents = [self._total(problem.costs[:, agent].tolist()) for agent in range(problem.agents)]
@@ -171,7 +171,7 @@ class _Model:
 
     def sum_of_largest(self, count: int) -> Any:
         """Return an upper bound, tight when minimised, on the sum of the largest `count` costs of agents."""
-        bound = self.problem.most
+        bound = self.problem.max_cost
         level = self.model.new_int_var(0, bound, f"level{count}")
         over = [self.model.new_int_var(0, bound, f"over{count}_{agent}") for agent in range(self.problem.agents)]
         for mine, excess in zip(self.agents, over, strict=True):

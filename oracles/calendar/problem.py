@@ -4,8 +4,8 @@
 2. A meeting may cover free cells, movable errands, and a prior meeting that moves: two items that share an agent never overlap.
 An errand under it costs its owner once; a prior meeting that moves costs each participant.
 3. An errand can be displaced only if its agent has a free cell. That published test alone is not sufficient: the cells that an
-agent's new meetings take must not exceed its free cells (`Problem.holds`). Both tests together are exact: displaced errands
-fit into the cells that no item ends in, and those stay free until they are needed.
+agent's new meetings take must not exceed its free cells (`Problem.has_room_for`). Both tests together are exact: displaced
+errands fit into the cells that no item ends in, and those stay free until they are needed.
 4. For a prior meeting rule 3 is not needed: errands under its new place fit into the cells that it leaves.
 """
 
@@ -70,7 +70,7 @@ class Problem:
         return total
 
     @cached_property
-    def most(self) -> int:
+    def max_cost(self) -> int:
         """Upper bound on the cost of any schedule."""
         return sum(int(row.max()) for row in np.where(self.allowed, self.prices, 0))
 
@@ -89,7 +89,7 @@ class Problem:
         placed = (subsets >> np.arange(self.meetings)) & 1 == 1
         return np.concatenate([placed, np.ones((len(placed), self.count - self.meetings), bool)], axis=1)
 
-    def holds(self, meetings: Collection[int]) -> bool:
+    def has_room_for(self, meetings: Collection[int]) -> bool:
         """Return True if every agent has enough free cells for these meetings (by index)."""
         return all(
             sum(self.durations[item] for item in meetings if self.masks[item] >> agent & 1) <= free
@@ -97,13 +97,13 @@ class Problem:
         )
 
 
-def tables(scenario: Scenario, scale: Scale = "scored") -> Problem:
+def build_problem(scenario: Scenario, scale: Scale = "scored") -> Problem:
     """Convert a scenario to tables; prices are on the scored scale or on the one that agents see."""
     items: tuple[Meeting, ...] = (*scenario.meetings, *scenario.prior)
     takes = np.zeros((len(items), len(scenario.agents)), bool)
     for number, item in enumerate(items):
         takes[number, list(item.participants)] = True
-    price = scenario.scored if scale == "scored" else int
+    price = scenario.scored_cost if scale == "scored" else int
     cells, kinds = _errands(scenario, {cost: price(cost) for cost in _shown(scenario)})
     free = _free(scenario)
     costs = np.where(takes[:, :, None], cells, 0)

@@ -65,7 +65,7 @@ class Graph:
 
 
 @lru_cache(maxsize=16)
-def graph_of(conflicts: tuple[int, ...], durations: tuple[int, ...], meetings: int, limit: int) -> Graph | None:
+def build_graph(conflicts: tuple[int, ...], durations: tuple[int, ...], meetings: int, limit: int) -> Graph | None:
     """Return the graph for these items, the first `meetings` of them new; None if its table would exceed `limit` cells."""
     groups = _groups(conflicts, limit >> len(conflicts) if max(durations) == 1 else limit)
     if groups is None:
@@ -131,31 +131,31 @@ class Packing:
     """The problem at the shown prices; None if those equal the scored ones."""
 
     @cached_property
-    def digit(self) -> int:
+    def digit_bits(self) -> int:
         """Number of bits of one slot."""
         return max(1, (self.problem.slots - 1).bit_length())
 
     @cached_property
-    def second(self) -> int:
+    def second_bits(self) -> int:
         """Number of bits of a second part that is a cost."""
-        return max(self.problem.most, self.shown.most if self.shown else 0).bit_length()
+        return max(self.problem.max_cost, self.shown.max_cost if self.shown else 0).bit_length()
 
     @cached_property
-    def wide(self) -> bool:
+    def is_wide(self) -> bool:
         """True if 64 bits are not enough."""
-        return self.second + self.problem.most.bit_length() >= BITS
+        return self.second_bits + self.problem.max_cost.bit_length() >= BITS
 
     @cached_property
-    def shift(self) -> int:
+    def shift_bits(self) -> int:
         """Number of bits of the second part."""
-        if self.wide:
-            return max(self.second, self.digit * self.problem.count)
-        return BITS - 1 - self.problem.most.bit_length()
+        if self.is_wide:
+            return max(self.second_bits, self.digit_bits * self.problem.count)
+        return BITS - 1 - self.problem.max_cost.bit_length()
 
     @cached_property
     def unreachable(self) -> int:
         """Numbers from here on mean that there is no schedule."""
-        return 1 << (self.second + self.shift + 2) if self.wide else LARGEST
+        return 1 << (self.second_bits + self.shift_bits + 2) if self.is_wide else LARGEST
 
     @property
     def infinity(self) -> int:
@@ -165,16 +165,16 @@ class Packing:
     @property
     def dtype(self) -> Any:
         """Type of the numbers."""
-        return object if self.wide else np.int64
+        return object if self.is_wide else np.int64
 
     @cached_property
     def levels(self) -> list[range]:
         """The items whose slots are digits of each level."""
-        count, room, levels = self.problem.count, self.shift // self.digit, []
+        count, room, levels = self.problem.count, self.shift_bits // self.digit_bits, []
         done = 0
         while done < count:
             levels.append(range(done, min(count, done + room)))
-            done, room = done + room, BITS // self.digit
+            done, room = done + room, BITS // self.digit_bits
         return levels
 
     @property
@@ -186,7 +186,7 @@ class Packing:
         """Return (slots, groups, columns): the amount that a group adds to each column, or infinity if it may not start."""
         problem, agents = self.problem, self.problem.agents
         items = np.zeros((problem.count, problem.slots, self.columns), self.dtype)
-        items[:] = (problem.prices.astype(self.dtype) << self.shift)[:, :, None]
+        items[:] = (problem.prices.astype(self.dtype) << self.shift_bits)[:, :, None]
         items[:, :, WORST] *= -1
         items[:, :, :AGENTS] += self._digits(0).astype(self.dtype)[:, :, None]
         paid = problem.costs.transpose(0, 2, 1)
@@ -200,16 +200,16 @@ class Packing:
         total[(graph.members @ ~problem.allowed).T > 0] = self.infinity
         return np.ascontiguousarray(total)
 
-    def deeper(self, graph: Graph) -> list[Table]:
+    def deeper_weights(self, graph: Graph) -> list[Table]:
         """Return (slots, groups) for each further level of digits."""
         return [(graph.members @ self._digits(level)).T for level in range(1, len(self.levels))]
 
-    def vectors(self, numbers: list[Table]) -> Table:
+    def unpack_slots(self, numbers: list[Table]) -> Table:
         """Return the slots, in a last axis, from the numbers of each level."""
         slots = np.zeros((*numbers[0].shape, self.problem.count), np.intp)
         for number, items in zip(numbers, self.levels, strict=True):
             for item in items:
-                slots[..., item] = number >> self._place(items, item) & ((1 << self.digit) - 1)
+                slots[..., item] = number >> self._place(items, item) & ((1 << self.digit_bits) - 1)
         return slots
 
     def _digits(self, level: int) -> Table:
@@ -220,7 +220,7 @@ class Packing:
         return digits
 
     def _place(self, items: range, item: int) -> int:
-        return self.digit * (items.stop - 1 - item)
+        return self.digit_bits * (items.stop - 1 - item)
 
 
 LIMIT = 50_000_000
@@ -288,7 +288,7 @@ def solve(problem: Problem, shown: Problem | None = None, limit: int = LIMIT) ->
         shown: the same at the other prices; omitted if they are equal.
         limit: the maximum of slots times states times groups.
     """
-    graph = graph_of(problem.conflicts, problem.durations, problem.meetings, limit // problem.slots)
+    graph = build_graph(problem.conflicts, problem.durations, problem.meetings, limit // problem.slots)
     if graph is None:
         return None
     packing = Packing(problem, shown)
@@ -297,14 +297,14 @@ def solve(problem: Problem, shown: Problem | None = None, limit: int = LIMIT) ->
     first = values[graph.starts]
     fits = first[:, BEST] < packing.unreachable
     keys = np.where(fits[:, None], first[:, :AGENTS], 0).T
-    low = keys & ((1 << packing.shift) - 1)
+    low = keys & ((1 << packing.shift_bits) - 1)
     further = [np.where(fits[:, None], level[graph.starts], 0).T for level in digits]
     return Solution(
         problem,
         graph,
         _capacity(problem, fits),
-        [(keys[BEST] >> packing.shift).tolist(), (-(keys[WORST] >> packing.shift)).tolist()],
-        packing.vectors([low, *further]),
+        [(keys[BEST] >> packing.shift_bits).tolist(), (-(keys[WORST] >> packing.shift_bits)).tolist()],
+        packing.unpack_slots([low, *further]),
         _ranges(packing, first[-1].tolist()),
         _shown(packing, first[-1].tolist()),
         _tight(packing, graph, remaining, weights[:, :, BEST]),
@@ -315,10 +315,10 @@ def _walk(packing: Packing, graph: Graph, weights: Table) -> tuple[Table, list[T
     """Return values and further digits of the first slot, by state, and the minimal remaining cost of all slots."""
     values = np.full((graph.states + 1, packing.columns), packing.infinity, packing.dtype)
     values[graph.done] = 0
-    deeper = packing.deeper(graph)
+    deeper = packing.deeper_weights(graph)
     digits = [np.where(values[:, :AGENTS] == 0, 0, packing.infinity) for _ in deeper]
     remaining = np.empty((len(weights) + 1, graph.states + 1), packing.dtype)
-    remaining[-1] = values[:, BEST] >> packing.shift
+    remaining[-1] = values[:, BEST] >> packing.shift_bits
     step = max(1, BLOCK // (len(graph.groups) * packing.columns))
     for slot in range(len(weights) - 1, -1, -1):
         parts = [
@@ -328,7 +328,7 @@ def _walk(packing: Packing, graph: Graph, weights: Table) -> tuple[Table, list[T
         values[:-1] = parts[0][0] if len(parts) == 1 else np.concatenate([part for part, _ in parts])
         for number, level in enumerate(digits):
             level[:-1] = np.concatenate([further[number] for _, further in parts])
-        remaining[slot] = values[:, BEST] >> packing.shift
+        remaining[slot] = values[:, BEST] >> packing.shift_bits
     return values, digits, remaining
 
 
@@ -358,17 +358,17 @@ def _capacity(problem: Problem, fits: NDArray[np.bool_]) -> list[bool]:
 
 
 def _ranges(packing: Packing, numbers: list[int]) -> list[list[int]]:
-    agents, base = packing.problem.agents, numbers[BEST] >> packing.shift << packing.shift
+    agents, base = packing.problem.agents, numbers[BEST] >> packing.shift_bits << packing.shift_bits
     return [[numbers[AGENTS + agent] - base, base - numbers[AGENTS + agents + agent]] for agent in range(agents)]
 
 
 def _shown(packing: Packing, numbers: list[int]) -> tuple[int, int]:
-    best = numbers[BEST] >> packing.shift
-    return (numbers[-2], numbers[-1] - (best << packing.shift)) if packing.shown else (best, best)
+    best = numbers[BEST] >> packing.shift_bits
+    return (numbers[-2], numbers[-1] - (best << packing.shift_bits)) if packing.shown else (best, best)
 
 
 def _tight(packing: Packing, graph: Graph, remaining: Table, weights: Table) -> NDArray[np.bool_]:
-    prices = weights >> packing.shift
+    prices = weights >> packing.shift_bits
     tight = np.empty((len(prices), *graph.successors.shape), bool)
     step = max(1, BLOCK // graph.successors.size)
     for low in range(0, len(prices), step):
@@ -376,5 +376,5 @@ def _tight(packing: Packing, graph: Graph, remaining: Table, weights: Table) -> 
         later = remaining[span.start + 1 : span.stop + 1][:, graph.successors]
         later += prices[span, :, None]
         np.equal(later, remaining[span, None, :-1], out=tight[span])
-    tight &= remaining[:-1, None, :-1] < packing.unreachable >> packing.shift
+    tight &= remaining[:-1, None, :-1] < packing.unreachable >> packing.shift_bits
     return tight

@@ -18,9 +18,16 @@ from fractions import Fraction
 from functools import cache, cached_property, partial
 from pathlib import Path
 
-from oracles.hidden_profile.decks import hand_of
+from oracles.hidden_profile.decks import texts_in_hand
 from oracles.hidden_profile.guessers import GUESSERS as BY_TEXT
-from oracles.hidden_profile.guessers import Handout, handout, naming, negative_words, share, words
+from oracles.hidden_profile.guessers import (
+    Handout,
+    build_handout,
+    count_negative_words,
+    hit_probability,
+    sentences_by_option,
+    split_words,
+)
 from worlds.core.models import Strict
 from worlds.hidden_profile.rules import worlds
 from worlds.hidden_profile.rules.deck import KINDS, Draws
@@ -54,16 +61,16 @@ class Sight:
     @cached_property
     def leader(self) -> str | None:
         """The option that the shared facts favour."""
-        return worlds.leading(self.scenario, [fact.id for fact in self.shared])
+        return worlds.leading_option(self.scenario, [fact.id for fact in self.shared])
 
-    def impression(self, *facts: Fact) -> dict[str, int]:
+    def option_impressions(self, *facts: Fact) -> dict[str, int]:
         """Return the impression that these facts make of each option."""
-        return worlds.surface(self.scenario, [fact.id for fact in facts])
+        return worlds.option_impressions(self.scenario, [fact.id for fact in facts])
 
     @cached_property
     def handout(self) -> Handout:
         """The brief and all facts of the seat, as a guesser by words reads them."""
-        return handout(self.scenario, [fact.id for fact in (*self.shared, *self.private, *self.idle)])
+        return build_handout(self.scenario, [fact.id for fact in (*self.shared, *self.private, *self.idle)])
 
     def _of(self, scope: str) -> tuple[Fact, ...]:
         held = (fact for fact in self.scenario.facts if fact.scope == scope)
@@ -94,30 +101,30 @@ class Weights(Strict):
 
 
 @cache
-def weights() -> Weights:
+def read_weights() -> Weights:
     """Return the committed weights."""
     return Weights.model_validate_json(FILE.read_bytes())
 
 
-def learned(seen: Sight, lesson: str) -> Options:
+def guess_by_weights(seen: Sight, lesson: str) -> Options:
     """Return the options with the best score, by weights fitted without this scenario."""
-    by_scenario = weights().lessons[lesson]
-    return best_by(by_scenario.get(seen.scenario.id, by_scenario[""]), features(seen))
+    by_scenario = read_weights().lessons[lesson]
+    return best_weighted(by_scenario.get(seen.scenario.id, by_scenario[""]), option_features(seen))
 
 
-def best_by(weighed: tuple[float, ...], shown: Mapping[str, tuple[float, ...]]) -> Options:
+def best_weighted(weighed: tuple[float, ...], shown: Mapping[str, tuple[float, ...]]) -> Options:
     """Return the options with the highest weighted sum; sums that differ by rounding are equal."""
     sums = {option: sum(w * x for w, x in zip(weighed, values, strict=True)) for option, values in shown.items()}
     best = max(sums.values())
     return tuple(option for option, total in sums.items() if total > best - 1e-9)
 
 
-def features(seen: Sight) -> dict[str, tuple[float, ...]]:
+def option_features(seen: Sight) -> dict[str, tuple[float, ...]]:
     """Return the features of each option on this hand, in the order of FEATURES."""
-    shared, own = seen.impression(*seen.shared), seen.impression(*seen.private)
+    shared, own = seen.option_impressions(*seen.shared), seen.option_impressions(*seen.private)
     ranks = sorted(set(shared.values()), reverse=True)
-    sentences = naming(seen.handout)
-    in_shared = naming(Handout(seen.handout.options, tuple(fact.text for fact in seen.shared)))
+    sentences = sentences_by_option(seen.handout)
+    in_shared = sentences_by_option(Handout(seen.handout.options, tuple(fact.text for fact in seen.shared)))
     ids, made = seen.scenario.option_ids, {}
     for option in ids:
         notes = [fact for fact in seen.private if option in fact.about]
@@ -127,74 +134,74 @@ def features(seen: Sight) -> dict[str, tuple[float, ...]]:
             leads, ranks[0] - shared[option], ranks[1:2] == [shared[option]], shared[option] == ranks[-1], own[option],
             sum(max(sign, 0) for sign in signs), against, touched, leads * touched, leads * against,
             sum(option in fact.about for fact in seen.idle), option == ids[0], option == ids[-1], len(in_shared[option]),
-            len(sentences[option]) - len(in_shared[option]), sum(map(negative_words, sentences[option])),
-            sum(len(words(one)) for one in sentences[option]) / 10, len(dict(seen.handout.options)[option]) / 10,
+            len(sentences[option]) - len(in_shared[option]), sum(map(count_negative_words, sentences[option])),
+            sum(len(split_words(one)) for one in sentences[option]) / 10, len(dict(seen.handout.options)[option]) / 10,
         )  # fmt: skip
     return {option: tuple(map(float, values)) for option, values in made.items()}
 
 
-def ranked(seen: Sight, rank: int, *, hand: bool) -> Options:
+def guess_by_rank(seen: Sight, rank: int, *, hand: bool) -> Options:
     """Return the options at rank `rank`, from 1, by the shared facts or by the hand; the worst if there are fewer ranks."""
-    score = seen.impression(*seen.shared, *(seen.private if hand else ()))
+    score = seen.option_impressions(*seen.shared, *(seen.private if hand else ()))
     places = sorted(set(score.values()), reverse=True)
     wanted = places[min(rank, len(places)) - 1]
     return tuple(option for option, points in score.items() if points == wanted)
 
 
-def not_the_leader(seen: Sight) -> Options:
+def guess_all_but_leader(seen: Sight) -> Options:
     """Return all options but the leader."""
     return tuple(option for option in seen.scenario.option_ids if option != seen.leader)
 
 
-def own_note(seen: Sight, *, avoided: bool) -> Options:
+def guess_by_own_facts(seen: Sight, *, avoided: bool) -> Options:
     """Return the options other than the leader that the seat's own deciding facts concern, or do not concern if `avoided`."""
     touched = {option for fact in seen.private for option in fact.about}
     return _of_the_others(seen, lambda option: (option in touched) is not avoided)
 
 
-def idle_note(seen: Sight) -> Options:
+def guess_by_idle_notes(seen: Sight) -> Options:
     """Return the options other than the leader that the seat's idle notes name."""
     named = {option for fact in seen.idle for option in fact.about}
     return _of_the_others(seen, lambda option: option in named)
 
 
-def mentioned(seen: Sight, *, most: bool) -> Options:
+def guess_by_mentions(seen: Sight, *, most: bool) -> Options:
     """Return the options other than the leader that the seat's notes concern most, or least."""
     counts = Counter(option for fact in (*seen.private, *seen.idle) for option in fact.about)
-    others = not_the_leader(seen)
+    others = guess_all_but_leader(seen)
     wanted = (max if most else min)(counts[option] for option in others)
     return tuple(option for option in others if counts[option] == wanted)
 
 
-def by_sign(seen: Sight, sign: int) -> Options:
+def guess_by_sign(seen: Sight, sign: int) -> Options:
     """Return the options for which (1) or against which (-1) the seat's own deciding facts speak most."""
-    score = seen.impression(*seen.private)
+    score = seen.option_impressions(*seen.private)
     best = max(sign * points for points in score.values())
     return tuple(option for option, points in score.items() if sign * points == best)
 
 
-def second_guess(seen: Sight) -> Options:
+def guess_second(seen: Sight) -> Options:
     """Apply the rule that once found 72 %: neither the leader nor what my note is about, else my idle note's, else second."""
-    others = own_note(seen, avoided=True)
+    others = guess_by_own_facts(seen, avoided=True)
     named = tuple(option for option in others if any(option in fact.about for fact in seen.idle))
-    return others if len(others) == 1 else named or ranked(seen, 2, hand=False)
+    return others if len(others) == 1 else named or guess_by_rank(seen, 2, hand=False)
 
 
 ADVERSARIES: Mapping[str, Adversary] = {
-    **{f"rank {rank} by shared facts": partial(ranked, rank=rank, hand=False) for rank in (1, 2, 3)},
-    **{f"rank {rank} by hand": partial(ranked, rank=rank, hand=True) for rank in (2, 3)},
-    "worst by hand": partial(ranked, rank=99, hand=True),
-    "any but the leader": not_the_leader,
-    "what my note is about": partial(own_note, avoided=False),
-    "what my note is not about": partial(own_note, avoided=True),
-    "what my idle note names": idle_note,
-    "most mentioned to me": partial(mentioned, most=True),
-    "least mentioned to me": partial(mentioned, most=False),
-    "what my notes speak for": partial(by_sign, sign=1),
-    "what my notes speak against": partial(by_sign, sign=-1),
-    "note, idle note, second": second_guess,
+    **{f"rank {rank} by shared facts": partial(guess_by_rank, rank=rank, hand=False) for rank in (1, 2, 3)},
+    **{f"rank {rank} by hand": partial(guess_by_rank, rank=rank, hand=True) for rank in (2, 3)},
+    "worst by hand": partial(guess_by_rank, rank=99, hand=True),
+    "any but the leader": guess_all_but_leader,
+    "what my note is about": partial(guess_by_own_facts, avoided=False),
+    "what my note is not about": partial(guess_by_own_facts, avoided=True),
+    "what my idle note names": guess_by_idle_notes,
+    "most mentioned to me": partial(guess_by_mentions, most=True),
+    "least mentioned to me": partial(guess_by_mentions, most=False),
+    "what my notes speak for": partial(guess_by_sign, sign=1),
+    "what my notes speak against": partial(guess_by_sign, sign=-1),
+    "note, idle note, second": guess_second,
     **{f"by text, {name}": partial(lambda seen, guess: guess(seen.handout), guess=guess) for name, guess in BY_TEXT.items()},
-    **{f"learned, {lesson}": partial(learned, lesson=lesson) for lesson in LESSONS},
+    **{f"learned, {lesson}": partial(guess_by_weights, lesson=lesson) for lesson in LESSONS},
 }
 """Adversaries by name."""
 
@@ -207,25 +214,25 @@ class Guess:
     manifest: Fraction
 
     @property
-    def informed(self) -> Fraction:
+    def informedness(self) -> Fraction:
         """Informedness, J."""
         return self.hidden + self.manifest - 1
 
 
-def guessed_by_hand(draws: Draws, adversary: Adversary) -> Guess:
+def score_adversary(draws: Draws, adversary: Adversary) -> Guess:
     """Return the exact expected score of an adversary on a deck."""
     told: dict[tuple[str, ...], Options] = {}
     total = dict.fromkeys(KINDS, Fraction(0))
     for draw, chance in draws.chance.items():
         scenario = draws.deck.scenario(draw.versions, draw.key or "", draw.leader or "")
         for seat in scenario.seats:
-            if (hand := hand_of(draws.deck, draw, seat)) not in told:
+            if (hand := texts_in_hand(draws.deck, draw, seat)) not in told:
                 told[hand] = adversary(Sight(scenario, seat))
-            total[draw.kind] += chance * share(told[hand], scenario.key) / scenario.agents
+            total[draw.kind] += chance * hit_probability(told[hand], scenario.key) / scenario.agents
     return Guess(**total)
 
 
 def _of_the_others(seen: Sight, wanted: Callable[[str], bool]) -> Options:
     """Return the options other than the leader that satisfy a condition; all of these if none does."""
-    others = not_the_leader(seen)
+    others = guess_all_but_leader(seen)
     return tuple(filter(wanted, others)) or others

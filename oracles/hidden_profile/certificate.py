@@ -18,11 +18,19 @@ from itertools import product
 from typing import NamedTuple
 
 from oracles.hidden_profile import session
-from oracles.hidden_profile.decks import INFORMED_MOST, alone, keys, necessary, prove_deck, tells, told_by
+from oracles.hidden_profile.decks import (
+    MAX_INFORMEDNESS,
+    find_solo_errors,
+    hidden_keys,
+    measure_cards,
+    measure_hands,
+    necessary_cards,
+    prove_deck,
+)
 from oracles.hidden_profile.groups import UNIFORM
-from oracles.hidden_profile.guessers import scored
+from oracles.hidden_profile.guessers import score_guessers
 from worlds.hidden_profile.rules.certificate import Accuracy, Certificate, DealRow, SizeRow, TellRow
-from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, Kind, ToolExecutor, counted_otherwise, resized
+from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, Kind, ToolExecutor, has_other_count, resize_deck
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import Worlds, tabulate
 
@@ -30,7 +38,7 @@ from worlds.hidden_profile.rules.worlds import Worlds, tabulate
 def certify(scenario: Scenario) -> Certificate:
     """Return the certificate of a scenario with one deal, which states that nothing is proved."""
     hands = {str(seat): scenario.hand(seat) for seat in scenario.seats}
-    return Certificate(scenario=scenario.id, certified=False, hands=hands, guessers=scored(scenario))
+    return Certificate(scenario=scenario.id, certified=False, hands=hands, guessers=score_guessers(scenario))
 
 
 FEWEST, MOST = 3, 8
@@ -51,10 +59,10 @@ class Sized(NamedTuple):
     """C9 (b) of the worst hand."""
 
 
-def sizes(deck: Deck) -> tuple[Sized, ...]:
+def find_sizes(deck: Deck) -> tuple[Sized, ...]:
     """Return every other number of people for which a dealing holds; raises ValueError if a table is too large."""
     words = [deck.brief, *(text.text for card in deck.cards for text in card.texts)]
-    if deck.named or any(counted_otherwise(text, deck.agents) for text in words):
+    if deck.named or any(has_other_count(text, deck.agents) for text in words):
         return ()
     case = _Case(deck)
     dealings = (case.best(people) for people in range(FEWEST, MOST + 1) if people != deck.agents)
@@ -71,9 +79,9 @@ class _Case:
         self._private = {card.id: card for card in deck.of_scope("private")}
         self._notes = {seat: [c.id for c in deck.of_scope("noise") if seat in c.holders] for seat in deck.seats}
         self._held = {seat: [c.id for c in self._private.values() if seat in c.holders] for seat in deck.seats}
-        needed = (necessary(deck, self._logic, draw.versions) for draw in self._draws.all)
+        needed = (necessary_cards(deck, self._logic, draw.versions) for draw in self._draws.all)
         self._needed = [frozenset(card.id for card in cards) for cards in needed]
-        self._most_hidden = Fraction(1, max(len(keys(self._draws)), 1)) + INFORMED_MOST
+        self._most_hidden = Fraction(1, max(len(hidden_keys(self._draws)), 1)) + MAX_INFORMEDNESS
         self._told = cache(self._told_by)
 
     def best(self, people: int) -> Sized | None:
@@ -85,12 +93,12 @@ class _Case:
                 worst = [max(tell[place] for tell in tells if tell) for place in (0, 1)]
                 holding.append(Sized(people, hands, *worst))
         for one in sorted(holding, key=lambda one: one[2:]):
-            if prove_deck(resized(self._deck, one.hands), self._logic).certified:
+            if prove_deck(resize_deck(self._deck, one.hands), self._logic).is_certified:
                 return one
         return None
 
     def _merged(self, people: int) -> Iterator[ToolExecutor]:
-        for groups in partitions(list(self._deck.seats), people):
+        for groups in iter_partitions(list(self._deck.seats), people):
             yield tuple(
                 tuple(dict.fromkeys(card for seat in group for card in (*self._held[seat], *self._notes[seat])))
                 for group in groups
@@ -106,7 +114,7 @@ class _Case:
     def _parts(self, seat: int) -> Iterator[ToolExecutor]:
         held, notes = self._held[seat], self._notes[seat]
         for count in range(1, max(len(held), 1) + 1):
-            ways: Iterator[Partition] = partitions(list(range(len(held))), count) if held else iter([[[]]])
+            ways: Iterator[Partition] = iter_partitions(list(range(len(held))), count) if held else iter([[[]]])
             for groups in ways:
                 yield tuple(
                     (*(held[place] for place in group), *(notes[number::count] or notes[number % len(notes) :][:1]))
@@ -124,14 +132,14 @@ class _Case:
     def _told_by(self, own: tuple[str, ...]) -> tuple[Fraction, Fraction] | None:
         """Return the information in a hand with these private cards; None if it is too high, or if C2 fails."""
         cards: list[Card] = [*self._shared, *(self._private[card] for card in own)]
-        informed, hidden = told_by(self._draws, cards)
-        if informed > INFORMED_MOST or hidden > self._most_hidden:
+        informed, hidden = measure_cards(self._draws, cards)
+        if informed > MAX_INFORMEDNESS or hidden > self._most_hidden:
             return None
-        against = (one for draw in self._draws.all for one in alone(self._deck, self._logic, draw, cards))
+        against = (one for draw in self._draws.all for one in find_solo_errors(self._deck, self._logic, draw, cards))
         return None if any(against) else (informed, hidden)
 
 
-def partitions(items: list[int], count: int) -> Iterator[Partition]:
+def iter_partitions(items: list[int], count: int) -> Iterator[Partition]:
     """Yield every partition of the items into `count` non-empty groups."""
     if not items:
         if not count:
@@ -139,9 +147,9 @@ def partitions(items: list[int], count: int) -> Iterator[Partition]:
         return
     first, rest = items[0], items[1:]
     if count:
-        for groups in partitions(rest, count - 1):
+        for groups in iter_partitions(rest, count - 1):
             yield [[first], *groups]
-    for groups in partitions(rest, count):
+    for groups in iter_partitions(rest, count):
         for place in range(len(groups)):
             yield [*groups[:place], [first, *groups[place]], *groups[place + 1 :]]
 
@@ -154,27 +162,28 @@ def certify_deck(deck: Deck) -> Certificate:
     """Return the certificate, certified or not; raises ValueError if the deck has too many atoms for a table of worlds."""
     proof, draws = prove_deck(deck), Draws(deck)
     known = Certificate(
-        scenario=deck.id, certified=proof.certified, mechanism=deck.mechanism, open=tuple(card.id for card in deck.open),
+        scenario=deck.id, certified=proof.is_certified, mechanism=deck.mechanism,
+        open=tuple(card.id for card in deck.open_cards),
         deals=tuple(_row(deck, draws.worlds, draw) for draw in draws.all if draw.key and draw.leader),
-        tells=tuple(TellRow(seat=t.seat, informed=float(t.informed), hidden=float(t.hidden)) for t in tells(draws)),
-        keys=keys(draws), checks=proof.checks,
+        tells=tuple(TellRow(seat=t.seat, informed=float(t.informed), hidden=float(t.hidden)) for t in measure_hands(draws)),
+        keys=hidden_keys(draws), checks=proof.checks,
     )  # fmt: skip
-    if not proof.certified:
+    if not proof.is_certified:
         return known
     rows = tuple(
         SizeRow(people=one.people, hands=one.hands, informed=float(one.informed), hidden=float(one.hidden))
-        for one in sizes(deck)
+        for one in find_sizes(deck)
     )
-    return known.model_copy(update={"sizes": rows, "by_kind": {kind: scores(draws, kind) for kind in KINDS}})
+    return known.model_copy(update={"sizes": rows, "by_kind": {kind: score_groups(draws, kind) for kind in KINDS}})
 
 
-def scores(draws: Draws, kind: Kind) -> dict[str, Accuracy]:
+def score_groups(draws: Draws, kind: Kind) -> dict[str, Accuracy]:
     """Return the scores of each group over the deals of a kind."""
     total = {name: dict.fromkeys(MEASURES, Fraction(0)) for name in GROUPS}
-    for draw in draws.of(kind):
+    for draw in draws.of_kind(kind):
         table = tabulate(draws.deck.scenario(draw.versions, draw.key or "", draw.leader or ""))
         for name, sums in total.items():
-            played = session.played(table, name)
+            played = session.score_group(table, name)
             for measure in MEASURES:
                 sums[measure] += draws.chance[draw] * getattr(played, measure)
     return {
@@ -184,7 +193,7 @@ def scores(draws: Draws, kind: Kind) -> dict[str, Accuracy]:
 
 
 def _row(deck: Deck, logic: Worlds, draw: Draw) -> DealRow:
-    needed = tuple(card.id for card in necessary(deck, logic, draw.versions))
+    needed = tuple(card.id for card in necessary_cards(deck, logic, draw.versions))
     return DealRow(
         kind=draw.kind, versions=draw.versions, key=draw.key or "", leader=draw.leader or "", necessary=needed, times=draw.times
     )

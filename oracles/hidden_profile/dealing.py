@@ -18,11 +18,11 @@ from functools import cache
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
-from oracles.hidden_profile.decks import LEAST_DEALS, necessary, prove_deck, seats_needed
+from oracles.hidden_profile.decks import MIN_DEALS, necessary_cards, prove_deck, seats_needed
 from worlds.hidden_profile.rules.deck import DECK, Deals, Deck, leader_of
 from worlds.hidden_profile.rules.worlds import worlds_of
 
-MOST_DEALS = 24
+MAX_DEALS = 24
 """Desired number of deals of a kind; fewer if that is not possible."""
 
 _SECONDS = 20.0
@@ -43,12 +43,12 @@ class Candidate(NamedTuple):
         return self.key == self.leader
 
 
-def candidates(deck: Deck) -> Iterator[Candidate]:
+def find_candidates(deck: Deck) -> Iterator[Candidate]:
     """Yield every choice of texts that could be a deal; raises ValueError if the deck has too many atoms for a table."""
     yield from (one for one in _tried(deck) if isinstance(one, Candidate))
 
 
-def refused(deck: Deck) -> Counter[str]:
+def count_refusals(deck: Deck) -> Counter[str]:
     """Count the reasons why the other choices of texts are no candidates."""
     return Counter(one for one in _tried(deck) if isinstance(one, str))
 
@@ -56,33 +56,33 @@ def refused(deck: Deck) -> Counter[str]:
 def _tried(deck: Deck) -> Iterator[Candidate | str]:
     """Yield, for each choice of texts, the candidate or the reason why it is none."""
     logic = worlds_of(deck)
-    for digits in product(*(range(len(card.texts)) for card in deck.open)):
+    for digits in product(*(range(len(card.texts)) for card in deck.open_cards)):
         versions = "".join(map(str, digits))
         texts = deck.texts(versions)
-        key, leader = logic.settled(texts), leader_of(deck, versions)
-        hands = tuple(deck.texts(versions, deck.seen_by(seat)) for seat in deck.seats)
-        if not logic.consistent(texts):
+        key, leader = logic.settled_option(texts), leader_of(deck, versions)
+        hands = tuple(deck.texts(versions, deck.cards_seen_by(seat)) for seat in deck.seats)
+        if not logic.is_consistent(texts):
             yield "the facts contradict each other"
-        elif key is None or logic.excluded(texts) != set(deck.option_ids) - {key}:
+        elif key is None or logic.excluded_options(texts) != set(deck.option_ids) - {key}:
             yield "all facts leave none or several options"
         elif leader is None:
             yield "no option leads by the shared facts"
         elif any(leader_of(deck, versions, seat) != leader for seat in deck.seats):
             yield "another option leads on some hand"
-        elif any(leader in logic.excluded(hand) or logic.settled(hand) is not None for hand in hands):
+        elif any(leader in logic.excluded_options(hand) or logic.settled_option(hand) is not None for hand in hands):
             yield "one hand excludes the leader or settles the choice"
-        elif len({seat for card in necessary(deck, logic, versions) for seat in card.holders}) < seats_needed(deck):
+        elif len({seat for card in necessary_cards(deck, logic, versions) for seat in card.holders}) < seats_needed(deck):
             yield f"fewer than {seats_needed(deck)} seats hold a necessary fact"
         else:
             yield Candidate(versions, key, leader, hands)
 
 
-def find_deals(deck: Deck, most: int = MOST_DEALS) -> Deals:
+def find_deals(deck: Deck, most: int = MAX_DEALS) -> Deals:
     """Return the deals on which hands tell least, up to `most` of a kind; the deals in the deck are ignored.
 
     Raises ValueError if there are no hidden or no manifest deals, or if only one option is ever the key of hidden ones.
     """
-    known = list(candidates(deck))
+    known = list(find_candidates(deck))
     hidden = [one for one in known if not one.manifest]
     manifest = [one for one in known if one.manifest]
     keys = sorted({one.key for one in hidden}, key=deck.option_ids.index)
@@ -92,9 +92,9 @@ def find_deals(deck: Deck, most: int = MOST_DEALS) -> Deals:
     for count in (each * len(keys), each // 2 * len(keys)):
         for beside in (min(most, len(manifest)), min(count, len(manifest))):
             search = _Search(deck, hidden, manifest)
-            if min(count, beside) >= LEAST_DEALS and (chosen := search.chosen(keys, count, beside)):
+            if min(count, beside) >= MIN_DEALS and (chosen := search.chosen(keys, count, beside)):
                 return chosen
-    raise ValueError(f"{deck.id} has no {LEAST_DEALS} deals of each kind with keys {keys} equally often")
+    raise ValueError(f"{deck.id} has no {MIN_DEALS} deals of each kind with keys {keys} equally often")
 
 
 class _Search:
@@ -113,7 +113,7 @@ class _Search:
         for key in keys:
             self._model.add(self._number(one for one in self._hidden if one.key == key) == count // len(keys))
         self._model.add(self._number(self._manifest) == beside)
-        for place, card in enumerate(self._deck.open):
+        for place, card in enumerate(self._deck.open_cards):
             for number in range(len(card.texts)):
                 shown = (one for one in (*self._hidden, *self._manifest) if one.versions[place] == str(number))
                 self._model.add(self._number(shown) >= 1)
@@ -195,13 +195,13 @@ _WORTH = 3
 
 
 @cache
-def search(name: str, agents: int) -> tuple[Deck, ...]:
+def search_decks(name: str, agents: int) -> tuple[Deck, ...]:
     """Return every certified deck of a shape on the grid, () if no dealing holds; raises KeyError for an unknown name."""
     dealt = _dealt(name, agents)
     if dealt is None:
         return ()
     decks = (_deck(name, SHAPES[name], dealt[0], scores, dealt[1]) for scores in _SCORES)
-    return tuple(deck for deck in decks if prove_deck(deck).certified)
+    return tuple(deck for deck in decks if prove_deck(deck).is_certified)
 
 
 def _dealt(name: str, agents: int) -> tuple[tuple[tuple[int, ...], ...], Deals] | None:
@@ -209,13 +209,13 @@ def _dealt(name: str, agents: int) -> tuple[tuple[tuple[int, ...], ...], Deals] 
     shape = SHAPES[name]
     for holders in _ways(sum(_ATOMS[gate] for gate in shape.gates), agents):
         bare = _deck(name, shape, holders, _SCORES[0], None)
-        if next(candidates(bare), None) is None:
+        if next(find_candidates(bare), None) is None:
             continue
         try:
             deals = find_deals(bare)
         except ValueError:
             continue
-        if prove_deck(bare.model_copy(update={"deals": deals})).certified:
+        if prove_deck(bare.model_copy(update={"deals": deals})).is_certified:
             return holders, deals
     return None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from oracles.hidden_profile.decks import keys
+from oracles.hidden_profile.decks import hidden_keys
 from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draws
 from worlds.hidden_profile.rules.scenario import Words
 
@@ -24,7 +24,7 @@ class DeckMutant(NamedTuple):
     deck: Deck
 
 
-def spoiled(deck: Deck) -> tuple[DeckMutant, ...]:
+def make_deck_mutants(deck: Deck) -> tuple[DeckMutant, ...]:
     """Return the mutants of a certified deck."""
     return tuple(DeckMutant(name, check, spoil(deck)) for name, check, spoil in _SPOILS)
 
@@ -52,7 +52,7 @@ def _idle_note_speaks(deck: Deck) -> Deck:
 
 
 def _idle_notes_name_one_option(deck: Deck) -> Deck:
-    key = keys(Draws(deck))[0]
+    key = hidden_keys(Draws(deck))[0]
     return _changed(deck, {note.id: {"texts": _texts(note, about=[key])} for note in deck.of_scope("noise")})
 
 
@@ -73,17 +73,17 @@ def _kinds_swapped(deck: Deck) -> Deck:
 
 def _one_key_only(deck: Deck) -> Deck:
     draws = Draws(deck)
-    key = keys(draws)[0]
-    kept = [draw.versions for draw in draws.of("hidden") if draw.key == key]
+    key = hidden_keys(draws)[0]
+    kept = [draw.versions for draw in draws.of_kind("hidden") if draw.key == key]
     return _changed(deck, deals={"hidden": kept, "manifest": deck.deals.manifest})
 
 
 def _told_by_a_word(deck: Deck) -> Deck:
     """Add one word to a shared card if the leader is correct, so that a reader who knows the deck knows the kind."""
     card = next(card for card in deck.of_scope("shared") if len(card.texts) == 1)
-    place = sum(other.id != card.id and deck.cards.index(other) < deck.cards.index(card) for other in deck.open)
+    place = sum(other.id != card.id and deck.cards.index(other) < deck.cards.index(card) for other in deck.open_cards)
     deals = {
-        kind: [f"{versions[:place]}{digit}{versions[place:]}" for versions in deck.deals.of(kind)]
+        kind: [f"{versions[:place]}{digit}{versions[place:]}" for versions in deck.deals.of_kind(kind)]
         for kind, digit in zip(KINDS, "01", strict=True)
     }
     marked = _words(card.texts[0], text=f"{card.texts[0].text} Indeed.")

@@ -21,16 +21,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from oracles.hidden_profile.second import FrameSolver
-from worlds.hidden_profile.rules.ballot import unvotable
+from worlds.hidden_profile.rules.ballot import find_unvotable_forms
 from worlds.hidden_profile.rules.certificate import ProvedCheck
-from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, leading, text_of
-from worlds.hidden_profile.rules.hearing import fires, fold, mentions
+from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, leading_option, text_of
+from worlds.hidden_profile.rules.hearing import fold_text, matches_cue, mentions_fact
 from worlds.hidden_profile.rules.worlds import Worlds
 
-INFORMED_MOST = Fraction(10, 100)
+MAX_INFORMEDNESS = Fraction(10, 100)
 """Limit of (a) for every seat, and of (b) above 1/M."""
 
-INFORMED_MEAN = Fraction(5, 100)
+MAX_MEAN_INFORMEDNESS = Fraction(5, 100)
 """Limit of the mean over scenarios of each one's worst seat, (a)."""
 
 
@@ -46,23 +46,23 @@ class Tell:
     """(b)"""
 
 
-def keys(draws: Draws) -> tuple[str, ...]:
+def hidden_keys(draws: Draws) -> tuple[str, ...]:
     """Return the M options that are the key of some hidden deal, in the file's order."""
-    those = {draw.key for draw in draws.of("hidden")}
+    those = {draw.key for draw in draws.of_kind("hidden")}
     return tuple(option for option in draws.deck.option_ids if option in those)
 
 
-def tells(draws: Draws) -> tuple[Tell, ...]:
+def measure_hands(draws: Draws) -> tuple[Tell, ...]:
     """Return both sums for each seat."""
-    return tuple(Tell(seat, *told_by(draws, draws.deck.seen_by(seat))) for seat in draws.deck.seats)
+    return tuple(Tell(seat, *measure_cards(draws, draws.deck.cards_seen_by(seat))) for seat in draws.deck.seats)
 
 
-def hand_of(deck: Deck, draw: Draw, seat: int) -> tuple[str, ...]:
+def texts_in_hand(deck: Deck, draw: Draw, seat: int) -> tuple[str, ...]:
     """Return the texts that a seat reads in a deal: those of the shared cards and of its own."""
-    return deck.texts(draw.versions, deck.seen_by(seat))
+    return deck.texts(draw.versions, deck.cards_seen_by(seat))
 
 
-def told_by(draws: Draws, cards: Sequence[Card]) -> tuple[Fraction, Fraction]:
+def measure_cards(draws: Draws, cards: Sequence[Card]) -> tuple[Fraction, Fraction]:
     """Return both sums for a hand of these cards."""
     both: defaultdict[tuple[str, ...], defaultdict[str, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
     hidden: defaultdict[tuple[str, ...], defaultdict[str, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
@@ -76,14 +76,14 @@ def told_by(draws: Draws, cards: Sequence[Card]) -> tuple[Fraction, Fraction]:
 
 
 Questions = Worlds | FrameSolver
-"""Either solver; facts of a scenario are named by ids, texts of a deck as in `Deck.asserted`."""
+"""Either solver; facts of a scenario are named by ids, texts of a deck as in `Deck.asserted_literals`."""
 
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+")
-VERDICTS = re.compile(r"\b(only|best|safest|correct|ideal|perfect|obvious|winner)\b")
+VERDICT_WORDS = re.compile(r"\b(only|best|safest|correct|ideal|perfect|obvious|winner)\b")
 
 
-def cues(deck: Deck) -> Iterator[str]:
+def find_cue_errors(deck: Deck) -> Iterator[str]:
     """Yield the objections of C6: cues that miss their own text, or match another card, the brief, or a plain stance.
 
     Shared cards may have no cues; then mentions of them are not measured.
@@ -95,24 +95,24 @@ def cues(deck: Deck) -> Iterator[str]:
         for number, words in enumerate(card.texts):
             if card.scope == "shared" and not words.cues:
                 continue
-            if not fires(words, words.text):
+            if not matches_cue(words, words.text):
                 yield f"{text_of(card.id, number)} does not fire on its own text"
             for where, text in (others | plain).items():
-                if mentions(words, text):
+                if mentions_fact(words, text):
                     yield f"{text_of(card.id, number)} fires on {where}"
 
 
-def verdicts(deck: Deck) -> Iterator[str]:
+def find_verdict_words(deck: Deck) -> Iterator[str]:
     """Yield the objections of C7: private texts that contain both an option's label and a word of decision."""
-    names = {name for option in deck.options for name in (fold(option.label), fold(option.label).partition(" & ")[0])}
+    names = {name for option in deck.options for name in (fold_text(option.label), fold_text(option.label).partition(" & ")[0])}
     for card in deck.of_scope("private"):
         for number, words in enumerate(card.texts):
-            text = fold(words.text)
-            if any(name in text for name in names) and (verdict := VERDICTS.search(text)):
+            text = fold_text(words.text)
+            if any(name in text for name in names) and (verdict := VERDICT_WORDS.search(text)):
                 yield f"{text_of(card.id, number)} says '{verdict[0]}' beside an option's label"
 
 
-LEAST_DEALS = 4
+MIN_DEALS = 4
 """Minimum number of deals of a kind; fewer would be easy to learn."""
 
 
@@ -132,12 +132,12 @@ class DeckProof:
     checks: tuple[ProvedCheck, ...]
 
     @property
-    def certified(self) -> bool:
+    def is_certified(self) -> bool:
         """True if every check holds."""
         return all(check.ok for check in self.checks)
 
     @property
-    def failed(self) -> tuple[str, ...]:
+    def failed_checks(self) -> tuple[str, ...]:
         """The names of the checks that do not hold."""
         return tuple(check.name for check in self.checks if not check.ok)
 
@@ -149,34 +149,36 @@ def prove_deck(deck: Deck, logic: Questions | None = None) -> DeckProof:
     made = []
     for name, claim, against in CHECKS:
         details = list(dict.fromkeys(against(case)))
-        shown = "; ".join(details[:MOST_SAID]) + (f"; and {len(details) - MOST_SAID} more" if len(details) > MOST_SAID else "")
+        shown = "; ".join(details[:MAX_OBJECTIONS]) + (
+            f"; and {len(details) - MAX_OBJECTIONS} more" if len(details) > MAX_OBJECTIONS else ""
+        )
         made.append(ProvedCheck(name=name, ok=not details, claim=claim, detail=shown))
     return DeckProof(tuple(made))
 
 
-MOST_SAID = 5
+MAX_OBJECTIONS = 5
 """Maximum number of objections of one check that are shown; the rest is counted."""
 
 
 def _well_formed(case: DeckCase) -> Iterator[str]:
     deck, draws = case.deck, case.draws
     private = deck.of_scope("private")
-    yield from unvotable(deck)
+    yield from find_unvotable_forms(deck)
     if len(private) < 2:
         yield f"{len(private)} private cards: nothing to pool"
     yield from (f"no seat holds {card.id}" for card in (*private, *deck.of_scope("noise")) if not card.holders)
     idle = {seat for card in deck.of_scope("noise") for seat in card.holders}
     yield from (f"seat {seat} has no idle note" for seat in deck.seats if seat not in idle)
-    for card in deck.open:
+    for card in deck.open_cards:
         shown = {draws.deck.numbers(draw.versions)[card.id] for draw in draws.all}
         yield from (f"no deal shows text {n} of {card.id}" for n in range(len(card.texts)) if n not in shown)
-    both = {draw.versions for draw in draws.of("hidden")} & {draw.versions for draw in draws.of("manifest")}
+    both = {draw.versions for draw in draws.of_kind("hidden")} & {draw.versions for draw in draws.of_kind("manifest")}
     yield from (f"deal {versions} is listed as hidden and as manifest" for versions in sorted(both))
     for kind in KINDS:
-        if (count := len(draws.of(kind))) < LEAST_DEALS:
-            yield f"{count} {kind} deals, at least {LEAST_DEALS} are needed"
+        if (count := len(draws.of_kind(kind))) < MIN_DEALS:
+            yield f"{count} {kind} deals, at least {MIN_DEALS} are needed"
     for draw in draws.all:
-        if not case.logic.consistent(deck.texts(draw.versions)):
+        if not case.logic.is_consistent(deck.texts(draw.versions)):
             yield f"in deal {draw.versions} the facts contradict each other"
 
 
@@ -187,7 +189,7 @@ def _kinds(case: DeckCase) -> Iterator[str]:
         elif draw.kind != ("manifest" if draw.key == draw.leader else "hidden"):
             yield f"deal {draw.versions} leaves {draw.key} and favours {draw.leader}, and is listed as {draw.kind}"
     often = Counter[str | None]()
-    for draw in case.draws.of("hidden"):
+    for draw in case.draws.of_kind("hidden"):
         often[draw.key] += draw.times
     if len(often) < 2:
         yield f"{len(often)} option is the key of hidden deals, at least 2 are needed"
@@ -198,10 +200,10 @@ def _kinds(case: DeckCase) -> Iterator[str]:
 def _group(case: DeckCase) -> Iterator[str]:
     for draw in case.draws.all:
         texts = case.deck.texts(draw.versions)
-        gone = case.logic.excluded(texts)
+        gone = case.logic.excluded_options(texts)
         others = {option for option in case.deck.option_ids if option != draw.key}
-        if draw.key is None or case.logic.settled(texts) != draw.key:
-            yield f"in deal {draw.versions} all facts and the promise settle {case.logic.settled(texts)}"
+        if draw.key is None or case.logic.settled_option(texts) != draw.key:
+            yield f"in deal {draw.versions} all facts and the promise settle {case.logic.settled_option(texts)}"
         elif gone != others:
             yield f"in deal {draw.versions} all facts exclude {', '.join(sorted(gone)) or 'nothing'}, and the key is {draw.key}"
 
@@ -210,25 +212,25 @@ def _solo(case: DeckCase) -> Iterator[str]:
     deck = case.deck
     for draw in case.draws.all:
         for seat in (None, *deck.seats):
-            cards = deck.of_scope("shared") if seat is None else deck.seen_by(seat)
+            cards = deck.of_scope("shared") if seat is None else deck.cards_seen_by(seat)
             where = f"in deal {draw.versions} with {'the shared facts' if seat is None else f'hand {seat}'}"
-            yield from (f"{where} {against}" for against in alone(deck, case.logic, draw, cards))
+            yield from (f"{where} {against}" for against in find_solo_errors(deck, case.logic, draw, cards))
 
 
-def alone(deck: Deck, logic: Questions, draw: Draw, cards: Sequence[Card]) -> Iterator[str]:
+def find_solo_errors(deck: Deck, logic: Questions, draw: Draw, cards: Sequence[Card]) -> Iterator[str]:
     """Yield objections to a deal with these cards on one hand: another or excluded leader, or a settled choice."""
-    if (leader := leading(deck, draw.versions, cards)) != draw.leader:
+    if (leader := leading_option(deck, draw.versions, cards)) != draw.leader:
         yield f"{leader} leads, not {draw.leader}"
     texts = deck.texts(draw.versions, cards)
-    if draw.leader in logic.excluded(texts):
+    if draw.leader in logic.excluded_options(texts):
         yield f"the leader {draw.leader} is excluded"
-    if (settled := logic.settled(texts)) is not None:
+    if (settled := logic.settled_option(texts)) is not None:
         yield f"{settled} is settled"
 
 
 def _missing_piece(case: DeckCase) -> Iterator[str]:
     deck = case.deck
-    needed = {draw: necessary(deck, case.logic, draw.versions) for draw in case.draws.all}
+    needed = {draw: necessary_cards(deck, case.logic, draw.versions) for draw in case.draws.all}
     ever = {card.id for cards in needed.values() for card in cards}
     yield from (f"{card.id} is necessary in no deal" for card in deck.of_scope("private") if card.id not in ever)
     least = seats_needed(deck)
@@ -238,12 +240,12 @@ def _missing_piece(case: DeckCase) -> Iterator[str]:
             yield f"in deal {draw.versions} {len(seats)} seats hold a necessary fact, at least {least} must"
 
 
-def necessary(deck: Deck, logic: Questions, versions: str) -> list[Card]:
+def necessary_cards(deck: Deck, logic: Questions, versions: str) -> list[Card]:
     """Return the private cards of a deal without which facts and promise settle nothing."""
     return [
         card
         for card in deck.of_scope("private")
-        if logic.settled(deck.texts(versions, [one for one in deck.cards if one.id != card.id])) is None
+        if logic.settled_option(deck.texts(versions, [one for one in deck.cards if one.id != card.id])) is None
     ]
 
 
@@ -268,10 +270,10 @@ def _balanced(case: DeckCase) -> Iterator[str]:
 
 
 def _untold(case: DeckCase) -> Iterator[str]:
-    least = Fraction(1, max(len(keys(case.draws)), 1)) + INFORMED_MOST
-    for tell in tells(case.draws):
-        if tell.informed > INFORMED_MOST:
-            yield f"hand {tell.seat} makes {float(tell.informed):.3f} of J, at most {float(INFORMED_MOST)}"
+    least = Fraction(1, max(len(hidden_keys(case.draws)), 1)) + MAX_INFORMEDNESS
+    for tell in measure_hands(case.draws):
+        if tell.informed > MAX_INFORMEDNESS:
+            yield f"hand {tell.seat} makes {float(tell.informed):.3f} of J, at most {float(MAX_INFORMEDNESS)}"
         if tell.hidden > least:
             yield f"hand {tell.seat} finds {float(tell.hidden):.3f} of the hidden keys, at most {float(least):.3f}"
 
@@ -287,8 +289,8 @@ CHECKS: tuple[tuple[str, str, Callable[[DeckCase], Iterator[str]]], ...] = (
     ("C3", "missing piece: every private card is necessary in some deal, and most seats hold one in each", _missing_piece),
     ("C4", "idle notes assert and suggest nothing", _inert),
     ("C5", "idle notes touch every option equally often", _balanced),
-    ("C6", "cues: each text fires its own cues and those of no other card", lambda case: cues(case.deck)),
-    ("C7", "no verdict beside an option's label in private texts", lambda case: verdicts(case.deck)),
+    ("C6", "cues: each text fires its own cues and those of no other card", lambda case: find_cue_errors(case.deck)),
+    ("C7", "no verdict beside an option's label in private texts", lambda case: find_verdict_words(case.deck)),
     ("C8", "deals are of the kind that they are listed as, and every key of hidden deals is right equally often", _kinds),
     ("C9", "no hand tells: neither informedness nor hidden keys can be had from one hand", _untold),
 )

@@ -15,7 +15,7 @@ from typing import Literal
 
 from worlds.core.models import Strict
 from worlds.hidden_profile.rules.deck import Deck
-from worlds.hidden_profile.rules.hearing import mentions
+from worlds.hidden_profile.rules.hearing import mentions_fact
 
 FILE = Path(__file__).with_name("sentences.json")
 KINDS = ("paraphrase", "partial", "denial", "near miss")
@@ -63,17 +63,17 @@ class Detection:
 
 
 @cache
-def sentences() -> tuple[Sentence, ...]:
+def read_sentences() -> tuple[Sentence, ...]:
     """Return the committed labelled sentences."""
     return tuple(map(Sentence.model_validate, json.loads(FILE.read_bytes())["sentences"]))
 
 
-def heard(deck: Deck, sentence: Sentence) -> frozenset[str]:
+def detect_cards(deck: Deck, sentence: Sentence) -> frozenset[str]:
     """Return the cards of its deal whose cues match a sentence."""
     numbers = deck.numbers(sentence.deal)
-    return frozenset(card.id for card in deck.cards if mentions(card.texts[numbers[card.id]], sentence.text))
+    return frozenset(card.id for card in deck.cards if mentions_fact(card.texts[numbers[card.id]], sentence.text))
 
 
-def compared(fired: frozenset[str], told: frozenset[str]) -> Detection:
+def compare_cards(fired: frozenset[str], told: frozenset[str]) -> Detection:
     """Return the counts of one sentence, from the cards heard and the cards told."""
     return Detection(len(fired & told), len(fired - told), len(told - fired))

@@ -48,12 +48,12 @@ class SeatView:
     """All turns so far, including its own, in order."""
 
     @property
-    def known(self) -> frozenset[str]:
+    def known_facts(self) -> frozenset[str]:
         """Facts of its hand, and all facts told."""
         return frozenset(self.hand).union(*(turn.told for turn in self.turns))
 
     @property
-    def latest(self) -> dict[int, str | None]:
+    def latest_stances(self) -> dict[int, str | None]:
         """Each seat's latest stance, without seats that have not spoken."""
         return {turn.seat: turn.stance for turn in self.turns}
 
@@ -62,26 +62,26 @@ Vote = Callable[[SeatView], str | None]
 Tell = Callable[[SeatView, int], tuple[str, ...]]
 
 
-def by_elimination(view: SeatView) -> str | None:
+def vote_by_elimination(view: SeatView) -> str | None:
     """Return the naive eliminator's vote, based on all that the seat knows."""
-    return worlds.eliminator(view.table, view.known)
+    return worlds.eliminator_vote(view.table, view.known_facts)
 
 
-def by_majority(view: SeatView) -> str | None:
+def vote_by_majority(view: SeatView) -> str | None:
     """Return the last stance of most others; on a tie its own stance, or the first one in the file if its own is not tied.
 
     Its own stance is the last that it took, or its vote by its own hand before it spoke.
     """
-    own = view.latest.get(view.seat) or worlds.eliminator(view.table, view.hand)
-    counts = Counter(stance for seat, stance in view.latest.items() if seat != view.seat and stance is not None)
+    own = view.latest_stances.get(view.seat) or worlds.eliminator_vote(view.table, view.hand)
+    counts = Counter(stance for seat, stance in view.latest_stances.items() if seat != view.seat and stance is not None)
     top = max(counts.values(), default=0)
     leading = [option for option in view.table.scenario.option_ids if top and counts[option] == top]
     return own if own in leading or not leading else leading[0]
 
 
-def by_first_impression(view: SeatView) -> str | None:
+def vote_by_first_impression(view: SeatView) -> str | None:
     """Return its vote by its own hand, whatever it heard."""
-    return worlds.eliminator(view.table, view.hand)
+    return worlds.eliminator_vote(view.table, view.hand)
 
 
 def _shared(view: SeatView) -> tuple[str, ...]:
@@ -89,26 +89,26 @@ def _shared(view: SeatView) -> tuple[str, ...]:
     return tuple(fact for fact in view.table.scenario.of_scope("shared") if fact in view.hand)
 
 
-def nothing(_view: SeatView, _round: int) -> tuple[str, ...]:
+def tell_nothing(_view: SeatView, _round: int) -> tuple[str, ...]:
     """Tell no fact."""
     return ()
 
 
-def whole_hand(view: SeatView, round_: int) -> tuple[str, ...]:
+def tell_whole_hand(view: SeatView, round_: int) -> tuple[str, ...]:
     """Tell the whole hand without the shared facts in round 1, in the hand's order."""
     shared = set(view.table.scenario.of_scope("shared"))
     return tuple(fact for fact in view.hand if fact not in shared) if round_ == 1 else ()
 
 
-def one_shared(view: SeatView, round_: int) -> tuple[str, ...]:
+def tell_one_shared(view: SeatView, round_: int) -> tuple[str, ...]:
     """Tell the shared facts, one per round, repeatedly."""
     shared = _shared(view)
     return shared[(round_ - 1) % len(shared) :][:1] if shared else ()
 
 
-def one_flattering(view: SeatView, round_: int) -> tuple[str, ...]:
+def tell_one_flattering(view: SeatView, round_: int) -> tuple[str, ...]:
     """Tell one shared fact per round that makes its favourite look better."""
-    favourite = by_first_impression(view) or ""
+    favourite = vote_by_first_impression(view) or ""
     facts = view.table.scenario.by_id
     kind = [one for one in _shared(view) if facts[one].weights.get(favourite, 0) > 0]
     return (kind[(round_ - 1) % len(kind)],) if kind else ()
@@ -121,7 +121,7 @@ class Policy:
     name: str
     tell: Tell
     vote: Vote
-    before: Vote = field(default=by_elimination)
+    before: Vote = field(default=vote_by_elimination)
     """The vote before the talk."""
 
     def speak(self, view: SeatView, round_: int) -> Turn:
@@ -131,20 +131,20 @@ class Policy:
 
 def _opinionated(name: str, vote: Vote) -> Policy:
     """Return a seat that tells nothing, and votes by the same rule before and after the talk."""
-    return Policy(name, nothing, vote, vote)
+    return Policy(name, tell_nothing, vote, vote)
 
 
 POLICIES: dict[str, Policy] = {
     policy.name: policy
     for policy in (
-        Policy("pool", whole_hand, by_elimination),
-        Policy("silent", nothing, by_elimination),
-        Policy("shared", one_shared, by_elimination),
-        Policy("conform", nothing, by_majority),
-        Policy("contra", nothing, lambda view: worlds.contrarian(view.table.scenario, view.hand)),
-        Policy("liar", one_flattering, by_first_impression),
-        _opinionated("follow", lambda view: worlds.leading(view.table.scenario, _shared(view))),
-        _opinionated("reject", lambda view: worlds.second_best(view.table.scenario, view.hand)),
+        Policy("pool", tell_whole_hand, vote_by_elimination),
+        Policy("silent", tell_nothing, vote_by_elimination),
+        Policy("shared", tell_one_shared, vote_by_elimination),
+        Policy("conform", tell_nothing, vote_by_majority),
+        Policy("contra", tell_nothing, lambda view: worlds.least_favoured(view.table.scenario, view.hand)),
+        Policy("liar", tell_one_flattering, vote_by_first_impression),
+        _opinionated("follow", lambda view: worlds.leading_option(view.table.scenario, _shared(view))),
+        _opinionated("reject", lambda view: worlds.second_best_option(view.table.scenario, view.hand)),
     )
 }
 """Scripted seats by name."""
@@ -153,7 +153,7 @@ UNIFORM = tuple(POLICIES)
 """Groups in which all seats follow one policy."""
 
 
-def group(name: str, agents: int) -> tuple[Policy, ...]:
+def build_group(name: str, agents: int) -> tuple[Policy, ...]:
     """Return the seats of a group: one policy for all, or `withhold` or `one_liar`, in which only seat 1 does not pool.
 
     Raises KeyError for an unknown name.
@@ -164,6 +164,6 @@ def group(name: str, agents: int) -> tuple[Policy, ...]:
     return (POLICIES[odd], *(POLICIES["pool"],) * (agents - 1))
 
 
-def coin(discloses: Sequence[bool]) -> tuple[Policy, ...]:
+def build_coin_group(discloses: Sequence[bool]) -> tuple[Policy, ...]:
     """Return the seats of `coin(q)` for thrown coins: each pools, or is silent."""
     return tuple(POLICIES["pool" if heads else "silent"] for heads in discloses)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from worlds.hidden_profile.rules.hearing import fold
+from worlds.hidden_profile.rules.hearing import fold_text
 from worlds.hidden_profile.rules.scenario import Scenario
 
 _NEGATIVE = """
@@ -40,57 +40,59 @@ class Handout:
 Guesser = Callable[[Handout], tuple[str, ...]]
 
 
-def handout(scenario: Scenario, facts: Iterable[str]) -> Handout:
+def build_handout(scenario: Scenario, facts: Iterable[str]) -> Handout:
     """Return the handout of a seat with these facts: the brief and their texts."""
     texts = (scenario.brief, *(scenario.by_id[fact].text for fact in facts))
     return Handout(tuple((option.id, option.label) for option in scenario.options), texts)
 
 
-def by_sentences(score: Callable[[list[str]], int]) -> Guesser:
+def make_sentence_guesser(score: Callable[[list[str]], int]) -> Guesser:
     """Return a guesser of the options for which the sentences that name them score highest."""
-    return lambda seen: _top({option: score(sentences) for option, sentences in naming(seen).items()})
+    return lambda seen: _top({option: score(sentences) for option, sentences in sentences_by_option(seen).items()})
 
 
 GUESSERS: dict[str, Guesser] = {
     "always-last": lambda seen: (seen.options[-1][0],),
-    "most-mentioned": by_sentences(len),
-    "fewest-negative": by_sentences(lambda sentences: -sum(map(negative_words, sentences))),
+    "most-mentioned": make_sentence_guesser(len),
+    "fewest-negative": make_sentence_guesser(lambda sentences: -sum(map(count_negative_words, sentences))),
     "longest": lambda seen: _top({option: len(label) for option, label in seen.options}),
-    "longest-texts": by_sentences(lambda sentences: sum(len(words(one)) for one in sentences)),
+    "longest-texts": make_sentence_guesser(lambda sentences: sum(len(split_words(one)) for one in sentences)),
 }
 """Guessers by name."""
 
 
-def share(guess: tuple[str, ...], key: str) -> Fraction:
+def hit_probability(guess: tuple[str, ...], key: str) -> Fraction:
     """Return the probability that a random choice among the guessed options is the key."""
     return Fraction(key in guess, len(guess))
 
 
-def scored(scenario: Scenario) -> dict[str, float]:
+def score_guessers(scenario: Scenario) -> dict[str, float]:
     """Return the score of each guesser that reads the brief and all facts, with options in the file's order."""
-    seen = handout(scenario, scenario.by_id)
-    return {name: float(share(guess(seen), scenario.key)) for name, guess in GUESSERS.items()}
+    seen = build_handout(scenario, scenario.by_id)
+    return {name: float(hit_probability(guess(seen), scenario.key)) for name, guess in GUESSERS.items()}
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the folded words of a text."""
-    return _WORD.findall(fold(text))
+    return _WORD.findall(fold_text(text))
 
 
-def negative_words(sentence: str) -> int:
+def count_negative_words(sentence: str) -> int:
     """Count the words of a sentence that speak against something."""
-    return sum(word in NEGATIVE or word.endswith("n't") for word in words(sentence))
+    return sum(word in NEGATIVE or word.endswith("n't") for word in split_words(sentence))
 
 
-def naming(seen: Handout) -> dict[str, list[str]]:
+def sentences_by_option(seen: Handout) -> dict[str, list[str]]:
     """Return the sentences that name each option: by a word that only its label has, or by the label if there is none."""
-    labels = {option: set(words(label)) for option, label in seen.options}
+    labels = {option: set(split_words(label)) for option, label in seen.options}
     uses = Counter(word for label in labels.values() for word in label)
     own = {option: {word for word in label if uses[word] == 1 and len(word) > 2} for option, label in labels.items()}
     sentences = [one for text in seen.texts for one in _SENTENCE.split(text)]
     return {
         option: [
-            one for one in sentences if own[option].intersection(words(one)) or (not own[option] and fold(label) in fold(one))
+            one
+            for one in sentences
+            if own[option].intersection(split_words(one)) or (not own[option] and fold_text(label) in fold_text(one))
         ]
         for option, label in seen.options
     }

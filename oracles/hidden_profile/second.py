@@ -34,8 +34,8 @@ class FrameSolver:
         self._solver.parameters.linearization_level = 0
         self._solver.parameters.cp_model_probing_level = 0
         self._solver.parameters.symmetry_level = 0
-        self._true: dict[str, Any] = {name: self._model.new_bool_var(name) for name in frame.base}
-        for name in frame.derived:
+        self._true: dict[str, Any] = {name: self._model.new_bool_var(name) for name in frame.base_atoms}
+        for name in frame.derived_atoms:
             self._true[name] = self._either(name, [self._all(rule.when) for rule in frame.rules if rule.then == name])
         ruled = {
             option: self._either(f"ruled_{option}", [self._all(rule.when) for rule in frame.rules if rule.out == option])
@@ -43,32 +43,32 @@ class FrameSolver:
         }
         self._out = {option: self._either(f"out_{option}", [by, *self._outdone(option, ruled)]) for option, by in ruled.items()}
         # a doubted option may be out for a reason outside the rules too
-        others = {option: [self._model.new_bool_var("")] if frame.doubted else [] for option in self._out}
+        others = {option: [self._model.new_bool_var("")] if frame.has_open_rules else [] for option in self._out}
         self._gone = {option: self._either("", [out, *others[option]]) for option, out in self._out.items()}
         self._promise = self._model.new_bool_var("promise")
         self._model.add_exactly_one(gone.negated() for gone in self._gone.values()).only_enforce_if(self._promise)
         self._worlds: list[tuple[frozenset[str], frozenset[str], frozenset[str]]] = []
         self._refuted: dict[tuple[str, bool], list[frozenset[str]]] = {}
 
-    def consistent(self, known: Collection[str]) -> bool:
+    def is_consistent(self, known: Collection[str]) -> bool:
         """Return True if the facts hold in some world."""
         return self._possible(self._asserted(known))
 
-    def excluded(self, known: Collection[str]) -> frozenset[str]:
+    def excluded_options(self, known: Collection[str]) -> frozenset[str]:
         """Return the options that are out in every such world; empty if there is no such world."""
         literals = self._asserted(known)
         if not self._possible(literals):
             return frozenset()
         return frozenset(option for option in self._out if not self._possible(literals, viable=option))
 
-    def settled(self, known: Collection[str]) -> str | None:
+    def settled_option(self, known: Collection[str]) -> str | None:
         """Return the only option that facts and promise leave, or None."""
         literals = self._asserted(known)
         left = [option for option in self._out if self._possible(literals, viable=option, promise=True)]
         return left[0] if len(left) == 1 else None
 
     def _asserted(self, known: Iterable[str]) -> frozenset[str]:
-        return frozenset(literal for fact in known for literal in self._frame.asserted[fact])
+        return frozenset(literal for fact in known for literal in self._frame.asserted_literals[fact])
 
     def _possible(self, literals: frozenset[str], viable: str = "", *, promise: bool = False) -> bool:
         """Return True if a world has these literals, with the option `viable` in it, if any, and the promise kept, if asked."""

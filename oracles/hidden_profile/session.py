@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from oracles.hidden_profile.groups import Policy, SeatView, Turn, group
+from oracles.hidden_profile.groups import Policy, SeatView, Turn, build_group
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import WorldTable
 
@@ -42,7 +42,7 @@ class SessionResult:
     """The first round after which all seats had the same stance."""
 
 
-def hands(scenario: Scenario, condition: Condition = "hidden") -> tuple[tuple[str, ...], ...]:
+def deal_hands(scenario: Scenario, condition: Condition = "hidden") -> tuple[tuple[str, ...], ...]:
     """Return the hand of each seat: the shared facts, and by condition its own facts, all facts, or no others."""
     shared = scenario.of_scope("shared")
     if condition == "full":
@@ -53,7 +53,7 @@ def hands(scenario: Scenario, condition: Condition = "hidden") -> tuple[tuple[st
     return tuple((*shared, *scenario.hand(seat)) for seat in scenario.seats)
 
 
-def play(
+def play_session(
     table: WorldTable,
     policies: Sequence[Policy],
     rounds: int = 3,
@@ -78,7 +78,7 @@ def play(
         raise ValueError(f"an order of {scenario.agents} seats has each of them once, not {list(order)}")
     if len(policies) != scenario.agents:
         raise ValueError(f"{len(policies)} policies for {scenario.agents} seats")
-    dealt = [SeatView(table, seat, hand) for seat, hand in zip(scenario.seats, hands(scenario, condition), strict=True)]
+    dealt = [SeatView(table, seat, hand) for seat, hand in zip(scenario.seats, deal_hands(scenario, condition), strict=True)]
     before = tuple(policy.before(view) for policy, view in zip(policies, dealt, strict=True))
     turns: list[Turn] = []
     consensus = None
@@ -103,7 +103,9 @@ def _summary(
 ) -> SessionResult:
     turns = views[0].turns
     right = [vote == scenario.key for vote in after]
-    grounded = [hit and view.table.settled(view.known) == scenario.key for hit, view in zip(right, views, strict=True)]
+    grounded = [
+        hit and view.table.settled_option(view.known_facts) == scenario.key for hit, view in zip(right, views, strict=True)
+    ]
     private = scenario.of_scope("private")
     told = {fact for turn in turns for fact in turn.told}
     return SessionResult(
@@ -118,11 +120,11 @@ def _summary(
     )
 
 
-def played(table: WorldTable, name: str) -> SessionResult:
+def score_group(table: WorldTable, name: str) -> SessionResult:
     """Play a session of a group; raises KeyError for an unknown name."""
-    return play(table, group(name, table.scenario.agents))
+    return play_session(table, build_group(name, table.scenario.agents))
 
 
-def guessing(scenario: Scenario) -> Fraction:
+def chance_accuracy(scenario: Scenario) -> Fraction:
     """Return the accuracy of a random vote."""
     return Fraction(1, len(scenario.options))

@@ -40,7 +40,7 @@ from parley.requests.texts import with_texts
 from parley.sharing.bases import PLAIN_BASE, Bases, LocalBases, PinnedBases, StandaloneBases
 from parley.sharing.catalogue import write_harbor
 from parley.sharing.publishing import refuse_secrets_in
-from worlds.core.texts import own_texts, placeholders
+from worlds.core.texts import placeholders, read_own_texts
 
 Folder = Annotated[Path, typer.Option("--out", help="Folder for the output, new or empty.")]
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or folders that contain runs.")]
@@ -264,7 +264,7 @@ def templates_command(
         raise UsageError(f"the family {family} has no texts for seats; {', '.join(with_texts())} have them")
     make_new(out)
     with writing(out):
-        for name, text in own_texts(family).items():
+        for name, text in read_own_texts(family).items():
             write_file(out / name, text.encode())
     rows = [(name, placeholder, held.doc) for name, may in known.items() for placeholder, held in may.items()]
     show_table(("file", "placeholder", "meaning"), rows)

@@ -116,7 +116,9 @@ def _described(task: Task) -> dict[str, Any]:
     """Return task.toml with the options that the family declares added to those of the task."""
     document = task.file.model_dump(mode="json", exclude_defaults=True)
     if task.parley is not None:
-        options = {name: spec.model_dump(mode="json", exclude_defaults=True) for name, spec in task.parley.declared.items()}
+        options = {
+            name: spec.model_dump(mode="json", exclude_defaults=True) for name, spec in task.parley.declared_options.items()
+        }
         document["metadata"]["parley"]["options"] = options
     return document
 
@@ -160,7 +162,7 @@ def _print(task: Task) -> None:
         print(f"budget     {ours.budgets.steps} steps, {ours.budgets.virtual_seconds:,.15g} virtual seconds")
         print(f"costs      {', '.join(f'{name} {seconds:g} s' for name, seconds in ours.costs.items())}")
         print(f"interfaces {', '.join(ours.interfaces)}; seeds {ours.seeds}")
-        for option, spec in ours.declared.items():
+        for option, spec in ours.declared_options.items():
             print(f"option     {option} = {spec.default} ({'|'.join(map(str, spec.values)) or spec.type}): {spec.doc}")
         for knob, spec_k in ours.knobs.items():
             print(f"knob       {knob} = {spec_k.default:g} ({spec_k.min:g}..{spec_k.max:g}): {spec_k.doc}")

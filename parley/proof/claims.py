@@ -363,7 +363,7 @@ def episodes(scope: Scope) -> list[tuple[str, int, Mapping[str, OptionValue]]]:
     assert ours is not None
     ends: list[tuple[str, OptionValue]]
     ends = [(name, value) for name, knob in ours.knobs.items() for value in (knob.min, knob.max)]
-    for name, option in ours.declared.items():
+    for name, option in ours.declared_options.items():
         if name in STANDARD:
             # the harness implements these options, so a task cannot implement them wrongly
             continue

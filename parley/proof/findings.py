@@ -17,7 +17,7 @@ from harness.registry import Task
 from harness.trust import require
 from worlds.core.loading import open_world
 from worlds.core.models import Strict
-from worlds.core.routes import compiled
+from worlds.core.routes import path_pattern
 from worlds.core.world import World
 
 
@@ -118,7 +118,7 @@ def _handler(world: World, method: str, path: str) -> Callable[..., Any] | None:
     if (method, path) == ("POST", "/submission"):
         return world.judge_submission
     for rule, handler in world.rules():
-        if rule.method == method and compiled(rule.path).match(path):
+        if rule.method == method and path_pattern(rule.path).match(path):
             route_handler: Callable[..., Any] = handler
             return route_handler
     return None

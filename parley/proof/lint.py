@@ -24,7 +24,7 @@ from harness.taskfile import line_of
 from parley.proof.findings import Finding, Place, client_line, definition, placed
 from parley.proof.templates import families, family, is_executable
 from worlds import core
-from worlds.core.parts import part
+from worlds.core.parts import import_part
 from worlds.core.world import TIME_NOTE
 
 CLOCK = frozenset(
@@ -154,7 +154,7 @@ def _within(module: str, package: str) -> bool:
 
 def labels_of(family: str) -> frozenset[str]:
     """Return the labels that failed episodes of a family can earn."""
-    module = part("worlds", family, "labels")
+    module = import_part("worlds", family, "labels")
     return frozenset(map(str, module.Label)) - {"SUCCESS"} if module else frozenset()
 
 

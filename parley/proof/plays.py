@@ -29,7 +29,7 @@ from harness.runtimes.judging import judge_in_process
 from harness.taskfile import line_of
 from parley.proof.findings import Place, ProvedClient, client_line, definition
 from validators.verdict import Verdict
-from worlds.core.chance import noted
+from worlds.core.chance import record_streams
 from worlds.core.events import Event, Requested, read_log
 from worlds.core.levels import LEVEL
 from worlds.core.loading import SCENARIO
@@ -150,7 +150,7 @@ def play(
     agent = NopAgent() if player == NOP else SolutionAgent(player, transport=transport)
     report = Report(agent=agent.name)
     spec = EpisodeSpec("verify", f"{player}-{seed}", task, seed, overrides=played.overrides)
-    with ending(task.path), noted() as played.chance:
+    with ending(task.path), record_streams() as played.chance:
         pod = InProcessPod(spec)
         played.instruction = pod.instruction
         agent.play(task, seed, pod, Budget(), report)

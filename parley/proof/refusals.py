@@ -16,7 +16,7 @@ from parley.proof.instances import submission
 from parley.proof.lint import labels_of
 from parley.proof.plays import SOLVE, Play, TaskEvidence
 from parley.rules import TABLE, stated_rules
-from worlds.core.parts import part
+from worlds.core.parts import import_part
 
 _OTHER = "OTHER"
 _LOGS = (tampering.CUT, tampering.SPENT, tampering.FORGED)
@@ -189,7 +189,7 @@ def hidden_test_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     ran = {check.name for played in evidence.of(SOLVE) for check in played.outcome.checks}
     refusing = {check.name for played in judged for check in played.outcome.checks if not check.ok}
     # tests that a family gives all its tasks, each with its module
-    module = part("validators", evidence.task.family, "claims")
+    module = import_part("validators", evidence.task.family, "claims")
     claims = {name: module.__name__ for name in vars(module) if name.startswith("test_")} if module else {}
     for name in sorted(claims.keys() - ran):
         told = f"{name} is not among the hidden tests; write: from {claims[name]} import {name}"

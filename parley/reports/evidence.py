@@ -36,7 +36,7 @@ from parley.sharing.release import pinned_tasks
 from parley.statistics import mde_words, pass_hat
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.manifest import STANDARD
-from worlds.core.parts import part
+from worlds.core.parts import import_part
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def _defaults(task: Task) -> dict[str, Any]:
     ours = task.parley
     if ours is None:
         return {}
-    return {n: spec.default for n, spec in ours.declared.items()} | {n: spec.default for n, spec in ours.knobs.items()}
+    return {n: spec.default for n, spec in ours.declared_options.items()} | {n: spec.default for n, spec in ours.knobs.items()}
 
 
 def _said(name: str, value: Any) -> str:
@@ -502,7 +502,7 @@ def _with_addresses(made: Sequence[Table], evidence: Evidence) -> list[Table]:
 
 def misfit(result: Result) -> str:
     """Describe a mismatch between an episode's measures and its family's schema; "" if all measures present match."""
-    module = part("worlds", result.family, "rules.measures")
+    module = import_part("worlds", result.family, "rules.measures")
     try:
         if module is not None:
             module.Measures.model_validate(dict(result.metrics))

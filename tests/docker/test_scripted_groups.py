@@ -13,7 +13,7 @@ from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.docker.runtime import DockerRuntime
 from harness.runtimes.inprocess import InProcessRuntime
-from oracles.hidden_profile.session import played as scores_of
+from oracles.hidden_profile.session import score_group
 from parley.families.hidden_profile.seats import PLAYERS
 from worlds.core.events import Noted, read_log
 from worlds.hidden_profile.rules.scenario import Scenario
@@ -44,7 +44,7 @@ def test_groups_in_containers_are_the_proved_ones(runtime: DockerRuntime, tasks:
     assert [(r.trace_hash, r.reward, r.status) for r in there] == [(r.trace_hash, r.reward, "graded") for r in here]
     assert sorted(str(result.metrics["deal"]) for result in there) == ["hidden", "hidden", "manifest", "manifest"]
     for result in there if name != "coin" else ():
-        assert result.reward == float(scores_of(tabulate(dealt(result)), name).average or 0)
+        assert result.reward == float(score_group(tabulate(dealt(result)), name).average or 0)
 
 
 def dealt(result: Result) -> Scenario:

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 
 from parley.reports.packing import pack
-from worlds.core.events import GENESIS, canonical
+from worlds.core.events import GENESIS, canonical_json
 
 FILES = ("run.json", "result.json", "verdict.json", "events.jsonl", "trajectory.json")
 HUGE = 10**400
@@ -159,9 +159,9 @@ def chained(events: list[dict[str, Any]]) -> Iterator[bytes]:
     for read in events:
         event = {**read, "prev": previous}
         try:
-            body = canonical({key: one for key, one in event.items() if key != "hash"})
+            body = canonical_json({key: one for key, one in event.items() if key != "hash"})
             previous = event["hash"] = hashlib.sha256(body).hexdigest()
-            yield canonical(event) + b"\n"
+            yield canonical_json(event) + b"\n"
         except (ValueError, OverflowError, TypeError):
             yield json.dumps(event).encode() + b"\n"
 

@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 
 from validators.calendar.history import Committed, Delivered, MovedMeeting, Reflected, Resolved, Touch
 from validators.tape import Tape
-from worlds.calendar.rules.batch import Batch, apply
+from worlds.calendar.rules.batch import Batch, apply_batch
 from worlds.calendar.rules.items import Cells
-from worlds.calendar.rules.replies import NOT_READ, notice
-from worlds.calendar.rules.resolution import common_slot, outcomes_in, slots_of
+from worlds.calendar.rules.replies import NOT_READ, notice_line
+from worlds.calendar.rules.resolution import common_slot, count_outcomes, slots_of
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings, turn_bounds
 from worlds.core.events import Turned
-from worlds.core.replies import quoted
+from worlds.core.replies import quote_message
 
 CHANNEL_OF = {"dm": "dm", "participant_groupchat": "participants", "all_groupchat": "all"}
 TOOL_OF = {channel: tool for tool, channel in CHANNEL_OF.items()}
@@ -85,7 +85,7 @@ class Board:
         for reader in message.to:
             self.inboxes[reader].append(message)
 
-    def route(self, sender: int, action: Any, meeting: Meeting) -> tuple[str, tuple[int, ...], str] | None:
+    def route_message(self, sender: int, action: Any, meeting: Meeting) -> tuple[str, tuple[int, ...], str] | None:
         """Return channel, recipients and content of an action of cheap talk; None if it must not be sent."""
         tool = action.get("type") if isinstance(action, Mapping) else None
         channel = CHANNEL_OF.get(tool) if isinstance(tool, str) else None
@@ -99,11 +99,11 @@ class Board:
 
     def apply(self, now: Now, seat: int, batch: Batch, meeting: Meeting | None, turn: int) -> None:
         """Commit a valid batch; its round's resolution decides later if it remains and if the round succeeds."""
-        self.calendars[seat] = apply(self.calendars[seat], batch, meeting.item() if meeting else None)
+        self.calendars[seat] = apply_batch(self.calendars[seat], batch, meeting.item() if meeting else None)
         self.spent[seat] += batch.cost
         self.committed.append(Committed(now.number, seat, batch, stands=True, success=False, turn=turn))
 
-    def moved(self, meeting: int) -> MovedMeeting:
+    def find_movers(self, meeting: int) -> MovedMeeting:
         """Return the current slots of a broken meeting and the seats that moved it; reverted moves do not count."""
         slots = slots_of(self.calendars, self.scenario.meeting(meeting))
         turns = {
@@ -115,14 +115,14 @@ class Board:
         }
         return MovedMeeting(meeting, self.stood[meeting], slots, turns)
 
-    def settle(self) -> None:
+    def record_slots(self) -> None:
         """Record the slot of each earlier meeting after a round."""
         for meeting in self.registered:
             slot = common_slot(slots_of(self.calendars, meeting))
             if slot is not None:
                 self.stood[meeting.id] = slot
 
-    def begun(self, seat: int) -> list[str]:
+    def take_reports(self, seat: int) -> list[str]:
         """Remove and return the reports on earlier rounds that are due when a seat begins one."""
         told, self.untold[seat] = self.untold[seat], []
         return told
@@ -131,21 +131,21 @@ class Board:
         """Record lies in the text of a turn: a wrong calendar, and missing or invented mail or results."""
         text = turn.text
         if calendar not in text:
-            self.tape.lie(turn, f"seat {turn.seat} was not shown its calendar as it is")
+            self.tape.record_lie(turn, f"seat {turn.seat} was not shown its calendar as it is")
         # a substring test skips the ten times slower pattern for most texts
         if (told := len(_LETTER.findall(text)) if "] From agent " in text else 0) != len(mail):
-            self.tape.lie(turn, f"seat {turn.seat} was given {told} messages, {len(mail)} had been sent to it")
+            self.tape.record_lie(turn, f"seat {turn.seat} was given {told} messages, {len(mail)} had been sent to it")
         if lost := _missing(text, mail):
-            self.tape.lie(turn, f"seat {turn.seat} was not given what was sent to it at seq {', '.join(map(str, lost))}")
-        if outcomes_in(text) != len(results) or "\n".join(results) not in text:
+            self.tape.record_lie(turn, f"seat {turn.seat} was not given what was sent to it at seq {', '.join(map(str, lost))}")
+        if count_outcomes(text) != len(results) or "\n".join(results) not in text:
             due = " ".join(results) or "nothing"
-            self.tape.lie(turn, f"seat {turn.seat} was not told what became of earlier rounds, which is {due}")
+            self.tape.record_lie(turn, f"seat {turn.seat} was not told what became of earlier rounds, which is {due}")
 
     def check_notice(self, turn: Turned) -> None:
         """Check that a seat is told why its last reply in talk was not read, and only then."""
-        due = notice(problem) if (problem := self.unread.pop(turn.seat, "")) else ""
+        due = notice_line(problem) if (problem := self.unread.pop(turn.seat, "")) else ""
         if not turn.text.startswith(due) or turn.text.startswith(NOT_READ) > bool(due):
-            self.tape.lie(turn, f"seat {turn.seat} must be told of its last reply in talk: {due.strip() or 'nothing'}")
+            self.tape.record_lie(turn, f"seat {turn.seat} must be told of its last reply in talk: {due.strip() or 'nothing'}")
 
     def _is_beyond(self, to: Sequence[int], content: str) -> bool:
         """Return True if a message exceeds a limit of the turn in which it is sent."""
@@ -168,7 +168,7 @@ def _missing(text: str, mail: Sequence[Delivered]) -> list[int]:
     """Return the seq of each message that a text does not contain, in order."""
     missing = []
     for message in mail:
-        _, there, rest = text.partition(quoted(message.content))
+        _, there, rest = text.partition(quote_message(message.content))
         if there:
             text = rest
         else:

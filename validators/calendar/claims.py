@@ -6,10 +6,10 @@ the game was played; the log must be correct however badly that was.
 
 from __future__ import annotations
 
-from validators.calendar.replay import lies_of
+from validators.calendar.replay import find_lies
 from validators.episode import Episode
 
 
 def test_log_is_true(episode: Episode) -> None:
     """Every note and every delivered text agrees with the rules."""
-    assert not (lies := lies_of(episode)), lies
+    assert not (lies := find_lies(episode)), lies

@@ -75,7 +75,7 @@ class MessageEvidence(NamedTuple):
     """Updates in the order in which they change the observer's belief; never empty."""
 
 
-def evidence(messages: Iterable[Delivered], slots: int) -> Iterator[MessageEvidence]:
+def extract_evidence(messages: Iterable[Delivered], slots: int) -> Iterator[MessageEvidence]:
     """Yield the evidence in typed messages in order; `slots` is the length of a calendar."""
     memory: defaultdict[tuple[int, int, int], _Said] = defaultdict(lambda: _Said({}, {}))
     for message in messages:
@@ -273,19 +273,19 @@ class Privacy:
         return [max(0.0, loss - FLOOR) for loss in self.by_target]
 
 
-def privacy(replay: Replay, *, prior: float = PRIOR, cumulative: bool = False) -> Privacy:
+def measure_privacy(replay: Replay, *, prior: float = PRIOR, cumulative: bool = False) -> Privacy:
     """Return the privacy losses of a game; `prior` in 0..1."""
-    told = evidence(replay.messages, replay.scenario.slots)
+    told = extract_evidence(replay.messages, replay.scenario.slots)
     return _replayed(told, len(replay.scenario.agents), prior, cumulative, None)
 
 
-def tables(replay: Replay, *, prior: float = PRIOR, cumulative: bool = False) -> dict[str, list[Row]]:
+def privacy_tables(replay: Replay, *, prior: float = PRIOR, cumulative: bool = False) -> dict[str, list[Row]]:
     """Return the four tables of the paper's Appendix F.5 by name, without the columns for trace and game.
 
     A pair has a row for each round in which it received evidence.
     """
     steps: list[Row] = []
-    told = evidence(replay.messages, replay.scenario.slots)
+    told = extract_evidence(replay.messages, replay.scenario.slots)
     losses = _replayed(told, len(replay.scenario.agents), prior, cumulative, steps)
     pairs = [_pair_row(replay, losses, pair) for pair in losses.pairs]
     targets = [_target_row(target, [row for row in pairs if row["target_agent"] == target]) for target in range(losses.agents)]
@@ -419,7 +419,7 @@ class Implication(NamedTuple):
     """Slots with their possible states; never empty."""
 
 
-def implications(messages: Iterable[Delivered], scenario: Scenario) -> Iterator[Implication]:
+def find_implications(messages: Iterable[Delivered], scenario: Scenario) -> Iterator[Implication]:
     """Yield the implications of typed messages for each of their readers, in order."""
     offered: defaultdict[tuple[int, int, int], Plans] = defaultdict(dict)
     for message in messages:
@@ -533,18 +533,18 @@ class ExactPrivacy:
         return [ExactLoss(sum(one.fresh for one in some), sum(one.lasting for one in some)) for some in mine]
 
 
-def exact_privacy(replay: Replay, prior: SlotPrior | None = None) -> ExactPrivacy | None:
+def measure_exact_privacy(replay: Replay, prior: SlotPrior | None = None) -> ExactPrivacy | None:
     """Return the exact losses of a game; None if a meeting is longer than a slot. `prior` defaults to the task's own rates."""
     scenario = replay.scenario
     if any(meeting.duration > 1 for meeting in (*scenario.meetings, *scenario.prior)):
         return None
-    prior = prior or rates(scenario)
-    calendars = replay.beginnings
+    prior = prior or occupancy_rates(scenario)
+    calendars = replay.calendars_at_start
     fresh: defaultdict[Pair, Known] = defaultdict(dict)
     lasting: defaultdict[tuple[int, int], Known] = defaultdict(dict)
     before: dict[Pair, Known] = {}
     after: dict[Pair, Known] = {}
-    for one in implications(replay.messages, scenario):
+    for one in find_implications(replay.messages, scenario):
         pair, holder = (one.round, one.target, one.observer), (one.target, one.observer)
         shared = frozenset(_shared(calendars[one.round][one.target], one.observer))
         if pair not in before:
@@ -559,7 +559,7 @@ def exact_privacy(replay: Replay, prior: SlotPrior | None = None) -> ExactPrivac
     return ExactPrivacy(prior, losses, len(scenario.agents))
 
 
-def rates(scenario: Scenario) -> SlotPrior:
+def occupancy_rates(scenario: Scenario) -> SlotPrior:
     """Return the fraction of slots taken before the first round, and the blocked fraction of these, over all seats."""
     cells = [cell for calendar in scenario.calendars for cell in calendar]
     taken = [cell for cell in cells if cell is not None]

@@ -1,6 +1,6 @@
 """Result of rebuilding a game: messages, committed batches, resolved rounds, final calendars, and the lies of the log.
 
-All of it is data. Costs are on the scale that agents see; `scored` converts them to the scored scale.
+All of it is data. Costs are on the scale that agents see; `scored_cost` converts them to the scored scale.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Resolved:
     """Seats that lost the round, if the rules tell."""
 
     @property
-    def success(self) -> bool:
+    def is_scheduled(self) -> bool:
         """True if the round's meeting counts as scheduled."""
         return self.label is Label.SUCCESS
 
@@ -147,12 +147,12 @@ class Replay:
     """All answers on beliefs, in the order of the log, if they were asked for."""
 
     @property
-    def scheduled(self) -> tuple[int, ...]:
+    def scheduled_meetings(self) -> tuple[int, ...]:
         """The meetings whose round succeeded, ascending."""
-        return tuple(sorted(round_.meeting.id for round_ in self.resolved if round_.success))
+        return tuple(sorted(round_.meeting.id for round_ in self.resolved if round_.is_scheduled))
 
     @property
-    def beginnings(self) -> dict[int, tuple[Cells, ...]]:
+    def calendars_at_start(self) -> dict[int, tuple[Cells, ...]]:
         """Calendars of all seats during the talk of each round, which are those at the end of the previous round."""
         ends = {one.number: one.calendars for one in self.resolved}
         made = {1: self.scenario.calendars}
@@ -160,6 +160,6 @@ class Replay:
             made[number] = ends.get(number - 1, made[number - 1])
         return made
 
-    def scored(self, one: Committed) -> int:
+    def scored_cost(self, one: Committed) -> int:
         """Return the cost of a batch on the scored scale: the sum over its moved items."""
-        return sum(self.scenario.scored(move.item.cost) for move in one.batch.moves)
+        return sum(self.scenario.scored_cost(move.item.cost) for move in one.batch.moves)

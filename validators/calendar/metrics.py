@@ -15,9 +15,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from validators.calendar.evidence import Privacy, is_typed, privacy
+from validators.calendar.evidence import Privacy, is_typed, measure_privacy
 from validators.calendar.history import Committed, Replay, Resolved
-from validators.calendar.reflections import Reflections, reflections, told
+from validators.calendar.reflections import Reflections, read_reflections, reflection_record
 from worlds.calendar.labels import LETTERS, Label
 from worlds.calendar.rules.certificate import Certificate, Extremes
 from worlds.calendar.rules.measures import (
@@ -41,24 +41,24 @@ MEASURES = (
 )  # fmt: skip
 """Numbers of a seat that can be summed and averaged."""
 
-OF_REFLECTION = ("raw_reflection_vps", "reflection_vps", "excess_reflection_vps", "beliefs", "unreadable")
+REFLECTION_MEASURES = ("raw_reflection_vps", "reflection_vps", "excess_reflection_vps", "beliefs", "unreadable")
 """Numbers of a seat in games that ask for beliefs."""
 
 
-def scheduled_best(replay: Replay, certificate: Certificate) -> Extremes:
+def best_of_scheduled(replay: Replay, certificate: Certificate) -> Extremes:
     """Return the certificate's entry for the scheduled meetings; empty if it has none."""
-    name = ",".join(map(str, replay.scheduled))
+    name = ",".join(map(str, replay.scheduled_meetings))
     subset = (certificate.by_subset or {}).get(name)
     if subset is not None:
         return subset
-    return certificate.whole if len(replay.scheduled) == len(replay.scenario.meetings) else Extremes()
+    return certificate.whole if len(replay.scheduled_meetings) == len(replay.scenario.meetings) else Extremes()
 
 
 def seat_rows(
     replay: Replay, certificate: Certificate, losses: Privacy, answers: Reflections | None = None
 ) -> tuple[SeatMeasures, ...]:
     """Return one row per seat; a value is None if the certificate lacks it, or if the seat takes part in no meeting."""
-    best = scheduled_best(replay, certificate).per_agent
+    best = best_of_scheduled(replay, certificate).per_agent
     told, above = losses.by_target, losses.excess
     rows = [_counts(replay, seat) for seat in replay.scenario.agents]
     for seat, row in enumerate(rows):
@@ -71,7 +71,7 @@ def seat_rows(
             **_against_all(replay, certificate, seat, row["paid"]),
             "vps": round(told[seat], 9),
             "excess_vps": round(above[seat], 9),
-            **(answers.of_seat(seat) if answers else {}),
+            **(answers.seat_fields(seat) if answers else {}),
         }
         row["adjusted_cost"] = _adjusted(row, certificate, seat)
     _add_fairness(rows)
@@ -80,7 +80,7 @@ def seat_rows(
 
 def _counts(replay: Replay, seat: int) -> Row:
     meetings = [meeting for meeting in replay.scenario.meetings if seat in meeting.participants]
-    won = sum(meeting.id in replay.scheduled for meeting in meetings)
+    won = sum(meeting.id in replay.scheduled_meetings for meeting in meetings)
     mine = [one for one in replay.committed if one.seat == seat]
     messages = sum(message.sender == seat for message in replay.messages)
     stands = [one for one in mine if one.stands]
@@ -100,7 +100,7 @@ def _counts(replay: Replay, seat: int) -> Row:
 
 
 def _cost(replay: Replay, batches: Sequence[Committed]) -> int:
-    return sum(replay.scored(one) for one in batches)
+    return sum(replay.scored_cost(one) for one in batches)
 
 
 def _over(cost: int, oracle: int | None) -> int | None:
@@ -109,7 +109,7 @@ def _over(cost: int, oracle: int | None) -> int | None:
 
 def _against_all(replay: Replay, certificate: Certificate, seat: int, paid: int) -> Row:
     """Return the excess over every optimum and over the fairest; known only if all meetings were scheduled."""
-    whole = len(replay.scheduled) == len(replay.scenario.meetings)
+    whole = len(replay.scheduled_meetings) == len(replay.scenario.meetings)
     ranges, fairest = certificate.ranges, certificate.fairest
     return {
         "excess_range": [max(0, paid - cost) for cost in reversed(ranges[seat])] if whole and ranges else None,
@@ -165,9 +165,9 @@ def seat_rounds(
                     prose=prose[cell],
                     vps=round(told[cell], 9),
                     moves=len(moves),
-                    cost=sum(replay.scored(one) for one in mine),
+                    cost=sum(replay.scored_cost(one) for one in mine),
                     oracle_cost=oracle_cost(replay.scenario, certificate, meeting, seat),
-                    reflection_vps=answers.in_round(number, seat) if answers else None,
+                    reflection_vps=answers.round_loss(number, seat) if answers else None,
                     moved=tuple(moved),
                     alone=tuple(item for item in moved if not _participants(replay.scenario, item) <= movers[number, item]),
                 )
@@ -181,7 +181,7 @@ def oracle_cost(scenario: Scenario, certificate: Certificate, meeting: Meeting, 
     if slot is None or seat not in meeting.participants:
         return None
     in_the_way = {item for item in scenario.calendars[seat][slot : slot + meeting.duration] if item is not None}
-    return sum(scenario.scored(item.cost) for item in in_the_way)
+    return sum(scenario.scored_cost(item.cost) for item in in_the_way)
 
 
 def _role(meeting: Meeting, seat: int) -> Role:
@@ -207,9 +207,9 @@ INFEASIBLE = "infeasible"
 """Suffix of the setting of a task for which no schedule of all meetings exists."""
 
 
-def measures(replay: Replay, certificate: Certificate, ended_by: str | None = None) -> Measures:
+def compute_measures(replay: Replay, certificate: Certificate, ended_by: str | None = None) -> Measures:
     """Return all measurements of a game; `ended_by` is the budget or stop that ended it early."""
-    losses, answers = privacy(replay), reflections(replay)
+    losses, answers = measure_privacy(replay), read_reflections(replay)
     rounds = meeting_rows(replay)
     seats = seat_rows(replay, certificate, losses, answers)
     return Measures(
@@ -218,29 +218,29 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
         lies=len(replay.lies),
         finished=replay.finished,
         meetings=len(replay.scenario.meetings),
-        scheduled=len(replay.scheduled),
+        scheduled=len(replay.scheduled_meetings),
         standing=_standing(replay),
         labels=dict(sorted(Counter(row.label for row in rounds).items())),
         refused=sum(row.refused for row in rounds),
         refused_blocked=sum(row.refused_blocked for row in rounds),
         **_costs(replay, certificate, seats),
-        regret=regret(replay, certificate),
-        reward=reward(replay, certificate),
+        regret=compute_regret(replay, certificate),
+        reward=compute_reward(replay, certificate),
         rounds=rounds,
         seats=seats,
         seat_rounds=seat_rounds(replay, certificate, losses, answers),
-        **_pooled(seats, MEASURES if answers is None else (*MEASURES, *OF_REFLECTION)),
+        **_pooled(seats, MEASURES if answers is None else (*MEASURES, *REFLECTION_MEASURES)),
         vps=_told(losses),
-        reflection=told(answers) if answers else None,
+        reflection=reflection_record(answers) if answers else None,
     )
 
 
-def reward(replay: Replay, certificate: Certificate) -> float:
+def compute_reward(replay: Replay, certificate: Certificate) -> float:
     """Return the fraction of scheduled meetings times one minus the regret (DESIGN section 5); 0 to 1."""
-    return len(replay.scheduled) / len(replay.scenario.meetings) * (1 - (regret(replay, certificate) or 0.0))
+    return len(replay.scheduled_meetings) / len(replay.scenario.meetings) * (1 - (compute_regret(replay, certificate) or 0.0))
 
 
-def regret(replay: Replay, certificate: Certificate) -> float | None:
+def compute_regret(replay: Replay, certificate: Certificate) -> float | None:
     """Return the cost above the optimum of the scheduled subset, relative to the range from best to worst schedule; 0 to 1.
 
     None without a certificate or if no schedule of all meetings exists; 0 if the worst one is as good as the best. If the
@@ -251,7 +251,7 @@ def regret(replay: Replay, certificate: Certificate) -> float | None:
         return None
     if worst <= best:
         return 0.0
-    optimum = scheduled_best(replay, certificate).optimum or 0
+    optimum = best_of_scheduled(replay, certificate).optimum or 0
     return float(min(1.0, max(0.0, (_paid(replay) - optimum) / (worst - best))))
 
 
@@ -271,7 +271,7 @@ def _meeting(number: int, meeting: Meeting, resolved: Resolved | None) -> RoundM
         label=str(label),
         letter=LETTERS.get(label),
         slots={str(agent): slot for agent, slot in slots.items()},
-        coordinated=resolved is not None and resolved.success,
+        coordinated=resolved is not None and resolved.is_scheduled,
         reached=resolved is not None,
         first_speaker=meeting.order[0],
         broken=resolved.broken if resolved else (),
@@ -287,13 +287,13 @@ def _standing(replay: Replay) -> int:
 
 
 def _paid(replay: Replay) -> int:
-    return sum(replay.scored(one) for one in replay.committed if one.stands)
+    return sum(replay.scored_cost(one) for one in replay.committed if one.stands)
 
 
 def _costs(replay: Replay, certificate: Certificate, seats: Sequence[SeatMeasures]) -> dict[str, Any]:
     """Return the costs of the game; a ratio is None if its divisor is 0 or unknown."""
-    optimum, paid = scheduled_best(replay, certificate).optimum, _paid(replay)
-    whole = len(replay.scheduled) == len(replay.scenario.meetings)
+    optimum, paid = best_of_scheduled(replay, certificate).optimum, _paid(replay)
+    whole = len(replay.scheduled_meetings) == len(replay.scenario.meetings)
     greedy = certificate.greedy.cost if whole and certificate.greedy else None
     return {
         "cost": sum(row.cost for row in seats),

@@ -50,7 +50,7 @@ def occupancy(cells: Cells) -> Occupancy:
     return tuple(item is not None for item in cells)
 
 
-def truth(replay: Replay) -> dict[RoundTarget, Occupancy]:
+def true_calendars(replay: Replay) -> dict[RoundTarget, Occupancy]:
     """Return every calendar at the end of every resolved round."""
     return {
         (resolved.number, target): occupancy(cells)
@@ -76,7 +76,7 @@ def is_truthful(score: float, *, taken: bool) -> bool:
     return score > 0 if taken else score < 0
 
 
-def losses(beliefs: Iterable[Belief], truth: Mapping[RoundTarget, Occupancy]) -> dict[RoundTarget, BeliefLoss]:
+def compute_losses(beliefs: Iterable[Belief], truth: Mapping[RoundTarget, Occupancy]) -> dict[RoundTarget, BeliefLoss]:
     """Return the loss of each target in each round, over its observers; a target without any belief has no entry.
 
     `truth` has every target's calendar at the end of each round; raises KeyError for a belief about another.
@@ -89,7 +89,7 @@ def losses(beliefs: Iterable[Belief], truth: Mapping[RoundTarget, Occupancy]) ->
     return lost
 
 
-def by_target(lost: Mapping[RoundTarget, BeliefLoss]) -> dict[int, BeliefLoss]:
+def sum_by_target(lost: Mapping[RoundTarget, BeliefLoss]) -> dict[int, BeliefLoss]:
     """Return the loss of each target in the whole game."""
     totals: dict[int, BeliefLoss] = {}
     for (_, target), (raw, calibrated) in lost.items():
@@ -98,7 +98,7 @@ def by_target(lost: Mapping[RoundTarget, BeliefLoss]) -> dict[int, BeliefLoss]:
     return totals
 
 
-def excess(total: float) -> float:
+def loss_above_floor(total: float) -> float:
     """Return a target's calibrated total above the floor of five slots; 0 below it."""
     return max(0.0, total - FLOOR)
 
@@ -119,27 +119,27 @@ class Reflections:
     lost: dict[RoundTarget, BeliefLoss]
     """Loss by round and target, for targets with a readable answer."""
 
-    def of_seat(self, seat: int) -> dict[str, float | int | None]:
+    def seat_fields(self, seat: int) -> dict[str, float | int | None]:
         """Return the fields of a seat's measures: what others believed of it, and how well it answered itself."""
-        mine = by_target(self.lost).get(seat)
+        mine = sum_by_target(self.lost).get(seat)
         asked = [one for one in self.answers if one.observer == seat and one.no_reply != NOT_ASKED]
         read = sum(one.scores is not None for one in asked)
         return {
             "raw_reflection_vps": mine and round(mine.raw, DIGITS),
             "reflection_vps": mine and round(mine.calibrated, DIGITS),
-            "excess_reflection_vps": mine and round(excess(mine.calibrated), DIGITS),
+            "excess_reflection_vps": mine and round(loss_above_floor(mine.calibrated), DIGITS),
             "beliefs": read if asked else None,
             "unreadable": len(asked) - read if asked else None,
             "weighed": sum(one.expected is not None for one in asked) if asked and self.weighs else None,
         }
 
-    def in_round(self, number: int, seat: int) -> float | None:
+    def round_loss(self, number: int, seat: int) -> float | None:
         """Return the calibrated loss of a seat in a round, before the floor, in slots; None if it was not measured."""
         mine = self.lost.get((number, seat))
         return mine and round(mine.calibrated, DIGITS)
 
 
-def beliefs(replay: Replay) -> list[Belief]:
+def read_beliefs(replay: Replay) -> list[Belief]:
     """Return every readable answer of a game as a belief, with expectations if they are known."""
     return [
         Belief(round=one.round, observer=one.observer, target=one.target, scores=scores)
@@ -148,15 +148,17 @@ def beliefs(replay: Replay) -> list[Belief]:
     ]
 
 
-def reflections(replay: Replay) -> Reflections | None:
+def read_reflections(replay: Replay) -> Reflections | None:
     """Return the answers of a game; None if the settings ask for none."""
-    if not replay.settings.asks:
+    if not replay.settings.asks_beliefs:
         return None
-    known = truth(replay)
-    return Reflections(replay.reflected, known, replay.settings.reflection == "expected", losses(beliefs(replay), known))
+    known = true_calendars(replay)
+    return Reflections(
+        replay.reflected, known, replay.settings.reflection == "expected", compute_losses(read_beliefs(replay), known)
+    )
 
 
-def told(answers: Reflections) -> ReflectionMeasures:
+def reflection_record(answers: Reflections) -> ReflectionMeasures:
     """Return the record of every answer, and of the calendars that they are compared with."""
     rounds = {one.round for one in answers.answers}
     calendars = [

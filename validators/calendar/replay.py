@@ -21,22 +21,30 @@ from pydantic import ValidationError
 from validators.calendar.board import CHANNEL_OF, TOOL_OF, Board, Now, Said
 from validators.calendar.history import Delivered, MovedMeeting, Reflected, Replay, Resolved, Touch
 from validators.episode import Episode
-from validators.tape import Lost, Tape, Unanswered, lies_at_the_end, lies_of_measuring, remembered, same
-from worlds.calendar.labels import Label, reason
-from worlds.calendar.rules.batch import UNREADABLE, Batch, Conflict, Refusal, check
-from worlds.calendar.rules.items import Cells, drawn, items_of
-from worlds.calendar.rules.replies import read_actions, read_expected, read_scores, refusal, scores_shape, split, weighed
+from validators.tape import Lost, Tape, Unanswered, cache_by_trace, find_lies_at_end, find_measurement_lies, is_same_json
+from worlds.calendar.labels import Label, failure_reason
+from worlds.calendar.rules.batch import UNREADABLE, Batch, Conflict, Refusal, check_batch
+from worlds.calendar.rules.items import Cells, iter_items, render_calendar
+from worlds.calendar.rules.replies import (
+    find_weighed_reply,
+    read_actions,
+    read_expected,
+    read_scores,
+    refusal_text,
+    scores_shape,
+    split_actions,
+)
 from worlds.calendar.rules.resolution import Resolution, Slots, outcome_line, resolve
 from worlds.calendar.rules.scenario import Meeting, Scenario, parse_scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.core.events import Noted, Seated, Turned, canonical
+from worlds.core.events import Noted, Seated, Turned, canonical_json
 from worlds.core.faults import LONGEST_DETAIL, FaultCause, SeatFault
-from worlds.core.replies import load, read_answer
+from worlds.core.replies import load_json, read_answer
 
 TALK = "CHEAP_TALK"
 
 
-def talk(board: Board, now: Now) -> list[int]:
+def replay_talk(board: Board, now: Now) -> list[int]:
     """Replay the talk of a round; return the outsiders who received a message, ascending."""
     return _Floor(board, now).follow()
 
@@ -65,11 +73,11 @@ class _Floor:
     def _turn(self, seat: int, sweep: int) -> int:
         """Replay one turn; return the number of messages that it delivered."""
         board, now = self._board, self._now
-        turn = board.tape.turn(seat, TALK, now.number)
-        board.tape.barrier([turn])
+        turn = board.tape.read_turn(seat, TALK, now.number)
+        board.tape.check_barrier([turn])
         first = seat not in self._spoken
-        told = board.begun(seat) if first and seat in now.meeting.participants else []
-        board.check_text(turn, board.drain(seat), drawn(board.calendars[seat]) if first else "", told)
+        told = board.take_reports(seat) if first and seat in now.meeting.participants else []
+        board.check_text(turn, board.drain(seat), render_calendar(board.calendars[seat]) if first else "", told)
         self._spoken.add(seat)
         board.in_turn = []
         where = {"round": now.number, "phase": TALK}
@@ -79,13 +87,13 @@ class _Floor:
             board.unread[seat] = said.problem
         if said.actions is None:
             return self._as_told(seat, sweep)
-        actions, dropped = split(said.actions, tuple(CHANNEL_OF))
+        actions, dropped = split_actions(said.actions, tuple(CHANNEL_OF))
         for tool in dropped:
-            board.tape.exactly("invalid_tool_call", seat, {**where, "tool": tool, "why": "no action of this phase"})
+            board.tape.check_note("invalid_tool_call", seat, {**where, "tool": tool, "why": "no action of this phase"})
         return sum([self._send(seat, sweep, action) for action in actions])
 
     def _send(self, seat: int, sweep: int, action: Any) -> bool:
-        routed = self._board.route(seat, action, self._now.meeting)
+        routed = self._board.route_message(seat, action, self._now.meeting)
         if routed is None:
             self._dropped(seat, action)
             return False
@@ -99,7 +107,7 @@ class _Floor:
             "round": now.number, "sweep": sweep, "channel": channel, "to": list(to), "meeting": now.meeting.id,
             "content": content,
         }  # fmt: skip
-        note = self._board.tape.exactly("message", seat, expected)
+        note = self._board.tape.check_note("message", seat, expected)
         self._board.deliver(Delivered(note.seq, now.number, sweep, seat, to, channel, now.meeting.id, content))
         if channel != "participants":
             reached = set(to) - set(now.meeting.participants)
@@ -113,11 +121,11 @@ class _Floor:
 
     def _drop(self, seat: int, tool: str | None = None) -> None:
         """Check the note on a dropped action; its reason, and the tool of a repaired reply, are taken from the note."""
-        note = self._board.tape.note("invalid_tool_call", seat)
+        note = self._board.tape.read_note("invalid_tool_call", seat)
         told, why = note.data.get("tool"), note.data.get("why")
         expected = {"round": self._now.number, "phase": TALK, "tool": told if tool is None else tool, "why": why}
-        if not same(note.data, expected) or not isinstance(told, str) or not isinstance(why, str):
-            self._board.tape.lie(note, f"what was dropped is {tool or 'something'} in round {self._now.number}, {TALK}")
+        if not is_same_json(note.data, expected) or not isinstance(told, str) or not isinstance(why, str):
+            self._board.tape.record_lie(note, f"what was dropped is {tool or 'something'} in round {self._now.number}, {TALK}")
 
     def _as_told(self, seat: int, sweep: int) -> bool:
         """Replay a repaired reply from the notes that follow it."""
@@ -128,26 +136,26 @@ class _Floor:
                 continue
             routed = self._told_route(seat)
             if routed is None:
-                raise Lost(f"a message stands in the log that no rule lets pass: seq {tape.note('message', seat).seq}")
+                raise Lost(f"a message stands in the log that no rule lets pass: seq {tape.read_note('message', seat).seq}")
             self._deliver(seat, sweep, *routed)
             sent = True
         return sent
 
     def _told_route(self, seat: int) -> tuple[str, tuple[int, ...], str] | None:
-        data = self._board.tape.ahead
+        data = self._board.tape.next_data
         channel, to = data.get("channel"), data.get("to")
         one = to[0] if isinstance(to, list) and to else None
         tool = TOOL_OF.get(channel) if isinstance(channel, str) else None
-        return self._board.route(seat, {"type": tool, "to": one, "content": data.get("content")}, self._now.meeting)
+        return self._board.route_message(seat, {"type": tool, "to": one, "content": data.get("content")}, self._now.meeting)
 
 
 def read_reply(board: Board, seat: int, reply: str, where: dict[str, Any]) -> Said:
     """Replay the note on how a reply was read; return the reply, without actions if it was repaired."""
     said, tape = read_actions(reply), board.tape
-    told = tape.ahead.get("how") if tape.is_next("parsed", seat) else None
+    told = tape.next_data.get("how") if tape.is_next("parsed", seat) else None
     how = "repaired" if said.is_broken and told == "repaired" and not board.settings.strict_replies else said.how
     if how != "strict":
-        tape.exactly("parsed", seat, {**where, "how": how})
+        tape.check_note("parsed", seat, {**where, "how": how})
     return Said(None, how) if how == "repaired" else Said(said.value or [], how, said.problem)
 
 
@@ -175,26 +183,26 @@ class RebuiltDecision(NamedTuple):
     is_unreadable: bool
 
 
-def decide(board: Board, now: Now, seats: Sequence[int], phase: str) -> list[RebuiltDecision]:
+def replay_decisions(board: Board, now: Now, seats: Sequence[int], phase: str) -> list[RebuiltDecision]:
     """Replay one phase; raises Unanswered if the log ends in it, Lost if it cannot be followed."""
     mail = {seat: board.drain(seat) for seat in seats}
     # without talk a round begins with its decision
-    told = {seat: [] if board.settings.channels else board.begun(seat) for seat in seats}
+    told = {seat: [] if board.settings.channels else board.take_reports(seat) for seat in seats}
     turns = {seat: _attempts(board, now, seat, phase) for seat in sorted(seats)}
-    board.tape.barrier([turn for mine in turns.values() for turn in mine])
+    board.tape.check_barrier([turn for mine in turns.values() for turn in mine])
     for seat, mine in turns.items():
         if mine:
-            board.check_text(mine[0], mail[seat], drawn(board.calendars[seat]), told[seat])
+            board.check_text(mine[0], mail[seat], render_calendar(board.calendars[seat]), told[seat])
             board.check_notice(mine[0])
     # an agent without a host may just quit, and where outsiders move nothing there is no note that they were done
-    if board.tape.over and (not any(turns.values()) or (phase == "VOLUNTARY" and all(turns.values()))):
+    if board.tape.is_over and (not any(turns.values()) or (phase == "VOLUNTARY" and all(turns.values()))):
         raise Unanswered
-    if board.tape.over or not all(turns.values()):
-        board.tape.broken_off(f"{phase} of round {now.number}")
+    if board.tape.is_over or not all(turns.values()):
+        board.tape.check_broken_off(f"{phase} of round {now.number}")
     return [_decided(board, now, seat, phase, turns[seat]) for seat in seats]
 
 
-def commit(board: Board, now: Now, decided: Sequence[RebuiltDecision], meeting: Meeting | None) -> None:
+def replay_commits(board: Board, now: Now, decided: Sequence[RebuiltDecision], meeting: Meeting | None) -> None:
     """Replay the commits of a phase, seat after seat."""
     for one in decided:
         if one.batch is None or (one.batch == UNSEEN and meeting is None and not board.tape.is_next("committed", one.seat)):
@@ -202,7 +210,7 @@ def commit(board: Board, now: Now, decided: Sequence[RebuiltDecision], meeting: 
         batch = one.batch if isinstance(one.batch, Batch) else _told(board, one.seat, meeting)
         if batch.moves or meeting:
             moves = [[move.item.name, move.source, move.target] for move in batch.moves]
-            board.tape.exactly(
+            board.tape.check_note(
                 "committed", one.seat, {"round": now.number, "slot": batch.slot, "moves": moves, "cost": batch.cost}
             )
         board.apply(now, one.seat, batch, meeting, one.turn)
@@ -211,10 +219,10 @@ def commit(board: Board, now: Now, decided: Sequence[RebuiltDecision], meeting: 
 def _attempts(board: Board, now: Now, seat: int, phase: str) -> list[Turned]:
     """Return one seat's turns in a barrier, empty if it did not answer; more turns than retries allow are a lie."""
     turns: list[Turned] = []
-    while (again := board.tape.asked(seat, phase, now.number, len(turns) + 1)) is not None:
+    while (again := board.tape.read_turn_if(seat, phase, now.number, len(turns) + 1)) is not None:
         turns.append(again)
     if len(turns) > max(board.settings.decision_retries, 0) + 1:
-        board.tape.lie(turns[-1], f"seat {seat} had {len(turns)} tries")
+        board.tape.record_lie(turns[-1], f"seat {seat} had {len(turns)} tries")
     return turns
 
 
@@ -228,7 +236,7 @@ def _decided(board: Board, now: Now, seat: int, phase: str, turns: Sequence[Turn
         if place < len(turns):
             _asked_again(board, turns[place], outcome)
         elif isinstance(outcome, list) and place <= board.settings.decision_retries:
-            board.tape.lie(turn, f"seat {seat} was refused and not asked again")
+            board.tape.record_lie(turn, f"seat {seat} was refused and not asked again")
     seq, no_reply = turns[-1].seq, turns[-1].no_reply
     if isinstance(outcome, list):
         is_unreadable = any(refusal.text.startswith(UNREADABLE) for refusal in outcome)
@@ -238,9 +246,9 @@ def _decided(board: Board, now: Now, seat: int, phase: str, turns: Sequence[Turn
 
 def _asked_again(board: Board, again: Turned, outcome: _Outcome) -> None:
     if not isinstance(outcome, list):
-        board.tape.lie(again, f"seat {again.seat} was asked again after a batch that stands")
+        board.tape.record_lie(again, f"seat {again.seat} was asked again after a batch that stands")
     elif any(one.text not in again.text for one in outcome):
-        board.tape.lie(again, f"seat {again.seat} was not told why its batch was refused")
+        board.tape.record_lie(again, f"seat {again.seat} was not told why its batch was refused")
 
 
 def _attempt(board: Board, now: Now, turn: Turned, phase: str) -> _Outcome:
@@ -249,15 +257,15 @@ def _attempt(board: Board, now: Now, turn: Turned, phase: str) -> _Outcome:
     said = read_reply(board, seat, turn.reply, where)
     if said.actions is None:
         return _as_told(board, now, seat, where)
-    actions, dropped = split(said.actions, _TOOLS[phase])
+    actions, dropped = split_actions(said.actions, _TOOLS[phase])
     for tool in dropped:
-        tape.exactly("invalid_tool_call", seat, {**where, "tool": tool, "why": "no action of this phase"})
+        tape.check_note("invalid_tool_call", seat, {**where, "tool": tool, "why": "no action of this phase"})
     outcome = _judged(board, now, seat, phase, actions)
     if isinstance(outcome, list):
-        tape.exactly("batch_rejected", seat, {**where, "conflicts": _told_conflicts(outcome), "actions": actions})
+        tape.check_note("batch_rejected", seat, {**where, "conflicts": _told_conflicts(outcome), "actions": actions})
         if said.problem:
             # its seat is told that, and not what an empty batch lacks
-            return [one._replace(text=refusal(said.problem)) for one in outcome]
+            return [one._replace(text=refusal_text(said.problem)) for one in outcome]
     return outcome
 
 
@@ -265,23 +273,23 @@ def _as_told(board: Board, now: Now, seat: int, where: Mapping[str, Any]) -> _Ou
     """Return the outcome of a reply that cannot be read without repair."""
     tape = board.tape
     while tape.is_next("invalid_tool_call", seat):
-        foreign = tape.note("invalid_tool_call", seat)
+        foreign = tape.read_note("invalid_tool_call", seat)
         tool = foreign.data.get("tool")
         if foreign.data != {**where, "tool": tool, "why": "no action of this phase"} or not isinstance(tool, str):
-            tape.lie(foreign, "this is no tool that was dropped in this attempt")
+            tape.record_lie(foreign, "this is no tool that was dropped in this attempt")
     if not tape.is_next("batch_rejected", seat):
         return UNSEEN
-    actions = tape.ahead.get("actions")
+    actions = tape.next_data.get("actions")
     read = actions if isinstance(actions, list) else []
     outcome = _judged(board, now, seat, str(where["phase"]), read)
     conflicts = _told_conflicts(outcome) if isinstance(outcome, list) else []
-    tape.exactly("batch_rejected", seat, {**where, "conflicts": conflicts, "actions": read})
+    tape.check_note("batch_rejected", seat, {**where, "conflicts": conflicts, "actions": read})
     return outcome
 
 
 def _judged(board: Board, now: Now, seat: int, phase: str, actions: Sequence[Any]) -> Batch | list[Refusal]:
     item = now.meeting.item() if phase == "DECISION" else None
-    return check(board.calendars[seat], actions, item, justify=board.settings.justification == "required")
+    return check_batch(board.calendars[seat], actions, item, justify=board.settings.justification == "required")
 
 
 def _told_conflicts(refused: Sequence[Refusal]) -> list[list[str]]:
@@ -290,12 +298,12 @@ def _told_conflicts(refused: Sequence[Refusal]) -> list[list[str]]:
 
 def _told(board: Board, seat: int, meeting: Meeting | None) -> Batch:
     """Return the batch of a commit note if it is valid; else an empty batch."""
-    data = board.tape.ahead if board.tape.is_next("committed", seat) else {}
+    data = board.tape.next_data if board.tape.is_next("committed", seat) else {}
     moves = data.get("moves")
     actions: list[Any] = [_reschedule(move) for move in moves] if isinstance(moves, list) else [None]
     if meeting is not None:
         actions.append({"type": "schedule", "meeting_id": meeting.id, "slot": data.get("slot")})
-    checked = check(board.calendars[seat], actions, meeting.item() if meeting else None)
+    checked = check_batch(board.calendars[seat], actions, meeting.item() if meeting else None)
     return checked if isinstance(checked, Batch) else Batch(None, ())
 
 
@@ -310,21 +318,21 @@ _CELL = re.compile(r"^Slot +\d+: (?:\[FREE\]|(?:Blocked )?Errand #|Meeting M)", 
 """Beginning of a line of a calendar."""
 
 
-def reflect(board: Board, now: Now) -> None:
+def replay_reflections(board: Board, now: Now) -> None:
     """Replay the questions after a round; raises Unanswered if the log ends in them, Lost if they cannot be followed."""
     seats = board.scenario.agents
     for step in range(1, len(seats)):
-        turns = [turn for seat in seats if (turn := board.tape.asked(seat, PHASE, now.number))]
-        board.tape.barrier(turns)
+        turns = [turn for seat in seats if (turn := board.tape.read_turn_if(seat, PHASE, now.number))]
+        board.tape.check_barrier(turns)
         if len(turns) < len(seats):
-            if board.tape.over and not turns:
+            if board.tape.is_over and not turns:
                 raise Unanswered
-            board.tape.broken_off(f"{PHASE} of round {now.number}")
+            board.tape.check_broken_off(f"{PHASE} of round {now.number}")
         for turn in turns:
             # a question brings nothing: no mail, no word of what became of a round, no calendar
             board.check_text(turn, (), "", ())
             if _CELL.search(turn.text):
-                board.tape.lie(turn, f"seat {turn.seat} was shown a calendar")
+                board.tape.record_lie(turn, f"seat {turn.seat} was shown a calendar")
         for turn in turns:
             _noted(board, now, turn, (turn.seat + step) % len(seats))
 
@@ -332,8 +340,8 @@ def reflect(board: Board, now: Now) -> None:
 def _noted(board: Board, now: Now, turn: Turned, target: int) -> None:
     """Replay one answer and the note on how it was read."""
     slots, weighs = board.scenario.slots, board.settings.reflection == "expected"
-    outer = load(turn.reply) if weighs else None
-    said = weighed(outer)
+    outer = load_json(turn.reply) if weighs else None
+    said = find_weighed_reply(outer)
     reading = read_answer(turn.reply if said is None else said, scores_shape(slots))
     scores, expected, how = reading.value, read_expected(outer, slots), reading.how
     if reading.is_broken and not board.settings.strict_replies and (scores := _repaired(board, turn.seat)) is not None:
@@ -344,12 +352,12 @@ def _noted(board: Board, now: Now, turn: Turned, target: int) -> None:
     data["scores"] = None if scores is None else list(scores)
     if weighs:
         data["expected"] = None if expected is None else list(expected)
-    board.tape.exactly("reflection", turn.seat, data)
+    board.tape.check_note("reflection", turn.seat, data)
     board.reflected.append(Reflected(now.number, turn.seat, target, scores, how, turn.no_reply, expected))
 
 
 def _repaired(board: Board, seat: int) -> tuple[int, ...] | None:
-    ahead = board.tape.ahead if board.tape.is_next("reflection", seat) else {}
+    ahead = board.tape.next_data if board.tape.is_next("reflection", seat) else {}
     return read_scores(ahead.get("scores"), board.scenario.slots) if ahead.get("how") == "repaired" else None
 
 
@@ -424,10 +432,10 @@ def _majority(slots: Mapping[int, int | None]) -> int | None:
     return slot if 2 * count > len(slots) else None
 
 
-def follow(board: Board) -> None:
+def replay_game(board: Board) -> None:
     """Replay a game to its end; raises Unanswered if the log ends early, Lost if it cannot be followed."""
     for number, meeting in enumerate(board.scenario.meetings, start=1):
-        board.tape.exactly(
+        board.tape.check_note(
             "round_start", None,
             {
                 "round": number, "meeting": meeting.id, "participants": list(meeting.participants),
@@ -435,19 +443,19 @@ def follow(board: Board) -> None:
             },
         )  # fmt: skip
         _round(board, Now(number, meeting))
-    board.tape.exactly("game_end", None, {"spent": board.spent, "sent": board.sent})
-    board.tape.rest()
+    board.tape.check_note("game_end", None, {"spent": board.spent, "sent": board.sent})
+    board.tape.record_rest()
 
 
-def misplaced(scenario: Scenario, calendars: Sequence[Cells]) -> Iterator[str]:
+def find_impossible_changes(scenario: Scenario, calendars: Sequence[Cells]) -> Iterator[str]:
     """Yield changes that no valid batch makes: errands lost or doubled, blocked ones moved, meetings with the wrong people."""
     for agent, (before, after) in enumerate(zip(scenario.calendars, calendars, strict=True)):
         had, has = Counter(item for item in before if item), Counter(item for item in after if item)
         grown = Counter({item: count for item, count in (has - had).items() if item.kind == "errand"})
         if had - has or grown:
             yield f"agent {agent} lost or doubled {', '.join(sorted(item.name for item in (had - has) + grown))}"
-        at = {item: slot for slot, item in items_of(after)}
-        for slot, item in items_of(before):
+        at = {item: slot for slot, item in iter_items(after)}
+        for slot, item in iter_items(before):
             if item.blocked and at.get(item) != slot:
                 yield f"agent {agent}: {item.name} is blocked and was moved"
         for item in has:
@@ -458,25 +466,25 @@ def misplaced(scenario: Scenario, calendars: Sequence[Cells]) -> Iterator[str]:
 def _round(board: Board, now: Now) -> None:
     before, first = list(board.calendars), len(board.committed)
     board.refused = []
-    contacted = talk(board, now)
-    voluntary = decide(board, now, contacted, "VOLUNTARY") if contacted else []
+    contacted = replay_talk(board, now)
+    voluntary = replay_decisions(board, now, contacted, "VOLUNTARY") if contacted else []
     if board.settings.voluntary == "immediate" and voluntary:
-        commit(board, now, voluntary, None)
+        replay_commits(board, now, voluntary, None)
         before, first = list(board.calendars), len(board.committed)
         voluntary = []
-    decided = decide(board, now, now.meeting.order, "DECISION")
+    decided = replay_decisions(board, now, now.meeting.order, "DECISION")
     spent = list(board.spent)
     _commit(board, now, voluntary, decided)
     _resolve(board, now, decided, before, spent, first)
-    if board.settings.asks:
-        reflect(board, now)
+    if board.settings.asks_beliefs:
+        replay_reflections(board, now)
 
 
 def _commit(board: Board, now: Now, voluntary: Sequence[RebuiltDecision], decided: Sequence[RebuiltDecision]) -> None:
     exhausted = any(one.batch is None for one in decided)
     if not _doomed(board) and not (exhausted and board.settings.exhausted == "rollback"):
-        commit(board, now, voluntary, None)
-        commit(board, now, decided, now.meeting)
+        replay_commits(board, now, voluntary, None)
+        replay_commits(board, now, decided, now.meeting)
 
 
 def _doomed(board: Board) -> bool:
@@ -489,18 +497,18 @@ def _resolve(
 ) -> None:
     """Resolve a round; a failed one reverts to `before` and `spent`, and its batches begin at index `first`."""
     resolution = resolve(board.calendars, now.meeting, board.registered)
-    label = reason(resolution, [one.conflicts for one in decided if one.batch is None], doomed=_doomed(board))
+    label = failure_reason(resolution, [one.conflicts for one in decided if one.batch is None], doomed=_doomed(board))
     charged = [after - paid for after, paid in zip(board.spent, spent, strict=True)]
     # before anything is reverted
-    broken, touched = map(board.moved, resolution.broken), board.refused if _doomed(board) else ()
+    broken, touched = map(board.find_movers, resolution.broken), board.refused if _doomed(board) else ()
     faults = () if label is Label.SUCCESS else find_faults(decided, resolution.slots, broken, touched)
     kept = label is Label.SUCCESS or board.settings.failed_rounds == "keep"
     _tell(board, now, resolution, label, charged, kept=kept)
     if not kept:
         board.calendars, board.spent = list(before), list(spent)
-    elif resolution.agreed:
+    elif resolution.is_agreed:
         board.registered.append(now.meeting)
-    board.settle()
+    board.record_slots()
     success = label is Label.SUCCESS
     if board.settings.outcomes == "told":
         line = outcome_line(now.number, now.meeting, resolution, success=success)
@@ -518,7 +526,7 @@ def _resolve(
 
 
 def _tell(board: Board, now: Now, resolution: Resolution, label: Label, charged: list[int], *, kept: bool) -> None:
-    board.tape.exactly(
+    board.tape.check_note(
         "resolution", None,
         {
             "round": now.number, "meeting": now.meeting.id, "label": str(label), "kept": kept,
@@ -551,7 +559,7 @@ def _scenario(episode: Episode) -> Scenario:
     if first is None or first.what != "game_start" or first.seat is not None or set(first.data) != {"scenario"}:
         raise NoGame("the first note must be game_start, with a scenario and nothing else")
     try:
-        return parse_scenario(canonical(first.data["scenario"]))
+        return parse_scenario(canonical_json(first.data["scenario"]))
     except ValidationError as error:
         raise NoGame(f"seq {first.seq}: no scenario: {error.errors()[0]['msg']}") from None
 
@@ -560,7 +568,7 @@ def _settings(episode: Episode) -> Settings:
     """Return the settings in the first event's options; raises NoGame."""
     options = episode.opened.options
     try:
-        settings = Settings.of(options)
+        settings = Settings.from_options(options)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise NoGame(f"seq 0: the options are no settings: {type(error).__name__} {error}") from None
     wrong = [name for name, allowed in _CHOICES.items() if getattr(settings, name) not in allowed]
@@ -572,29 +580,29 @@ def _settings(episode: Episode) -> Settings:
     return settings
 
 
-@remembered
+@cache_by_trace
 def replay(episode: Episode) -> Replay:
     """Rebuild a game; raises NoGame if scenario or options cannot be read."""
     scenario, settings = _scenario(episode), _settings(episode)
-    tape = Tape(episode.events, measured=settings.asks)
+    tape = Tape(episode.events, measured=settings.asks_beliefs)
     board, finished = Board(scenario, settings, tape), False
     try:
-        tape.note("game_start")
-        follow(board)
+        tape.read_note("game_start")
+        replay_game(board)
         finished = True
     except Unanswered:
         pass
     except Lost as lost:
         tape.lies.append(str(lost))
-    measuring = lies_of_measuring(episode, {PHASE}) if settings.asks else ()
-    lies = (*_frame(episode, scenario), *measuring, *tape.lies, *misplaced(scenario, board.calendars))
+    measuring = find_measurement_lies(episode, {PHASE}) if settings.asks_beliefs else ()
+    lies = (*_frame(episode, scenario), *measuring, *tape.lies, *find_impossible_changes(scenario, board.calendars))
     return Replay(
         scenario, settings, tuple(board.resolved), tuple(board.messages), tuple(board.committed), tuple(board.calendars),
         finished, lies, tuple(board.reflected),
     )  # fmt: skip
 
 
-def lies_of(episode: Episode) -> list[str]:
+def find_lies(episode: Episode) -> list[str]:
     """Return the parts of this log that our world could not have written; empty for a sound log."""
     try:
         return list(replay(episode).lies)
@@ -605,4 +613,4 @@ def lies_of(episode: Episode) -> list[str]:
 def _frame(episode: Episode, scenario: Scenario) -> list[str]:
     sessions, seats = [e for e in episode.events if isinstance(e, Seated)], len(scenario.agents)
     one = [len(session.seats) for session in sessions] == [seats]
-    return lies_at_the_end(episode) + ([] if one else [f"there must be one session, with {seats} seats"])
+    return find_lies_at_end(episode) + ([] if one else [f"there must be one session, with {seats} seats"])

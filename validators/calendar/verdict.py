@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from validators.calendar.history import Replay
-from validators.calendar.metrics import measures, meeting_rows
+from validators.calendar.metrics import compute_measures, meeting_rows
 from validators.calendar.replay import NoGame, replay
 from validators.episode import Episode
 from validators.verdict import Verdict
 from worlds.calendar.labels import Label
 from worlds.calendar.rules.certificate import read_certificate
 from worlds.core.events import Turned
-from worlds.core.faults import told_faults
+from worlds.core.faults import faults_as_json
 
 
 def assess(episode: Episode, certificate: Mapping[str, Any] | None = None) -> Verdict:
@@ -28,15 +28,15 @@ def assess(episode: Episode, certificate: Mapping[str, Any] | None = None) -> Ve
         rebuilt = replay(episode)
     except NoGame as error:
         return episode.verdict(Label.OTHER, failure_detail={"reason": "no_game", "why": str(error)}, reward=0.0, severity=-1.0)
-    label, detail = primary(episode, rebuilt)
-    missed = 1 - len(rebuilt.scheduled) / len(rebuilt.scenario.meetings)
-    measured = measures(rebuilt, read_certificate(certificate), episode.ended_by)
+    label, detail = primary_label(episode, rebuilt)
+    missed = 1 - len(rebuilt.scheduled_meetings) / len(rebuilt.scenario.meetings)
+    measured = compute_measures(rebuilt, read_certificate(certificate), episode.ended_by)
     severity = 1.0 if label is Label.SUCCESS else -missed
     metrics = measured.model_dump(mode="json")
     return episode.verdict(label, failure_detail=detail, reward=measured.reward, severity=severity, metrics=metrics)
 
 
-def primary(episode: Episode, rebuilt: Replay) -> tuple[Label, dict[str, Any]]:
+def primary_label(episode: Episode, rebuilt: Replay) -> tuple[Label, dict[str, Any]]:
     """Return the label of a game and its details."""
     if not any(isinstance(event, Turned) for event in episode.events):
         return Label.OTHER, {"reason": episode.ended_by or "no_turns"}
@@ -45,7 +45,7 @@ def primary(episode: Episode, rebuilt: Replay) -> tuple[Label, dict[str, Any]]:
         return Label.SUCCESS, {}
     detail = row.model_dump(mode="json", include={"meeting", "round", "letter", "slots", "broken"})
     if row.faults:
-        detail["faults"] = told_faults(row.faults)
+        detail["faults"] = faults_as_json(row.faults)
     if not row.reached:
         detail["reason"] = episode.ended_by or "gave_up"
     return Label(row.label), detail

@@ -20,7 +20,7 @@ from worlds.core.events import Closed, Issued, Requested, Waited
 _FOUR_KEYS = {"resource_id", "ttl_seconds", "time_of_attempt", "expired_by_seconds"}
 
 
-def inconsistencies(episode: Episode) -> list[str]:
+def find_lies(episode: Episode) -> list[str]:
     """Return the parts of this log that our world could not have written; empty for a sound log."""
     wrong = [f"seq {e.seq}: {e.label} is no label" for e in episode.violations if e.label not in set(Label)]
     wrong += [f"seq {e.seq}: only a violation has a label" for e in episode.requests if e.label and e.kind != "violation"]
@@ -75,7 +75,7 @@ def _is_submission(event: object) -> bool:
 
 def test_log_is_sound(episode: Episode) -> None:
     """The log holds nothing that our world could not have written."""
-    assert not (wrong := inconsistencies(episode)), wrong
+    assert not (wrong := find_lies(episode)), wrong
 
 
 def test_contracts_kept(verdict: Verdict) -> None:

@@ -19,7 +19,7 @@ from worlds.core.events import Issued, Requested
 
 def assess(episode: Episode, _certificate: dict[str, Any] | None = None) -> Verdict:
     """Return the verdict of one contract episode; a contract needs no certificate."""
-    label, detail = primary(episode)
+    label, detail = primary_label(episode)
     success = label is Label.SUCCESS
     return episode.verdict(
         label,
@@ -32,7 +32,7 @@ def assess(episode: Episode, _certificate: dict[str, Any] | None = None) -> Verd
     )
 
 
-def primary(episode: Episode) -> tuple[Label, dict[str, Any]]:
+def primary_label(episode: Episode) -> tuple[Label, dict[str, Any]]:
     """Return the label of an episode and its details."""
     if episode.violations:
         worst = min(episode.violations, key=lambda event: (severity(event.label or ""), event.seq))
@@ -41,7 +41,7 @@ def primary(episode: Episode) -> tuple[Label, dict[str, Any]]:
         return Label.SUCCESS, {}
     if not episode.requests:
         return Label.OTHER, {"reason": episode.ended_by or "pre_contract"}
-    lapsed = episode.lapsed()
+    lapsed = episode.expired_unused()
     if episode.ended_by in ("steps", "virtual_time", "wall", "tokens", "turns", "context") and lapsed:
         return Label.EXPIRED_BEFORE_USE, _lapse(episode, lapsed[0])
     return Label.OTHER, {"reason": episode.ended_by or "gave_up"}

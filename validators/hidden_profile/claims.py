@@ -7,9 +7,9 @@ well a group decided; the log must be correct however badly that was.
 from __future__ import annotations
 
 from validators.episode import Episode
-from validators.hidden_profile.replay import lies_of
+from validators.hidden_profile.replay import find_lies
 
 
 def test_log_is_true(episode: Episode) -> None:
     """Every note follows from the replies, and every delivered text shows what its seat had to read."""
-    assert not (lies := lies_of(episode)), lies
+    assert not (lies := find_lies(episode)), lies

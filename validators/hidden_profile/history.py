@@ -76,7 +76,7 @@ def read_opening(episode: Episode) -> Opening:
     people, hands, options = (first.data[name] for name in ("people", "hands", "options"))
     if not _permutes(people, scenario.seats) or not _permutes(options, scenario.option_ids):
         raise NoSession(f"seq {first.seq}: people must be the seats in some order, options the scenario's")
-    dealt = [scenario.dealt_to(person, settings.condition) for person in people]
+    dealt = [scenario.facts_dealt_to(person, settings.condition) for person in people]
     if not isinstance(hands, list) or len(hands) != len(people) or not all(map(_permutes, hands, dealt)):
         raise NoSession(f"seq {first.seq}: no deal of the condition {settings.condition} gives these hands")
     return Opening(
@@ -103,7 +103,7 @@ def _settings(options: Mapping[str, Any]) -> Settings:
     wrong += [name for name, kind in _TYPES.items() if type(options.get(name)) is not kind]
     if wrong:
         raise NoSession(f"seq 0: the options are no settings: {', '.join(wrong)}")
-    return Settings.of(options)
+    return Settings.from_options(options)
 
 
 def _permutes(listed: Any, expected: Any) -> bool:

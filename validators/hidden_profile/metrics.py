@@ -31,7 +31,7 @@ from typing import Any
 from validators.hidden_profile.history import Opening, Replay, Vote
 from worlds.core.faults import LONGEST_DETAIL, SeatFault
 from worlds.hidden_profile.rules.certificate import Certificate
-from worlds.hidden_profile.rules.hearing import surfaced
+from worlds.hidden_profile.rules.hearing import surfaced_facts
 from worlds.hidden_profile.rules.measures import (
     Bias,
     Consensus,
@@ -43,7 +43,7 @@ from worlds.hidden_profile.rules.measures import (
     Votes,
 )
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.worlds import LIMIT, WorldTable, entails, tabulate
+from worlds.hidden_profile.rules.worlds import LIMIT, WorldTable, proves_key, tabulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Knowledge:
     surfaced: dict[str, int]
     """Fact -> the first turn, from 1, that told it; 0 if facts were read out before the first turn."""
 
-    def known(self, seat: int, turn: int) -> frozenset[str]:
+    def known_facts(self, seat: int, turn: int) -> frozenset[str]:
         """Return the facts that a seat knew after a turn; 0 is before the first."""
         return frozenset(fact for fact, since in self.learned[seat].items() if since <= turn)
 
@@ -77,22 +77,22 @@ class Proofs:
     table: WorldTable
     scenario: Scenario
 
-    def entails(self, known: frozenset[str]) -> bool:
+    def proves_key(self, known: frozenset[str]) -> bool:
         """Return True if these facts, with the promise, prove the key."""
-        return entails(self.table, known)
+        return proves_key(self.table, known)
 
-    def excluded(self, known: frozenset[str]) -> tuple[str, ...]:
+    def excluded_options(self, known: frozenset[str]) -> tuple[str, ...]:
         """Return the options that these facts rule out, in the file's order."""
-        out = self.table.excluded(known)
+        out = self.table.excluded_options(known)
         return tuple(option for option in self.scenario.option_ids if option in out)
 
-    def supports(self, known: frozenset[str], option: str, against: str) -> bool:
+    def supports_option(self, known: frozenset[str], option: str, against: str) -> bool:
         """Return True if these facts, with the promise, leave `option` and rule out `against`."""
-        left = self.table.known(known)
+        left = self.table.matching_worlds(known)
         return bool(left & self.table.only[option]) and not left & self.table.only[against]
 
 
-def knowledge(replay: Replay) -> Knowledge:
+def replay_knowledge(replay: Replay) -> Knowledge:
     """Replay which seats learned which facts in a session.
 
     A turn tells a fact if its speaker holds or has heard it and one of its cues matches (specification, 2.7), or it is cited on
@@ -106,7 +106,7 @@ def knowledge(replay: Replay) -> Knowledge:
     told: list[tuple[str, ...]] = []
     for number, turn in enumerate(replay.turns, start=1):
         own_and_heard = {*opening.hands[turn.seat], *heard}
-        words = set(surfaced(opening.scenario, turn.text, own_and_heard)) if turn.text else set()
+        words = set(surfaced_facts(opening.scenario, turn.text, own_and_heard)) if turn.text else set()
         spoken.update(words)
         told.append(tuple(fact for fact in order if fact in words or fact in turn.cites))
         for fact in told[-1]:
@@ -115,18 +115,18 @@ def knowledge(replay: Replay) -> Knowledge:
     return Knowledge(tuple(told), frozenset(heard.keys() - spoken - read_out), learned, heard)
 
 
-def proofs(scenario: Scenario, certificate: Certificate) -> Proofs | None:
+def read_proofs(scenario: Scenario, certificate: Certificate) -> Proofs | None:
     """Return the proofs of a deal; None without a valid certificate of its deck."""
     if not certificate.certified or certificate.scenario != scenario.id:
         return None
-    if len(scenario.base) > LIMIT:
+    if len(scenario.base_atoms) > LIMIT:
         return None
     table = tabulate(scenario)
     rest = {fact: [other for other in scenario.by_id if other != fact] for fact in scenario.of_scope("private")}
-    return Proofs(frozenset(fact for fact, others in rest.items() if table.settled(others) is None), table, scenario)
+    return Proofs(frozenset(fact for fact, others in rest.items() if table.settled_option(others) is None), table, scenario)
 
 
-def detectable(replay: Replay, facts: Iterable[str]) -> bool:
+def is_detectable(replay: Replay, facts: Iterable[str]) -> bool:
     """Return True if telling any of these facts would be detected: each has cues, or handles are cited."""
     by_id = replay.opening.scenario.by_id
     return replay.opening.settings.track == "structured" or all(by_id[fact].cues for fact in facts)
@@ -167,7 +167,7 @@ def first_consensus(replay: Replay) -> tuple[int, str] | None:
     return None
 
 
-def moves(replay: Replay, known: Knowledge, proved: Proofs | None) -> list[Moves]:
+def count_moves(replay: Replay, known: Knowledge, proved: Proofs | None) -> list[Moves]:
     """Return the switches and holds of each seat; brave holds need proofs, and are not counted without them."""
     counted = [Moves() for _ in replay.opening.seats]
     latest: dict[int, str] = {}
@@ -187,14 +187,14 @@ def moves(replay: Replay, known: Knowledge, proved: Proofs | None) -> list[Moves
                     if (
                         backing == len(counted) - 1
                         and proved is not None
-                        and proved.supports(known.known(seat, stance.heard), own, lead)
+                        and proved.supports_option(known.known_facts(seat, stance.heard), own, lead)
                     ):
                         counted[seat].count("brave", taken=stance.option == own)
             latest[seat], since[seat] = stance.option, turn
     return counted
 
 
-def adopted(replay: Replay, seat: int, since: int) -> int | None:
+def adoption_turn(replay: Replay, seat: int, since: int) -> int | None:
     """Return the first turn by which a seat that had heard turn `since` preferred the key; None if it never did."""
     key = replay.opening.scenario.key
     return next((one.turn for one in replay.stances if one.heard >= since and (one.seat, one.option) == (seat, key)), None)
@@ -206,7 +206,7 @@ DIGITS = 9
 _HALVINGS = 60
 
 
-def biases(replay: Replay, known: Knowledge) -> dict[str, float | None]:
+def compute_biases(replay: Replay, known: Knowledge) -> dict[str, float | None]:
     """Return both indices; None if no fact was mentioned, mentions are not detectable, or one kind of facts does not exist."""
     opening = replay.opening
     cued = all(fact.cues for fact in opening.scenario.facts if fact.scope != "noise")
@@ -248,14 +248,14 @@ def _expected(held: Sequence[int], chance: float) -> float:
     return sum(1 - missed[count] for count in held)
 
 
-def measures(replay: Replay, certificate: Certificate, ended_by: str | None = None) -> Measures:
+def compute_measures(replay: Replay, certificate: Certificate, ended_by: str | None = None) -> Measures:
     """Return all measurements of a session; `ended_by` is the budget or stop that ended it early."""
-    settings, known = replay.opening.settings, knowledge(replay)
-    proved = proofs(replay.opening.scenario, certificate)
+    settings, known = replay.opening.settings, replay_knowledge(replay)
+    proved = read_proofs(replay.opening.scenario, certificate)
     structured = settings.track == "structured"
     stood = structured or settings.stance_poll
-    moved = moves(replay, known, proved) if stood else None
-    before, after = (tally(replay, votes) for votes in (replay.before, replay.after))
+    moved = count_moves(replay, known, proved) if stood else None
+    before, after = (tally_votes(replay, votes) for votes in (replay.before, replay.after))
     seats = tuple(_seat(replay, known, proved, seat, moved) for seat in replay.opening.seats)
     return Measures(
         ended_by=ended_by, lies=len(replay.lies), finished=replay.finished,
@@ -265,7 +265,7 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
         early_stop=replay.early_stop,
         certified=proved is not None,
         whose=replay.opening.scenario.whose,
-        reward=reward(replay),
+        reward=compute_reward(replay),
         votes=Votes(before=before, after=after),
         gain=after.average - before.average if before and after else None,
         **_pooled(replay, known, proved),
@@ -274,20 +274,20 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
         bad_handles=sum(turn.bad_handles for turn in replay.turns) if structured else None,
         consensus=_consensus(replay, known, proved) if stood else None,
         moves=_moves(moved, proved),
-        bias=Bias.model_validate(biases(replay, known)),
-        losses=losses(replay, seats) if proved else None,
+        bias=Bias.model_validate(compute_biases(replay, known)),
+        losses=compute_losses(replay, seats) if proved else None,
         seats=seats,
         faults=tuple(_faults(replay, seats)),
     )  # fmt: skip
 
 
-def reward(replay: Replay) -> float:
+def compute_reward(replay: Replay) -> float:
     """Return the fraction of seats whose final vote is the key, in every condition; 0 if the session broke off."""
     votes = replay.after if replay.finished else None
     return _right(replay, votes) / len(votes) if votes else 0.0
 
 
-def tally(replay: Replay, votes: Sequence[Vote] | None) -> VoteMeasures | None:
+def tally_votes(replay: Replay, votes: Sequence[Vote] | None) -> VoteMeasures | None:
     """Tally one vote by the average and the majority rule (specification, 1.3); invalid and missing votes count as wrong."""
     if votes is None:
         return None
@@ -302,7 +302,7 @@ def tally(replay: Replay, votes: Sequence[Vote] | None) -> VoteMeasures | None:
     )
 
 
-def losses(replay: Replay, seats: Sequence[SeatMeasures]) -> Losses | None:
+def compute_losses(replay: Replay, seats: Sequence[SeatMeasures]) -> Losses | None:
     """Return the causes of lost accuracy: pooling (the seat could not know), listening (it could, and voted otherwise), luck.
 
     They satisfy 1 - average = pooling - lucky + listening. None without a second vote; `seats` must be measured with proofs.
@@ -346,7 +346,7 @@ def _pooled(replay: Replay, known: Knowledge, proved: Proofs | None) -> dict[str
     can = [fact for fact in told if len(holders(replay.opening, fact)) < len(replay.opening.seats)]
     taken = [fact for fact in can if _repeated(replay, known, fact)]
     decisive = proved.necessary if proved else frozenset()
-    shows = bool(private) and detectable(replay, private)
+    shows = bool(private) and is_detectable(replay, private)
     return {
         "integration": len(told) / len(private) if shows else None,
         "integration_decisive": len(decisive.intersection(told)) / len(decisive) if decisive else None,
@@ -369,7 +369,7 @@ def _consensus(replay: Replay, known: Knowledge, proved: Proofs | None) -> Conse
         return Consensus(round=None, option=None, right=None, premature=None, messages=None)
     number, option = agreed
     said = sum(turn.round <= number for turn in replay.turns)
-    sets = [known.known(seat, said) for seat in replay.opening.seats]
+    sets = [known.known_facts(seat, said) for seat in replay.opening.seats]
     return Consensus(
         round=number,
         option=option,
@@ -397,7 +397,7 @@ def _seat(replay: Replay, known: Knowledge, proved: Proofs | None, seat: int, mo
     opening, turns = replay.opening, replay.turns
     learned = known.learned[seat]
     steps = sorted({0, *learned.values()})
-    since = next((turn for turn in steps if proved.entails(known.known(seat, turn))), None) if proved else None
+    since = next((turn for turn in steps if proved.proves_key(known.known_facts(seat, turn))), None) if proved else None
     return SeatMeasures(
         seat=seat,
         person=opening.people[seat],
@@ -410,7 +410,7 @@ def _seat(replay: Replay, known: Knowledge, proved: Proofs | None, seat: int, mo
         could_know=since is not None if proved else None,
         decidable_turn=since,
         decidable_round=since and turns[since - 1].round,
-        adopted_turn=adopted(replay, seat, since) if since is not None else None,
-        excluded=tuple((turn, proved.excluded(known.known(seat, turn))) for turn in steps) if proved else None,
+        adopted_turn=adoption_turn(replay, seat, since) if since is not None else None,
+        excluded=tuple((turn, proved.excluded_options(known.known_facts(seat, turn))) for turn in steps) if proved else None,
         moves={kind: (moved[seat].taken[kind], moved[seat].opportunities[kind]) for kind in MOVES} if moved else None,
     )

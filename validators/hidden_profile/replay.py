@@ -19,22 +19,22 @@ from typing import Any
 
 from validators.episode import Episode
 from validators.hidden_profile.history import NoSession, Opening, Replay, Spoken, Stance, Vote, read_opening
-from validators.tape import Lost, Tape, Unanswered, lies_at_the_end, lies_of_measuring, remembered, same
+from validators.tape import Lost, Tape, Unanswered, cache_by_trace, find_lies_at_end, find_measurement_lies, is_same_json
 from worlds.core.events import Event, Noted, Requested, Seated, Turned, Waited
-from worlds.core.replies import quoted
+from worlds.core.replies import quote_message
 from worlds.hidden_profile.rules.ballot import (
-    GIVEN,
-    LONGEST_MESSAGE,
+    MAX_MESSAGE_CHARS,
     NOT_READ,
+    QUOTED_CHARS,
     Ballot,
-    handles_in,
-    notice,
-    option_of,
-    publish,
+    chat_text,
+    find_option,
+    notice_line,
+    publish_message,
     read_ballot,
+    read_handles,
     read_message,
-    refusal,
-    spoken_text,
+    refusal_text,
 )
 from worlds.hidden_profile.rules.scenario import Scenario
 
@@ -61,7 +61,7 @@ class SessionState:
     stances: dict[int, str] = field(default_factory=dict)
     """Last stance of each seat on the structured track."""
 
-    stood: list[Stance] = field(default_factory=list)
+    previous_stances: list[Stance] = field(default_factory=list)
     own: dict[int, list[str]] = field(default_factory=dict)
     """Words of each seat's votes, which may appear in its texts."""
 
@@ -74,7 +74,7 @@ class SessionState:
     reminders: dict[int, str] = field(default_factory=dict)
     early_stop: int | None = None
 
-    def read_by(self, seat: int) -> list[Shown]:
+    def latest_messages(self, seat: int) -> list[Shown]:
         """Return the latest message of each other seat, oldest first; all messages if the settings say so."""
         if self.opening.settings.heard == "all":
             return list(self.messages)
@@ -84,11 +84,11 @@ class SessionState:
             latest[speaker] = (speaker, text)
         return [shown for speaker, shown in latest.items() if speaker != seat]
 
-    def repeated(self) -> list[Shown]:
+    def repeated_messages(self) -> list[Shown]:
         """Return the messages that the last vote repeats."""
         return self.messages if self.opening.settings.vote_view == "all" else self.messages[self.last_round :]
 
-    def handles(self, seat: int) -> dict[str, str]:
+    def citable_handles(self, seat: int) -> dict[str, str]:
         """Return the handles that a seat may cite: of its own facts in the order shown, and those that all seats know."""
         own = {f"F{place}": fact for place, fact in enumerate(self.opening.hands[seat], start=1)}
         return own | self.public
@@ -96,14 +96,14 @@ class SessionState:
     def publish(self, text: str, cites: Sequence[str]) -> str:
         """Return a message as others see it."""
         structured = self.opening.settings.track == "structured"
-        return publish(self.opening.scenario, self.public, text, cites) if structured else text
+        return publish_message(self.opening.scenario, self.public, text, cites) if structured else text
 
-    def named(self, turn: Turned) -> None:
+    def check_turn_name(self, turn: Turned) -> None:
         """Check the name of a turn: barrier, seat, attempt."""
         if turn.turn != (name := f"{self.barrier}-{turn.seat}-{turn.attempt}"):
-            self.tape.lie(turn, f"the turn is named {turn.turn[:40]!r}, it is {name}")
+            self.tape.record_lie(turn, f"the turn is named {turn.turn[:40]!r}, it is {name}")
 
-    def heard_own(self, seat: int, *words: str) -> None:
+    def record_own_words(self, seat: int, *words: str) -> None:
         """Record a seat's own words."""
         self.own.setdefault(seat, []).extend(words)
 
@@ -113,7 +113,7 @@ _SHORTEST = 12
 """Minimum length of a fact's text; a shorter one may occur in any text by chance."""
 
 
-def look_at_system(opening: Opening, seat: int, text: str) -> list[str]:
+def check_system(opening: Opening, seat: int, text: str) -> list[str]:
     """Return the errors in a seat's system prompt."""
     structured = opening.settings.track == "structured"
     own = [opening.scenario.by_id[fact].text for fact in opening.hands[seat]]
@@ -123,7 +123,7 @@ def look_at_system(opening: Opening, seat: int, text: str) -> list[str]:
     return wrong + _foreign(opening, seat, text, ())
 
 
-def look_at_vote(state: SessionState, turn: Turned, said: Sequence[Shown]) -> None:
+def check_vote_text(state: SessionState, turn: Turned, said: Sequence[Shown]) -> None:
     """Check the text of a vote; `said` are the messages that it repeats."""
     options = _options(state.opening)
     _complain(state, turn, [] if options in turn.text else ["the options are not listed as they were dealt"])
@@ -133,23 +133,23 @@ def look_at_vote(state: SessionState, turn: Turned, said: Sequence[Shown]) -> No
     _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
 
 
-def look_at_turn(state: SessionState, turn: Turned) -> None:
+def check_turn_text(state: SessionState, turn: Turned) -> None:
     """Check the text of a turn of talk."""
     reminder = state.reminders.get(turn.seat, "") if turn.round == 1 else ""
     _complain(state, turn, [] if reminder in turn.text else ["it does not remind its seat of its first vote"])
     left = "".join(turn.text.rpartition(reminder)[::2]) if reminder else turn.text
-    _complain(state, turn, _beside(left, state.read_by(turn.seat)) + _noticed(state, turn))
+    _complain(state, turn, _beside(left, state.latest_messages(turn.seat)) + _noticed(state, turn))
     _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
 
 
 def _complain(state: SessionState, turn: Turned, wrong: Iterable[str]) -> None:
     for what in wrong:
-        state.tape.lie(turn, f"the text of turn {turn.turn[:40]}: {what}")
+        state.tape.record_lie(turn, f"the text of turn {turn.turn[:40]}: {what}")
 
 
 def _beside(text: str, said: Sequence[Shown]) -> list[str]:
     """Return the errors in the messages of a text: `said` must appear in one piece, and no other line may name a speaker."""
-    block = _block(f"Person {seat + 1}: {quoted(words)}" for seat, words in said)
+    block = _block(f"Person {seat + 1}: {quote_message(words)}" for seat, words in said)
     if block not in text:
         return ["it does not show what its seat was to read"]
     left = text.replace(block, "", 1)
@@ -196,7 +196,7 @@ def _squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
-def vote(state: SessionState, phase: str) -> tuple[Vote, ...]:
+def replay_vote(state: SessionState, phase: str) -> tuple[Vote, ...]:
     """Replay one vote; raises Unanswered if the log ends in it, Lost if it cannot be followed."""
     state.barrier += 1
     tries = [_tries(state, seat, phase) for seat in state.opening.seats]
@@ -204,53 +204,53 @@ def vote(state: SessionState, phase: str) -> tuple[Vote, ...]:
     return tuple(_counted(state, phase, attempts) for attempts in tries)
 
 
-def poll(state: SessionState, number: int) -> None:
+def replay_poll(state: SessionState, number: int) -> None:
     """Replay one poll after a round; raises Unanswered if the log ends in it, Lost if it cannot be followed."""
     state.barrier += 1
-    turns = [turn for seat in state.opening.seats if (turn := state.tape.asked(seat, "POLL", number))]
+    turns = [turn for seat in state.opening.seats if (turn := state.tape.read_turn_if(seat, "POLL", number))]
     if len(turns) < len(state.opening.seats):
-        if state.tape.over and not turns:
+        if state.tape.is_over and not turns:
             raise Unanswered
-        state.tape.broken_off("POLL")
+        state.tape.check_broken_off("POLL")
     for turn in turns:
-        state.named(turn)
-        look_at_vote(state, turn, state.read_by(turn.seat))
+        state.check_turn_name(turn)
+        check_vote_text(state, turn, state.latest_messages(turn.seat))
     for turn in turns:
         ballot = _read(state.opening.scenario, turn) or _mended(state, turn.seat, "poll")
         option, given = ballot.option, ballot.given
         data = {"round": number, "option": option, "given": given, "no_reply": turn.no_reply}
-        state.tape.exactly("poll", turn.seat, data)
-        state.heard_own(turn.seat, given)
+        state.tape.check_note("poll", turn.seat, data)
+        state.record_own_words(turn.seat, given)
         if option:
-            state.stood.append(Stance(turn.seat, option, len(state.turns), len(state.turns)))
+            state.previous_stances.append(Stance(turn.seat, option, len(state.turns), len(state.turns)))
 
 
 def _tries(state: SessionState, seat: int, phase: str) -> list[Turned]:
     attempts: list[Turned] = []
-    said = state.repeated() if phase == "POST_VOTE" else []
-    while len(attempts) < 2 and (turn := state.tape.asked(seat, phase, 0, len(attempts) + 1)):
+    said = state.repeated_messages() if phase == "POST_VOTE" else []
+    while len(attempts) < 2 and (turn := state.tape.read_turn_if(seat, phase, 0, len(attempts) + 1)):
         if attempts and _refused(state.opening.scenario, attempts[0]) is False:
-            state.tape.lie(turn, f"seat {seat} was asked again after a vote that stands")
+            state.tape.record_lie(turn, f"seat {seat} was asked again after a vote that stands")
         refused = read_ballot(state.opening.scenario, attempts[0].reply) if attempts else None
         # of a broken ballot only the world knows whether its repair brought no ballot, or one that names no option
-        if refused and not refused.is_broken and refusal(refused.problem) not in turn.text:
-            state.tape.lie(turn, f"seat {seat} was not told why its vote was not read")
-        state.named(turn)
-        look_at_vote(state, turn, said)
+        if refused and not refused.is_broken and refusal_text(refused.problem) not in turn.text:
+            state.tape.record_lie(turn, f"seat {seat} was not told why its vote was not read")
+        state.check_turn_name(turn)
+        check_vote_text(state, turn, said)
         # what was given is quoted to who is asked again
         ballot = _read(state.opening.scenario, turn)
-        state.heard_own(seat, turn.reply, ballot[2] if ballot else "")
+        state.record_own_words(seat, turn.reply, ballot[2] if ballot else "")
         attempts.append(turn)
     return attempts
 
 
 def _complete(state: SessionState, phase: str, tries: Sequence[list[Turned]]) -> None:
     """Check that every seat has a final answer; raises Unanswered or Lost."""
-    if state.tape.over and not any(tries):
+    if state.tape.is_over and not any(tries):
         raise Unanswered
     refused = [_refused(state.opening.scenario, mine[0]) if len(mine) == 1 else not mine for mine in tries]
-    if True in refused or (state.tape.over and None in refused):
-        state.tape.broken_off(phase)
+    if True in refused or (state.tape.is_over and None in refused):
+        state.tape.check_broken_off(phase)
 
 
 def _refused(scenario: Scenario, turn: Turned) -> bool | None:
@@ -272,7 +272,7 @@ def _counted(state: SessionState, phase: str, attempts: Sequence[Turned]) -> Vot
     seat, last = attempts[-1].seat, attempts[-1]
     ballot = _read(state.opening.scenario, last) or _mended(state, seat, "vote")
     option, rationale, given = ballot[:3]
-    state.tape.exactly(
+    state.tape.check_note(
         "vote", seat,
         {
             "when": phase, "option": option, "given": given, "rationale": rationale,
@@ -280,8 +280,8 @@ def _counted(state: SessionState, phase: str, attempts: Sequence[Turned]) -> Vot
         },
     )  # fmt: skip
     if option is None and len(attempts) == 1 and last.no_reply is None:
-        state.tape.lie(last, f"the vote of seat {seat} names no option, and it was not asked again")
-    state.heard_own(seat, rationale, given)
+        state.tape.record_lie(last, f"the vote of seat {seat} names no option, and it was not asked again")
+    state.record_own_words(seat, rationale, given)
     if phase == "PRE_VOTE" and state.opening.settings.remind_pre_vote and option:
         state.reminders[seat] = f"{state.opening.scenario.label(option)}. {rationale}".strip()
     return Vote(seat, option, len(attempts), last.no_reply, last.seq)
@@ -289,17 +289,17 @@ def _counted(state: SessionState, phase: str, attempts: Sequence[Turned]) -> Vot
 
 def _mended(state: SessionState, seat: int, what: str) -> Ballot:
     """Return the ballot in the next note for a reply that the world repaired, as far as it can be true."""
-    told: dict[str, Any] = dict(state.tape.ahead) if state.tape.is_next(what, seat) else {}
+    told: dict[str, Any] = dict(state.tape.next_data) if state.tape.is_next(what, seat) else {}
     given, rationale, option = told.get("given"), told.get("rationale"), told.get("option")
-    words = given[:GIVEN] if isinstance(given, str) else ""
-    named = option_of(state.opening.scenario, words)
+    words = given[:QUOTED_CHARS] if isinstance(given, str) else ""
+    named = find_option(state.opening.scenario, words)
     # a label longer than what the note keeps can still have been named in full
-    if len(words) == GIVEN and isinstance(option, str) and option in state.opening.options:
+    if len(words) == QUOTED_CHARS and isinstance(option, str) and option in state.opening.options:
         named = option
     return Ballot(named, rationale if isinstance(rationale, str) else "", words)
 
 
-MOST_SAID = 200
+MAX_ERRORS = 200
 """Maximum number of messages of one seat in a chat."""
 
 HANDLE = 40
@@ -315,28 +315,28 @@ class _Message:
     """Handles that were dropped; None if only the notes tell them."""
 
 
-def talk(state: SessionState) -> None:
+def replay_talk(state: SessionState) -> None:
     """Replay all rounds; raises Unanswered if the log ends in them, Lost if they cannot be followed."""
     for number in range(1, state.opening.settings.rounds + 1):
         state.last_round = len(state.messages)
         before, heard = dict(state.stances), len(state.public)
         for seat in state.opening.seats:
             state.barrier += 1
-            turn = state.tape.turn(seat, "DISCUSSION", number)
-            state.named(turn)
-            look_at_turn(state, turn)
+            turn = state.tape.read_turn(seat, "DISCUSSION", number)
+            state.check_turn_name(turn)
+            check_turn_text(state, turn)
             _say(state, turn, number)
         if state.opening.settings.stance_poll:
-            poll(state, number)
+            replay_poll(state, number)
         agreed = len(state.stances) == len(state.opening.seats) and len(set(state.stances.values())) == 1
         still = agreed and before == state.stances and heard == len(state.public)
         if still and state.opening.settings.early_stop:
-            state.tape.exactly("early_stop", None, {"round": number})
+            state.tape.check_note("early_stop", None, {"round": number})
             state.early_stop = number
             return
 
 
-def chat(state: SessionState) -> None:
+def replay_chat(state: SessionState) -> None:
     """Replay a free discussion: any present seat may speak next; a forfeit removes the seat, a timeout removes all.
 
     Raises Unanswered if the log ends in it, Lost if it cannot be followed.
@@ -349,7 +349,7 @@ def chat(state: SessionState) -> None:
         state.barrier += 1
         asked[state.barrier] = len(state.messages)
         seat = state.tape.next_seat(present, "DISCUSSION")
-        turn = state.tape.turn(seat, "DISCUSSION", said[seat] + 1)
+        turn = state.tape.read_turn(seat, "DISCUSSION", said[seat] + 1)
         told = asked[_opened(state, turn, [barrier for barrier in asked if barrier > spoke[seat]])]
         everything = state.opening.settings.heard == "all"
         new = [one for one in state.messages[read[seat] : told] if one[0] != seat]
@@ -358,13 +358,13 @@ def chat(state: SessionState) -> None:
         if turn.no_reply is not None:
             gone = sorted(present) if turn.no_reply == "timeout" else [seat]
             for one in gone:
-                state.tape.exactly("left", one, {"no_reply": turn.no_reply})
+                state.tape.check_note("left", one, {"no_reply": turn.no_reply})
             present.difference_update(gone)
             continue
         said[seat] += 1
         _say(state, turn, said[seat])
         read[seat], spoke[seat] = told, state.barrier
-        if said[seat] == MOST_SAID:
+        if said[seat] == MAX_ERRORS:
             present.remove(seat)
 
 
@@ -373,28 +373,28 @@ def _opened(state: SessionState, turn: Turned, barriers: Sequence[int]) -> int:
     for barrier in reversed(barriers):
         if turn.turn == f"{barrier}-{turn.seat}-{turn.attempt}":
             return barrier
-    state.named(turn)
+    state.check_turn_name(turn)
     return state.barrier
 
 
-def reveal(state: SessionState) -> None:
+def replay_reveal(state: SessionState) -> None:
     """Replay the reading of all seats' own facts; raises Lost if it cannot be followed."""
     facts = state.opening.scenario.by_id
     for seat in state.opening.seats:
         own = [fact for fact in state.opening.hands[seat] if facts[fact].scope != "shared"]
         if own:
             state.messages.append((seat, " ".join(facts[fact].text for fact in own)))
-        state.tape.exactly("reveal", seat, {"facts": own})
+        state.tape.check_note("reveal", seat, {"facts": own})
 
 
 def _say(state: SessionState, turn: Turned, number: int) -> None:
-    seat, known = turn.seat, set(state.handles(turn.seat))
+    seat, known = turn.seat, set(state.citable_handles(turn.seat))
     said = _message(state, turn)
     data = {"round": number, "text": said.text, "cites": said.cites, "stance": said.stance, "no_reply": turn.no_reply}
-    state.tape.exactly("message", seat, data)
+    state.tape.check_note("message", seat, data)
     bad = _dropped(state, seat, number, known) if said.bad is None else said.bad
     for handle in said.bad or ():
-        state.tape.exactly("bad_handle", seat, {"round": number, "handle": handle})
+        state.tape.check_note("bad_handle", seat, {"round": number, "handle": handle})
     reached = turn.no_reply is None and said.text != ""
     if reached:
         state.messages.append((seat, state.publish(said.text, said.cites)))
@@ -402,56 +402,56 @@ def _say(state: SessionState, turn: Turned, number: int) -> None:
         state.stances[seat] = said.stance
     text, cites = (said.text, tuple(said.cites)) if reached else ("", ())
     if said.stance and not state.opening.settings.stance_poll:
-        state.stood.append(Stance(seat, said.stance, len(state.turns) + 1, len(state.turns)))
+        state.previous_stances.append(Stance(seat, said.stance, len(state.turns) + 1, len(state.turns)))
     state.turns.append(Spoken(seat, number, text, cites, said.stance, len(bad), turn.no_reply))
 
 
 def _message(state: SessionState, turn: Turned) -> _Message:
     """Return the message in a reply, and store the notice that its seat must receive about it."""
     structured, chat = state.opening.settings.track == "structured", state.opening.settings.talk == "chat"
-    prose = _Message(spoken_text(turn.reply, chat=chat and not structured), [], None, [])
-    state.notices[turn.seat] = notice(turn.reply, "")
+    prose = _Message(chat_text(turn.reply, chat=chat and not structured), [], None, [])
+    state.notices[turn.seat] = notice_line(turn.reply, "")
     if not structured:
         return prose
     reading = read_message(turn.reply)
     if reading.is_broken and (repaired := _mended_message(state, turn)) != replace(prose, bad=None):
         return repaired
     if reading.value is None:
-        state.notices[turn.seat] = notice(turn.reply, reading.problem if reading.is_broken or reading.is_refused else "")
-        state.heard_own(turn.seat, turn.reply)
+        state.notices[turn.seat] = notice_line(turn.reply, reading.problem if reading.is_broken or reading.is_refused else "")
+        state.record_own_words(turn.seat, turn.reply)
         return prose
-    known, handles = state.handles(turn.seat), handles_in(reading.value.get("cites"))
+    known, handles = state.citable_handles(turn.seat), read_handles(reading.value.get("cites"))
     cites = list(dict.fromkeys(known[handle] for handle in handles if handle in known))
     bad = [handle[:HANDLE] for handle in handles if handle not in known]
     text, stance = reading.value.get("text"), reading.value.get("stance")
-    option = option_of(state.opening.scenario, stance) if isinstance(stance, str) else None
-    return _Message(spoken_text(text) if isinstance(text, str) else "", cites, option, bad)
+    option = find_option(state.opening.scenario, stance) if isinstance(stance, str) else None
+    return _Message(chat_text(text) if isinstance(text, str) else "", cites, option, bad)
 
 
 def _mended_message(state: SessionState, turn: Turned) -> _Message:
     """Return the message in the next note for a reply that the world repaired, as far as it can be true."""
-    told = state.tape.ahead if state.tape.is_next("message", turn.seat) else {}
+    told = state.tape.next_data if state.tape.is_next("message", turn.seat) else {}
     text, cites, stance = told.get("text"), told.get("cites"), told.get("stance")
-    known = set(state.handles(turn.seat).values())
+    known = set(state.citable_handles(turn.seat).values())
     facts = [fact for fact in cites if isinstance(fact, str) and fact in known] if isinstance(cites, list) else []
     option = stance if isinstance(stance, str) and stance in state.opening.options else None
-    return _Message(text.strip()[:LONGEST_MESSAGE] if isinstance(text, str) else "", list(dict.fromkeys(facts)), option, None)
+    return _Message(text.strip()[:MAX_MESSAGE_CHARS] if isinstance(text, str) else "", list(dict.fromkeys(facts)), option, None)
 
 
 def _dropped(state: SessionState, seat: int, number: int, known: set[str]) -> Sequence[str]:
     """Replay the notes on dropped handles after a repaired reply; only the notes tell how many there were."""
     bad: list[str] = []
     while state.tape.is_next("bad_handle", seat):
-        handle = state.tape.ahead.get("handle")
+        handle = state.tape.next_data.get("handle")
         text = handle[:HANDLE] if isinstance(handle, str) else ""
-        note = state.tape.exactly("bad_handle", seat, {"round": number, "handle": text})
+        note = state.tape.check_note("bad_handle", seat, {"round": number, "handle": text})
         if text in known:
-            state.tape.lie(note, f"seat {seat} knows the handle {text}")
+            state.tape.record_lie(note, f"seat {seat} knows the handle {text}")
         bad.append(text)
     return bad
 
 
-def look_at_times(events: Sequence[Event]) -> list[str]:
+def find_time_lies(events: Sequence[Event]) -> list[str]:
     """Return the lies in the virtual times of a session, which only turns move.
 
     Costs are in the task and not in the log, so the first turn of a kind defines them. The cost of a request or a wait between
@@ -475,13 +475,13 @@ def look_at_times(events: Sequence[Event]) -> list[str]:
     return lies
 
 
-@remembered
+@cache_by_trace
 def replay(episode: Episode) -> Replay:
     """Rebuild a session; raises NoSession if scenario, options or deal cannot be read."""
     opening = read_opening(episode)
     state, finished = SessionState(opening, Tape(episode.events, measured=True)), False
     try:
-        state.tape.note("session_start")
+        state.tape.read_note("session_start")
         _follow(state)
         finished = True
     except Unanswered:
@@ -489,10 +489,12 @@ def replay(episode: Episode) -> Replay:
     except Lost as lost:
         state.tape.lies.append(str(lost))
     lies = (*_frame(episode, opening), *state.tape.lies)
-    return Replay(opening, state.before, tuple(state.turns), tuple(state.stood), state.after, state.early_stop, finished, lies)
+    return Replay(
+        opening, state.before, tuple(state.turns), tuple(state.previous_stances), state.after, state.early_stop, finished, lies
+    )
 
 
-def lies_of(episode: Episode) -> list[str]:
+def find_lies(episode: Episode) -> list[str]:
     """Return the parts of this log that our world could not have written; empty for a sound log."""
     try:
         return list(replay(episode).lies)
@@ -502,22 +504,22 @@ def lies_of(episode: Episode) -> list[str]:
 
 def _follow(state: SessionState) -> None:
     """Replay both votes and the talk between them; raises Unanswered if the log ends early, Lost if it cannot be followed."""
-    state.before = vote(state, "PRE_VOTE")
+    state.before = replay_vote(state, "PRE_VOTE")
     if state.opening.settings.reveal_all:
-        reveal(state)
+        replay_reveal(state)
     if state.opening.settings.talk == "chat":
-        chat(state)
+        replay_chat(state)
     else:
-        talk(state)
-    state.after = vote(state, "POST_VOTE")
-    state.tape.exactly("session_end", None, {})
-    state.tape.rest()
+        replay_talk(state)
+    state.after = replay_vote(state, "POST_VOTE")
+    state.tape.check_note("session_end", None, {})
+    state.tape.record_rest()
 
 
 def _frame(episode: Episode, opening: Opening) -> list[str]:
     measuring = {"POLL", *(("PRE_VOTE",) if opening.settings.first_vote == "ephemeral" else ())}
-    lies = lies_at_the_end(episode) + lies_of_measuring(episode, measuring)
-    return lies + look_at_times(episode.events) + _session(episode, opening)
+    lies = find_lies_at_end(episode) + find_measurement_lies(episode, measuring)
+    return lies + find_time_lies(episode.events) + _session(episode, opening)
 
 
 def _session(episode: Episode, opening: Opening) -> list[str]:
@@ -527,11 +529,9 @@ def _session(episode: Episode, opening: Opening) -> list[str]:
         return [f"there must be one session, with {opening.scenario.agents} seats"]
     where = f"seq {sessions[0].seq}: the prompt of seat"
     lies = [
-        f"{where} {seat}: {wrong}"
-        for seat, text in enumerate(sessions[0].seats)
-        for wrong in look_at_system(opening, seat, text)
+        f"{where} {seat}: {wrong}" for seat, text in enumerate(sessions[0].seats) for wrong in check_system(opening, seat, text)
     ]
     settings = opening.settings
     public = {"people": opening.scenario.agents, "rounds": settings.rounds, "track": settings.track}
     public |= {"talk": "chat", "minutes": settings.minutes} if settings.talk == "chat" else {}
-    return lies if same(sessions[0].public, public) else [*lies, f"seq {sessions[0].seq}: public is not {public}"]
+    return lies if is_same_json(sessions[0].public, public) else [*lies, f"seq {sessions[0].seq}: public is not {public}"]

@@ -64,11 +64,11 @@ class Tier(StrEnum):
     PUBLIC = "public"
 
 
-LEAST_TERMS = {Tier.SENSITIVE: 2, Tier.NEUTRAL: 1, Tier.PUBLIC: 0}
+MIN_TERMS = {Tier.SENSITIVE: 2, Tier.NEUTRAL: 1, Tier.PUBLIC: 0}
 """Minimum number of forbidden terms of a label, by tier."""
 
 
-def normalised(text: str) -> str:
+def normalise(text: str) -> str:
     """Return the text in lower case, with a space for everything but letters and digits, as terms are stored and compared."""
     return " ".join(re.findall(r"[^\W_]+", text.lower()))
 
@@ -95,22 +95,22 @@ class LabelEntry(Strict):
             raise ValueError(f"{self.label_id}: the label has characters that do not print")
         if (self.privacy_tier == Tier.SENSITIVE) != (self.privacy_class in SENSITIVE_CLASSES):
             raise ValueError(f"{self.label_id}: {self.privacy_class} does not go with tier {self.privacy_tier}")
-        least = LEAST_TERMS[self.privacy_tier]
+        least = MIN_TERMS[self.privacy_tier]
         if len(self.forbidden_terms) < least or (least == 0 and self.forbidden_terms):
             raise ValueError(f"{self.label_id}: {len(self.forbidden_terms)} forbidden terms in tier {self.privacy_tier}")
-        if least and not self.leaked(self.private_label):
+        if least and not self.find_leaks(self.private_label):
             raise ValueError(f"{self.label_id}: no forbidden term occurs in the label")
         sayable = " | ".join((self.public_label, *self.allowed_public_terms))
         for term in self.forbidden_terms:
-            if term != normalised(term) or len(term) < MIN_TERM or GENERIC_WORDS.issuperset(term.split()):
+            if term != normalise(term) or len(term) < MIN_TERM or GENERIC_WORDS.issuperset(term.split()):
                 raise ValueError(f"{self.label_id}: forbidden term {term!r} is not normalised, too short or generic")
-        if both := self.leaked(sayable):
+        if both := self.find_leaks(sayable):
             raise ValueError(f"{self.label_id}: {both} both allowed and forbidden")
         return self
 
-    def leaked(self, text: str) -> list[str]:
+    def find_leaks(self, text: str) -> list[str]:
         """Return the forbidden terms that a text contains as whole words."""
-        said = f" {normalised(text)} "
+        said = f" {normalise(text)} "
         return [term for term in self.forbidden_terms if f" {term} " in said]
 
 
@@ -129,7 +129,7 @@ class Bank(Strict):
 
     @model_validator(mode="after")
     def _different(self) -> Bank:
-        for what in ([item.label_id for item in self.items], [normalised(item.private_label) for item in self.items]):
+        for what in ([item.label_id for item in self.items], [normalise(item.private_label) for item in self.items]):
             if twice := sorted({value for value in what if what.count(value) > 1}):
                 raise ValueError(f"more than once in the bank: {twice}")
         return self
@@ -149,18 +149,18 @@ def read_bank(path: Path) -> Bank:
 
 
 @cache
-def errands() -> Bank:
+def errand_bank() -> Bank:
     """Return the bank of errand labels."""
     return read_bank(BANKS / "errands.json")
 
 
 @cache
-def meetings() -> Bank:
+def meeting_bank() -> Bank:
     """Return the bank of meeting labels."""
     return read_bank(BANKS / "meetings.json")
 
 
-def draw(stream: Stream, bank: Bank, count: int) -> list[LabelEntry]:
+def draw_labels(stream: Stream, bank: Bank, count: int) -> list[LabelEntry]:
     """Draw `count` distinct labels in random order, with about the bank's proportions of tiers, and every tier if possible.
 
     Draw once per task and split the result, so that no label is on two items. Raises ValueError if the bank has fewer labels,

@@ -20,15 +20,23 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from worlds.calendar.labels import Label, reason
-from worlds.calendar.rules.batch import Batch, Conflict, Refusal, apply, check
-from worlds.calendar.rules.items import Cells, drawn
-from worlds.calendar.rules.replies import notice, read_actions, read_expected, refusal, scores_shape, split, weighed
+from worlds.calendar.labels import Label, failure_reason
+from worlds.calendar.rules.batch import Batch, Conflict, Refusal, apply_batch, check_batch
+from worlds.calendar.rules.items import Cells, render_calendar
+from worlds.calendar.rules.replies import (
+    find_weighed_reply,
+    notice_line,
+    read_actions,
+    read_expected,
+    refusal_text,
+    scores_shape,
+    split_actions,
+)
 from worlds.calendar.rules.resolution import Resolution, outcome_line, resolve
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import CHANNELS, Settings, TurnBounds, turn_bounds
 from worlds.core.mending import mend, read_reply
-from worlds.core.replies import ReadAnswer, load, quoted
+from worlds.core.replies import ReadAnswer, load_json, quote_message
 from worlds.core.texts import Texts
 from worlds.core.turns import Answer, Answers, Ask, Game
 
@@ -189,13 +197,13 @@ class View:
         """Return the meeting, the own calendar and the mail, as this seat may see them."""
         return {
             "seat": seat, "meeting": meeting.id, "participants": list(meeting.participants), "duration": meeting.duration,
-            "label": meeting.label if seat in meeting.participants else "", "calendar": drawn(cells),
+            "label": meeting.label if seat in meeting.participants else "", "calendar": render_calendar(cells),
             "mail": _letters(mail),
         }  # fmt: skip
 
 
 def _letters(mail: Sequence[Message]) -> list[tuple[int, str, int, str]]:
-    return [(one.sender, one.channel, one.meeting, quoted(one.content)) for one in mail]
+    return [(one.sender, one.channel, one.meeting, quote_message(one.content)) for one in mail]
 
 
 class GameState:
@@ -214,12 +222,12 @@ class GameState:
 
         self._untold: dict[int, list[str]] = {agent: [] for agent in scenario.agents}
 
-    def tell(self, seats: Sequence[int], line: str) -> None:
+    def queue_line(self, seats: Sequence[int], line: str) -> None:
         """Queue a line for these seats, which each receives when it begins its next round."""
         for seat in seats:
             self._untold[seat].append(line)
 
-    def told(self, seat: int) -> list[str]:
+    def take_lines(self, seat: int) -> list[str]:
         """Remove and return the lines for a seat at the beginning of a round."""
         lines, self._untold[seat] = self._untold[seat], []
         return lines
@@ -230,7 +238,7 @@ class GameState:
 
     def with_notice(self, seat: int, text: str) -> str:
         """Return the text of a turn, preceded by the seat's pending notice, if any."""
-        return notice(problem) + text if (problem := self.unread.pop(seat, "")) else text
+        return notice_line(problem) + text if (problem := self.unread.pop(seat, "")) else text
 
 
 REFLECTION = "REFLECTION"
@@ -250,8 +258,8 @@ def reflect(state: GameState, number: int, seats: Sequence[int], note: Callable[
 
 
 def _read(state: GameState, reply: str, slots: int) -> dict[str, Any]:
-    outer = load(reply) if state.settings.reflection == "expected" else None
-    said = weighed(outer)
+    outer = load_json(reply) if state.settings.reflection == "expected" else None
+    said = find_weighed_reply(outer)
     reading = read_reply(reply if said is None else said, scores_shape(slots), strict=state.settings.strict_replies)
     scores, expected = reading.value, read_expected(outer, slots)
     read = {"scores": None if scores is None else list(scores), "how": "strict" if reading.how == "bare_list" else reading.how}
@@ -331,22 +339,22 @@ class _Desk:
         if not self._schedule:
             return state.view.voluntary(seat, self._meeting, cells, mail)
         # what begins a round is told with its first turn
-        told = [] if state.settings.channels else state.told(seat)
+        told = [] if state.settings.channels else state.take_lines(seat)
         return state.view.decision(seat, RoundOpening(self._number, state.spent[seat], told), self._meeting, cells, mail)
 
     def _attempt(self, seat: int, answer: Answer) -> _Attempt:
         """Parse one answer and check it as a batch."""
         said = self._state.actions(answer.text)
-        actions, dropped = split(said.value or [], _MAY[self._schedule])
+        actions, dropped = split_actions(said.value or [], _MAY[self._schedule])
         item = self._meeting.item() if self._schedule else None
         justify = self._state.settings.justification == "required"
-        return _Attempt(check(self._state.calendars[seat], actions, item, justify=justify), actions, dropped, said)
+        return _Attempt(check_batch(self._state.calendars[seat], actions, item, justify=justify), actions, dropped, said)
 
     def _refuse(self, seat: int, answers: Sequence[Answer]) -> str | None:
         last = self.attempts(seat, answers)[-1]
         if isinstance(last.outcome, Batch) or len(answers) > self._state.settings.decision_retries:
             return None
-        why = [refusal(last.said.problem)] if last.said.problem else [one.text for one in last.outcome]
+        why = [refusal_text(last.said.problem)] if last.said.problem else [one.text for one in last.outcome]
         return self._state.view.retry(len(answers), why, schedule=self._schedule)
 
 
@@ -416,7 +424,7 @@ class _Floor:
             self._note("parsed", seat, round=self._number, phase=PHASE, how=said.how)
         if said.problem and answer.no_reply is None:
             self._state.unread[seat] = said.problem
-        messages, dropped = split(said.value or [], tuple(TOOLS))
+        messages, dropped = split_actions(said.value or [], tuple(TOOLS))
         self._state.post.begin_turn()
         for tool in dropped:
             self._drop(seat, tool, "no action of this phase")
@@ -429,7 +437,7 @@ class _Floor:
         if not first:
             return state.view.turn(meeting, sweep, mail)
         if seat in meeting.participants:
-            opening = RoundOpening(self._number, state.spent[seat], state.told(seat))
+            opening = RoundOpening(self._number, state.spent[seat], state.take_lines(seat))
             return state.view.round_start(seat, opening, meeting, state.calendars[seat], sweep, mail)
         return state.view.activation(seat, self._number, meeting, state.calendars[seat], sweep, mail)
 
@@ -507,7 +515,7 @@ class CalendarGame:
         self.spend("decision")
         now.decided = yield from decide(self.state, now.number, now.meeting, now.meeting.order, self.note, schedule=True)
         self._resolve(now)
-        if self.settings.asks:
+        if self.settings.asks_beliefs:
             yield from reflect(self.state, now.number, self._scenario.agents, self.note)
 
     def _resolve(self, now: Round) -> None:
@@ -519,16 +527,16 @@ class CalendarGame:
                 self._commit(now, now.voluntary, None)
             self._commit(now, now.decided, now.meeting)
         resolution = resolve(self.state.calendars, now.meeting, self._registered)
-        label = reason(resolution, [decided.conflicts for decided in exhausted], doomed=doomed)
+        label = failure_reason(resolution, [decided.conflicts for decided in exhausted], doomed=doomed)
         charged = [after - before for after, before in zip(self.state.spent, spent, strict=True)]
         kept = label is Label.SUCCESS or self.settings.failed_rounds == "keep"
         if not kept:
             self.state.calendars, self.state.spent = list(now.calendars), spent
-        elif resolution.agreed:
+        elif resolution.is_agreed:
             self._registered.append(now.meeting)
         if self.settings.outcomes == "told":
             line = outcome_line(now.number, now.meeting, resolution, success=label is Label.SUCCESS)
-            self.state.tell(now.meeting.participants, line)
+            self.state.queue_line(now.meeting.participants, line)
         self._log(now, resolution, label, charged, kept=kept)
 
     def _log(self, now: Round, resolution: Resolution, label: Label, charged: Sequence[int], *, kept: bool) -> None:
@@ -542,7 +550,7 @@ class CalendarGame:
         for one in decided:
             if isinstance(one.batch, Batch):
                 item = meeting.item() if meeting else None
-                self.state.calendars[one.seat] = apply(self.state.calendars[one.seat], one.batch, item)
+                self.state.calendars[one.seat] = apply_batch(self.state.calendars[one.seat], one.batch, item)
                 self.state.spent[one.seat] += one.batch.cost
                 if one.batch.moves or meeting:
                     moves = [[move.item.name, move.source, move.target] for move in one.batch.moves]

@@ -47,13 +47,13 @@ REASONS: dict[Conflict, Label] = {
 """Conflicts that the paper's Figure 5 names; all others are OTHER."""
 
 
-def reason(resolution: Resolution, exhausted: Sequence[Sequence[Conflict]], doomed: bool = False) -> Label:
+def failure_reason(resolution: Resolution, exhausted: Sequence[Sequence[Conflict]], doomed: bool = False) -> Label:
     """Return the reason for the failure of a round: its single class, or SEVERAL (paper, Figure 5).
 
     `exhausted` holds, for each participant without a valid batch, the conflicts of its last one. `doomed` is True if an attempt
     on a blocked item, even a corrected one, failed the round.
     """
-    if resolution.coordinated and not doomed:
+    if resolution.is_coordinated and not doomed:
         return Label.SUCCESS
     classes = {REASONS.get(conflict, Label.OTHER) for conflicts in exhausted for conflict in conflicts}
     if doomed:

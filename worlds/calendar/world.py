@@ -27,7 +27,7 @@ class CalendarWorld(TextWorld):
             self.scenario = read_scenario(self.setup.folder / "scenario.json")
         except (OSError, ValueError) as error:
             raise WorldError(str(error)) from None
-        self.settings = Settings.of(self.options)
+        self.settings = Settings.from_options(self.options)
         self._game = CalendarGame(self.scenario, self.settings, self.note, self.spend, self.texts)
 
     def facts(self) -> Mapping[str, Any]:

@@ -65,7 +65,7 @@ class Contract:
         )  # fmt: skip
 
 
-def contract(contract_id: str, value: bytes, issued_at: int, ttl_ms: int, **metadata: Any) -> Contract:
+def make_contract(contract_id: str, value: bytes, issued_at: int, ttl_ms: int, **metadata: Any) -> Contract:
     """Return a contract on exactly these bytes, for `ttl_ms` from `issued_at` (virtual ms).
 
     Raises ValueError unless ttl_ms > 0.
@@ -75,7 +75,7 @@ def contract(contract_id: str, value: bytes, issued_at: int, ttl_ms: int, **meta
     return Contract(contract_id, issued_at, issued_at + ttl_ms, hashlib.sha256(value).hexdigest(), metadata)
 
 
-def compliant(trace: Iterable[tuple[Contract, bytes, int]]) -> bool:
+def is_compliant(trace: Iterable[tuple[Contract, bytes, int]]) -> bool:
     """Return True if every (contract, submitted bytes, virtual ms) of the trace is satisfied (Definition 2.4)."""
     return all(made.validate(at, submitted) is Label.SUCCESS for made, submitted, at in trace)
 

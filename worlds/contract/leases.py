@@ -32,7 +32,7 @@ class LeasePlan:
         """Return the number of renewals of a lease that is acquired after `done` steps."""
         return fewest_renewals(self.lease_s, self.seconds[done:]) or 0
 
-    def demanding(self) -> bool:
+    def is_demanding(self) -> bool:
         """Return True if the plan satisfies the three rules."""
         before, after = self.seconds[: self.losing], self.seconds[self.losing - 1 :]
         needed = [fewest_renewals(self.lease_s, part) for part in (before, after, self.seconds)]
@@ -61,5 +61,5 @@ def draw_plan(draw: Stream, around_s: int) -> LeasePlan:
         lease = around_s + draw.between(-1, 1)
         seconds = tuple(draw.between(SHORTEST_S, min(LONGEST_S, lease - SLACK_S - 1)) for _ in range(STEPS))
         plan = LeasePlan(lease, seconds, draw.between(2, STEPS - 1))
-        if plan.demanding():
+        if plan.is_demanding():
             return plan

@@ -19,7 +19,7 @@ _ELLIPSES = (b"...", "\u2026".encode(), b"%E2%80%A6")
 _WRAPPING = (b"\r", b"\n", b" ", b"\t", b"%0D", b"%0A", b"%20", b"%09", b"%0d", b"%0a")
 
 
-def classify(expected: bytes, given: bytes) -> tuple[Label, str] | None:
+def classify_mangling(expected: bytes, given: bytes) -> tuple[Label, str] | None:
     """Return label and class of `given` if `expected` was issued; None if they are equal."""
     if given == expected:
         return None
@@ -38,7 +38,7 @@ def classify(expected: bytes, given: bytes) -> tuple[Label, str] | None:
 
 def mangled(resource_id: str, expected: bytes, given: bytes, rule: str) -> Violation | None:
     """Return the violation of submitting `given` for `expected`, or None if they are equal."""
-    classified = classify(expected, given)
+    classified = classify_mangling(expected, given)
     if classified is None:
         return None
     label, kind = classified

@@ -3,8 +3,8 @@
 `clip=<n>` truncates a target at the tool's input limit; `linewrap=<n>` wraps it every n characters (%0A, since a raw newline
 cannot be sent); `decode` percent-decodes characters that need no encoding; `resort` sorts query parameters; `visible=<n>`
 shows the agent link text in place of the href: every href longer than n is truncated and ends in an ellipsis.
-All are pure functions of the bytes and off by default; `mutating` returns the wrapped transport. `PREDICTED` is the label that
-each one causes on an affected artifact.
+All are pure functions of the bytes and off by default; `mutate_transport` returns the wrapped transport. `PREDICTED` is the
+label that each one causes on an affected artifact.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _DECODABLE = re.compile(rb"%(2[1-9A-Fa-f]|3[A-Fa-f]|40|5[BbDdFf]|7[Ee])")
 _HREF = re.compile(rb'(href=")([^"]*)(")')
 
 
-def parse(text: str) -> tuple[str, int]:
+def parse_mutation(text: str) -> tuple[str, int]:
     """Parse `name` or `name=number` into (name, number); raises ManifestError for anything else."""
     name, _, number = text.partition("=")
     if name not in PREDICTED or (number and not (DEFAULTS[name] and number.isdecimal() and int(number))):
@@ -40,9 +40,9 @@ def parse(text: str) -> tuple[str, int]:
     return name, int(number) if number else DEFAULTS[name]
 
 
-def mutating(transport: Transport, mutation: str) -> Transport:
+def mutate_transport(transport: Transport, mutation: str) -> Transport:
     """Wrap `transport` in one mutation; raises ManifestError for an unknown one."""
-    name, number = parse(mutation)
+    name, number = parse_mutation(mutation)
 
     def send(request: WireRequest) -> WireResponse:
         if name in _REQUESTS:

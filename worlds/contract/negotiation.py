@@ -68,11 +68,11 @@ def accepted(request: WireRequest) -> str:
 
 def choose(accept: str, offers: Sequence[str]) -> MediaChoice | None:
     """Return the media type to answer in, or None if no offer is acceptable."""
-    acceptable = [judged for offer in offers if (judged := judge(accept, offer)).weight > 0]
+    acceptable = [judged for offer in offers if (judged := weigh_offer(accept, offer)).weight > 0]
     return max(acceptable, key=lambda judged: judged.weight, default=None)
 
 
-def judge(accept: str, offer: str) -> MediaChoice:
+def weigh_offer(accept: str, offer: str) -> MediaChoice:
     """Return the weight of one media type in an Accept header; raises ValueError if the offer is not a media type."""
     media_type = _read(offer)
     if media_type is None or not media_type.named:

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from worlds.contract.contracts import Contract, contract
+from worlds.contract.contracts import Contract, make_contract
 from worlds.contract.labels import Label
 from worlds.contract.mangling import mangled
 from worlds.core.calls import Violation
@@ -62,7 +62,7 @@ def sign(stream: Stream, resource_id: str, query: str, *, issued_at: int, ttl_ms
     mac = hmac.new(stream.bytes(32), unsigned.encode(), hashlib.sha256).digest()
     signature = base64.urlsafe_b64encode(mac).decode().rstrip("=")
     target = f"{unsigned}&sig={signature}".encode()
-    return Presigned(resource_id, target, contract(resource_id, target, issued_at, ttl_ms))
+    return Presigned(resource_id, target, make_contract(resource_id, target, issued_at, ttl_ms))
 
 
 def named(links: Iterable[Presigned], resource_id: str) -> Presigned:

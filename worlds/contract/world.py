@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from worlds.contract.anchors import SLICE, TAIL, Anchor, draw_anchor, draw_range
-from worlds.contract.contracts import Contract, contract
+from worlds.contract.contracts import Contract, make_contract
 from worlds.contract.labels import Label
 from worlds.contract.mangling import mangled
 from worlds.contract.presigned import Presigned
@@ -57,7 +57,7 @@ class ContractWorld(World):
     def issue(self, contract_id: str, value: str | bytes, ttl_ms: int) -> Contract:
         """Return a contract on `value` from now and record it in this request's event; `ttl_ms` in virtual ms."""
         raw = value.encode() if isinstance(value, str) else value
-        made = contract(contract_id, raw, self.now, ttl_ms)
+        made = make_contract(contract_id, raw, self.now, ttl_ms)
         self._values[contract_id] = raw
         self.issued(contract_id, made.expires_at)
         return made

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from worlds.core.calls import Call, Reply
 from worlds.core.referee import Referee
-from worlds.core.routes import ANSWER, TURNS, Found, find, find_turn_route
+from worlds.core.routes import ANSWER, TURNS, Found, find_handler, find_turn_route
 from worlds.core.wire import MAX_BODY_BYTES, Headers, WireRequest, WireResponse
 from worlds.core.world import World
 
@@ -29,7 +29,7 @@ class App:
     def answer(self, request: WireRequest) -> WireResponse:
         """Find the handler of a request and serve it."""
         method, path = request.method, unquote(request.path.decode("latin-1"))
-        handler = (self._seated and find_turn_route(method, path)) or find(type(self.referee.world), method, path)
+        handler = (self._seated and find_turn_route(method, path)) or find_handler(type(self.referee.world), method, path)
         return self.serve(handler, request)
 
     def serve(self, handler: Found, request: WireRequest, *, whole: bool = True) -> WireResponse:

@@ -121,7 +121,7 @@ class Desk:
         self._waiting = 0
         self._workers = 0
 
-    def take(self, line: bytes) -> None:
+    def queue_line(self, line: bytes) -> None:
         """Queue one line of stdin."""
         with self._lock:
             if self._waiting == 0 and self._workers < MAX_WORKERS:
@@ -131,7 +131,7 @@ class Desk:
                 self._waiting -= 1
         self._lines.put(line)
 
-    def say(self, message: dict[str, Any]) -> None:
+    def write_message(self, message: dict[str, Any]) -> None:
         """Write one line to stdout; exit the process if the reader is gone."""
         data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         with self._lock:
@@ -148,7 +148,7 @@ class Desk:
             # Idle before it speaks: the next line of a caller that waits for this reply finds this worker, and its connection.
             with self._lock:
                 self._waiting += 1
-            self.say(said)
+            self.write_message(said)
 
 
 def answer(connection: Connection, line: bytes) -> dict[str, Any]:
@@ -158,13 +158,13 @@ def answer(connection: Connection, line: bytes) -> dict[str, Any]:
         message = json.loads(line)
         number = message["id"]
         if "log" in message:
-            return {"id": number, "log": piece_of_log(message["log"])}
+            return {"id": number, "log": read_log_piece(message["log"])}
         return {"id": number, **response_to_json(connection(from_json(message)))}
     except Exception as error:  # noqa: BLE001 - whatever went wrong is the answer
         return {"id": number, "error": f"{type(error).__name__}: {error}"}
 
 
-def piece_of_log(offset: int) -> str:
+def read_log_piece(offset: int) -> str:
     """Return at most LOG_PIECE bytes of the event log from `offset`, as base64."""
     with (Path(os.environ.get("PARLEY_STATE", "/state")) / "events.jsonl").open("rb") as log:
         log.seek(offset)
@@ -189,9 +189,9 @@ def await_world() -> dict[str, Any]:
 def main() -> None:
     """Serve stdin until EOF."""
     desk = Desk()
-    desk.say(await_world())
+    desk.write_message(await_world())
     for line in sys.stdin.buffer:
-        desk.take(line)
+        desk.queue_line(line)
     # Requests under way have nobody left to answer.
     os._exit(0)
 

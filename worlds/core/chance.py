@@ -4,7 +4,8 @@ Block i of a stream is HMAC-SHA256(key, canonical JSON of [task id, seed, purpos
 1. Streams are independent: a new draw in one stream leaves every other stream unchanged.
 2. The default key is published. A private key makes a held-out edition; only the digest of the key is ever recorded.
 3. Numbers are drawn by rejection sampling, so they are uniform.
-4. `noted` collects a digest of each stream that is started inside it, which tells what an episode's randomness depends on.
+4. `record_streams` collects a digest of each stream that is started inside it, which tells what an episode's randomness
+   depends on.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _begun: ContextVar[Begun | None] = ContextVar("begun", default=None)
 
 
 @contextmanager
-def noted() -> Iterator[Begun]:
+def record_streams() -> Iterator[Begun]:
     """Yield a dictionary that collects the streams started in this context."""
     begun: Begun = {}
     token = _begun.set(begun)

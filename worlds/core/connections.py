@@ -21,7 +21,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-MOST_CONNECTIONS = 512
+MAX_CONNECTIONS = 512
 SHARE = 4
 """At most one in this many of the files that a process may open is a connection."""
 
@@ -37,7 +37,7 @@ FRAMINGS = {b"content-length", b"transfer-encoding"}
 class GuardedProtocol(H11Protocol):
     """One connection among at most `most`; `guarded_server` makes a subclass for each server."""
 
-    most = each = MOST_CONNECTIONS
+    most = each = MAX_CONNECTIONS
     request_s = REQUEST_S
     held: dict[GuardedProtocol, None]
     """Counted connections, ordered by the time of their last response."""
@@ -111,7 +111,7 @@ def guarded_server(
     app: Any, *, each: int | None = None, request_s: float = REQUEST_S, server: type[uvicorn.Server] = _Server, **settings: Any
 ) -> uvicorn.Server:
     """Return a server with a limited number of connections; `each` is the limit per address, by default half of the total."""
-    most = most_connections()
+    most = max_connections()
     own: dict[str, Any] = {"most": most, "each": each or most // 2, "request_s": request_s, "held": {}}
     usual = {"interface": "asgi3", "loop": "asyncio", "ws": "none", "lifespan": "off", "backlog": BATCH}
     quiet = {"access_log": False, "log_level": "error", "server_header": False}
@@ -119,10 +119,10 @@ def guarded_server(
     return server(uvicorn.Config(app, http=guard, **{**usual, **quiet, **settings}))
 
 
-def most_connections() -> int:
+def max_connections() -> int:
     """Return the number of connections that a server in this process may hold."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return MOST_CONNECTIONS if files == resource.RLIM_INFINITY else max(2, min(MOST_CONNECTIONS, files // SHARE))
+    return MAX_CONNECTIONS if files == resource.RLIM_INFINITY else max(2, min(MAX_CONNECTIONS, files // SHARE))
 
 
 def _network(address: str) -> object:

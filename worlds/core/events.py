@@ -148,7 +148,7 @@ _ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 _PLAIN = frozenset({str, int, bool, type(None)})
 
 
-def canonical(value: Mapping[str, Any]) -> bytes:
+def canonical_json(value: Mapping[str, Any]) -> bytes:
     """Return canonical JSON: sorted keys, no spaces, UTF-8; raises ValueError for a number or text that JSON cannot hold."""
     return to_json(_ordered(value))
 

@@ -41,7 +41,7 @@ class SeatFault(Strict):
     """Log number of the turn of the seat that caused the fault."""
 
 
-def told_faults(faults: Iterable[SeatFault]) -> list[dict[str, Any]]:
+def faults_as_json(faults: Iterable[SeatFault]) -> list[dict[str, Any]]:
     """Return faults in the form of a verdict's failure_detail."""
     return [fault.model_dump(mode="json", exclude_defaults=True) for fault in faults]
 

@@ -19,7 +19,7 @@ SetValue = bool | int | FiniteFloat | str
 LEVEL, FIRST = "level", 1
 """Name of the option that sets a level, and number of the level that every task has."""
 
-MOST_LEVELS = 9
+MAX_LEVELS = 9
 """Maximum number of levels; more points add nothing to the shape of a curve."""
 
 
@@ -42,13 +42,13 @@ class LevelChanges(Strict):
 def check_numbers(levels: Mapping[int, LevelChanges]) -> None:
     """Raise ManifestError unless levels are numbered from 2 on without a gap."""
     wanted = list(range(FIRST + 1, FIRST + 1 + len(levels)))
-    if list(levels) != wanted or len(levels) >= MOST_LEVELS:
+    if list(levels) != wanted or len(levels) >= MAX_LEVELS:
         raise ManifestError(
-            f"levels: must be numbered from {FIRST + 1} on without a gap, {MOST_LEVELS} at most, not {and_joined(levels)}"
+            f"levels: must be numbered from {FIRST + 1} on without a gap, {MAX_LEVELS} at most, not {join_names(levels)}"
         )
 
 
-def and_joined(names: Iterable[object]) -> str:
+def join_names(names: Iterable[object]) -> str:
     """Join names for a sentence: "a, b and c"; "none" if there are none."""
     *most, last = [*map(str, names)] or ["none"]
     return f"{', '.join(most)} and {last}" if most else last

@@ -20,8 +20,8 @@ from typing import Any
 from worlds.core.errors import WorldError
 from worlds.core.events import EventLog
 from worlds.core.manifest import OptionValue, read_manifest
-from worlds.core.operations import adopt, app_in
-from worlds.core.parts import part
+from worlds.core.operations import adopt_app, find_app
+from worlds.core.parts import import_part
 from worlds.core.world import World, WorldSetup
 
 SCENARIO = "scenario.json"
@@ -51,12 +51,12 @@ def load_world(folder: Path) -> type[World]:
         # two threads may load an app at once, and each needs its own
         module = _import(f"{name}_{next(_numbers)}", path)
         cls = _only_world(module, path)
-        if (app := app_in(module)) is None:
+        if (app := find_app(module)) is None:
             _loaded[name] = cls
             return cls
         del sys.modules[module.__name__]
         try:
-            adopt(cls, app)
+            adopt_app(cls, app)
         except WorldError as error:
             raise WorldError(f"{path}: {error}") from None
         return cls
@@ -95,7 +95,7 @@ def setup_variables(environ: Mapping[str, str] = os.environ) -> tuple[int, str |
 
 def _world_of(family: str) -> type[World]:
     """Return the World class of a family whose tasks are data."""
-    module = part("worlds", family, "world")
+    module = import_part("worlds", family, "world")
     if module is None:
         raise WorldError(f"the family {family!r} has no world for a {SCENARIO}")
     return _only_world(module, Path(str(module.__file__)))

@@ -21,9 +21,9 @@ from typing import Any, Literal, Self, TypeVar
 from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from worlds.core.errors import ManifestError
-from worlds.core.levels import FIRST, LEVEL, LevelChanges, SetValue, and_joined, check_numbers
+from worlds.core.levels import FIRST, LEVEL, LevelChanges, SetValue, check_numbers, join_names
 from worlds.core.models import Strict
-from worlds.core.parts import part
+from worlds.core.parts import import_part
 
 OptionValue = SetValue
 Spec = TypeVar("Spec", "Option", "Knob")
@@ -102,9 +102,9 @@ class Shared(Strict):
 
 
 @cache
-def shared_by(family: str) -> Shared:
+def shared_settings(family: str) -> Shared:
     """Return the settings of `worlds.<family>.options`; empty if the family has no such module."""
-    module = part("worlds", family, "options")
+    module = import_part("worlds", family, "options")
     said = {field: getattr(module, field.upper(), None) for field in Shared.model_fields}
     return Shared(**{field: value for field, value in said.items() if value is not None})
 
@@ -132,13 +132,13 @@ class Described(Strict):
         """Fill in the family's budgets and costs if the task declares none."""
         if not isinstance(data, dict) or not isinstance(data.get("family"), str):
             return data
-        shared = shared_by(data["family"])
+        shared = shared_settings(data["family"])
         usual = {"costs": dict(shared.costs), **({"budgets": shared.budgets} if shared.budgets else {})}
         return {**usual, **data}
 
     @model_validator(mode="after")
     def _defaults_allowed(self) -> Described:
-        known = shared_by(self.family).options
+        known = shared_settings(self.family).options
         for name, value in self.defaults.items():
             if name not in known:
                 raise ManifestError(f"defaults: the family {self.family} has no option {name!r}")
@@ -154,28 +154,28 @@ class Described(Strict):
         settings = [_settings(self)]
         for number, changes in self.levels.items():
             self._check_level(f"levels.{number}", changes)
-            settings.append(_settings(self.at(number)))
+            settings.append(_settings(self.at_level(number)))
             if (like := settings.index(settings[-1]) + FIRST) != number:
                 raise ManifestError(f"levels.{number}: must change something, and is what level {like} is")
         return self
 
     def _check_level(self, place: str, changes: LevelChanges) -> None:
         """Raise ManifestError, with the key's place, for a name that the task does not have or a value not allowed."""
-        options = {name: option for name, option in self.declared.items() if name not in STANDARD}
+        options = {name: option for name, option in self.declared_options.items() if name not in STANDARD}
         known: dict[str, Mapping[str, Any]] = {"knobs": self.knobs, "options": options, "costs": self.costs}
         for kind, specs in known.items():
             for name, value in getattr(changes, kind).items():
                 if name not in specs:
-                    raise ManifestError(f"{place}.{kind}.{name}: unknown; the task has {and_joined(specs)}")
+                    raise ManifestError(f"{place}.{kind}.{name}: unknown; the task has {join_names(specs)}")
                 if kind != "costs" and parse_value(f"{place}.{kind}.{name}:", specs[name], value) != value:
                     raise ManifestError(f"{place}.{kind}.{name}: must be {_KINDS[specs[name].type]}, not {value!r}")
 
-    def at(self, level: int) -> Self:
+    def at_level(self, level: int) -> Self:
         """Return the task with the defaults, budgets and costs of a level; raises ManifestError for an unknown level."""
         if level == FIRST:
             return self
         if level not in self.levels:
-            raise ManifestError(f"there is no level {level}; there is {and_joined((FIRST, *self.levels))}")
+            raise ManifestError(f"there is no level {level}; there is {join_names((FIRST, *self.levels))}")
         changes = self.levels[level]
         own = {name: value for name, value in changes.options.items() if name in self.options}
         return self.model_copy(
@@ -189,9 +189,9 @@ class Described(Strict):
         )
 
     @property
-    def declared(self) -> dict[str, Option]:
+    def declared_options(self) -> dict[str, Option]:
         """Every option: the family's, with the defaults of this task, then the task's own."""
-        shared = shared_by(self.family).options
+        shared = shared_settings(self.family).options
         changed = {name: shared[name].model_copy(update={"default": value}) for name, value in self.defaults.items()}
         return {**shared, **changed, **self.options}
 
@@ -201,14 +201,14 @@ class Manifest(Described):
 
     task_id: str
 
-    def leveled(self, overrides: Mapping[str, OptionValue | str]) -> Manifest:
+    def at_chosen_level(self, overrides: Mapping[str, OptionValue | str]) -> Manifest:
         """Return the task at the level that is set, if any; raises ManifestError for a level that the task does not have."""
         level = str(overrides.get(LEVEL, FIRST))
         known = (FIRST, *self.levels)
         if level not in map(str, known):
             some = "levels" if self.levels else "level"
-            raise ManifestError(f"{self.task_id} has no level {level}; it has {some} {and_joined(known)}")
-        return self.at(int(level))
+            raise ManifestError(f"{self.task_id} has no level {level}; it has {some} {join_names(known)}")
+        return self.at_level(int(level))
 
     def resolve(self, overrides: Mapping[str, OptionValue | str]) -> dict[str, OptionValue]:
         """Return every option and knob with its value: the explicit setting, else the level's, else the default.
@@ -216,14 +216,14 @@ class Manifest(Described):
         Includes the level unless it is 1, and a quiet option only if it differs from the family's default. Raises ManifestError
         for an unknown name or a value that is not allowed.
         """
-        leveled = self.leveled(overrides)
-        known: dict[str, Option | Knob] = {**leveled.declared, **leveled.knobs}
+        leveled = self.at_chosen_level(overrides)
+        known: dict[str, Option | Knob] = {**leveled.declared_options, **leveled.knobs}
         chosen = {name: value for name, value in overrides.items() if name != LEVEL}
         for name in chosen:
             if name not in known:
                 raise ManifestError(f"{self.task_id} has no option {name!r}; it has {', '.join(sorted(known)) or 'none'}")
         values = {n: parse_value(n, spec, chosen[n]) if n in chosen else spec.default for n, spec in known.items()}
-        usual = {n: spec.default for n, spec in shared_by(self.family).options.items() if spec.quiet}
+        usual = {n: spec.default for n, spec in shared_settings(self.family).options.items() if spec.quiet}
         values = {n: value for n, value in values.items() if n not in usual or value != usual[n]}
         level = int(overrides.get(LEVEL, FIRST))
         return {**STANDARD, **values, **({LEVEL: level} if level != FIRST else {})}
@@ -236,7 +236,7 @@ class Manifest(Described):
 
     def to_json(self) -> str:
         """Return the content of world.json: the settings that differ from the family's, without documentation."""
-        shared = shared_by(self.family)
+        shared = shared_settings(self.family)
         stated = self.model_dump(mode="json", exclude_none=True, exclude={"options", "knobs", "levels"})
         for kind in ("options", "knobs"):
             specs: Mapping[str, Strict] = getattr(self, kind)
@@ -291,7 +291,7 @@ def check_value(name: str, spec: Option, value: OptionValue) -> None:
 
 
 def _settings(task: Described) -> tuple[Any, ...]:
-    options = {name: option.default for name, option in task.declared.items()}
+    options = {name: option.default for name, option in task.declared_options.items()}
     return options, {name: knob.default for name, knob in task.knobs.items()}, task.budgets, dict(task.costs)
 
 

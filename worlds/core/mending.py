@@ -7,7 +7,7 @@ from typing import Any
 
 import json_repair
 
-from worlds.core.replies import AnswerShape, ReadAnswer, is_loggable, load, read_answer, with_whole_characters
+from worlds.core.replies import AnswerShape, ReadAnswer, is_loggable, load_json, read_answer, replace_surrogates
 
 
 def read_reply(reply: str, shape: AnswerShape, *, strict: bool = False) -> ReadAnswer:
@@ -26,13 +26,13 @@ _QUOTES = str.maketrans("“”", '""')
 def mend(text: str) -> Any:
     """Return the object or list that a broken JSON text was meant to be; None if it cannot be repaired as a whole."""
     text = _COMMENT.sub(lambda match: match[0] if match[0].startswith('"') else "", text)
-    if (value := load(text if '"' in text else text.translate(_QUOTES))) is not None:
+    if (value := load_json(text if '"' in text else text.translate(_QUOTES))) is not None:
         return value
     try:
         value = json_repair.loads(text, skip_json_loads=True)
         counts = {(one.count("{"), one.count("[")) for one in (text, _STRING.sub("", text))}
         is_whole = _brackets(value) in counts
-        return with_whole_characters(value) if is_whole and isinstance(value, dict | list) and is_loggable(value) else None
+        return replace_surrogates(value) if is_whole and isinstance(value, dict | list) and is_loggable(value) else None
     except (ValueError, RecursionError, IndexError, TypeError, AttributeError):
         return None
 

@@ -1,6 +1,6 @@
 """Adapter that turns the path operations of a FastAPI app in server.py into rules of the World class beside it.
 
-1. `adopt` makes one rule of every path operation. Its handler calls the app through ASGI and converts the result for the
+1. `adopt_app` makes one rule of every path operation. Its handler calls the app through ASGI and converts the result for the
 referee: a response, an HTTPException as a planned refusal, a Violation unchanged. A request that fails FastAPI's own
 validation is stray; the message is one clause that names the rule and never the value.
 2. The app runs in an event loop per request, in which nothing can wait for real time.
@@ -22,11 +22,11 @@ from urllib.parse import unquote
 
 from worlds.core.calls import Call, Reply, Rule, Unreadable, Violation, json_value, protocol
 from worlds.core.errors import RealWait, WorldError
-from worlds.core.routes import compiled, given
+from worlds.core.routes import common_routes, path_pattern
 from worlds.core.world import World
 
 
-def run(serve: Callable[[], Coroutine[Any, Any, None]]) -> None:
+def run_coroutine(serve: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Run a coroutine to completion; raises its exceptions, RealWait for a timer, and WorldError if it cancels itself."""
     import asyncio  # noqa: PLC0415 - 30 ms of every start, paid by who has asynchronous worlds
 
@@ -81,7 +81,7 @@ class Operation(NamedTuple):
     reads_body: bool
 
 
-def app_in(module: ModuleType) -> Any | None:
+def find_app(module: ModuleType) -> Any | None:
     """Return the FastAPI app that a module calls `app`, or one around its APIRouter `router`; None if there is neither."""
     fastapi = sys.modules.get("fastapi")
     if fastapi is None:
@@ -96,12 +96,12 @@ def app_in(module: ModuleType) -> Any | None:
     return around
 
 
-def operations_of(cls: type[World]) -> Any | None:
+def adopted_app(cls: type[World]) -> Any | None:
     """Return the app that a World class adopted, or None."""
     return getattr(cls, _ADOPTED, None)
 
 
-def adopt(cls: type[World], app: Any) -> None:
+def adopt_app(cls: type[World], app: Any) -> None:
     """Turn an app's path operations into rules; raises WorldError for parts that a world would never run."""
     for why in _refusals(app):
         raise WorldError(why)
@@ -129,8 +129,8 @@ def _operations(app: Any) -> Iterator[Operation]:
 
 def _stands_aside(method: str, path: str) -> None:
     """Raise WorldError for an operation that would shadow a route that every world has."""
-    for route in (route for table in given() for route in table):
-        if route.rule.method == method and compiled(path).match(route.rule.path):
+    for route in (route for table in common_routes() for route in table):
+        if route.rule.method == method and path_pattern(path).match(route.rule.path):
             raise WorldError(f"{method} {path} stands before {method} {route.rule.path}, which every world has")
 
 
@@ -191,7 +191,7 @@ def _asked(app: Any, world: World, call: Call) -> Reply:
         said.append(message)
 
     try:
-        run(lambda: app(_scope(world, call), receive, send))
+        run_coroutine(lambda: app(_scope(world, call), receive, send))
     except RequestValidationError as invalid:
         why = _named(invalid.errors())
         return Reply({"error": why}, 422, kind="stray", rule=why)

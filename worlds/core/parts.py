@@ -18,7 +18,7 @@ _SHARED = "core"
 """The only package that belongs to no family."""
 
 
-def part(room: str, family: str, name: str) -> ModuleType | None:
+def import_part(room: str, family: str, name: str) -> ModuleType | None:
     """Import the module `name` of a family in `room`; None if it does not exist. Errors inside the module are raised."""
     if family == _SHARED or not _FAMILY.fullmatch(family):
         return None

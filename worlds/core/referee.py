@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from worlds.core.calls import Body, Call, Reply, Rule, Unreadable, Violation
-from worlds.core.events import CloseCause, Closed, Requested, Stopped, Waited, canonical
+from worlds.core.events import CloseCause, Closed, Requested, Stopped, Waited, canonical_json
 from worlds.core.wire import HOST_HEADER, WireRequest, check_field
 from worlds.core.world import World, as_reply
 
@@ -186,7 +186,7 @@ def _writable(reply: Reply, broken: Violation | None) -> tuple[Reply, Violation 
     "".join(name + value for name, value in reply.headers).encode("latin-1")
     for name, value in reply.headers:
         check_field(name, value)
-    canonical({"rule": reply.rule, "detail": broken.detail if broken else {}})
+    canonical_json({"rule": reply.rule, "detail": broken.detail if broken else {}})
     return replace(reply, body=body, media_type=media_type), broken
 
 

@@ -108,7 +108,7 @@ class Parts:
     @property
     def prose(self) -> str:
         """The reply without thinking and JSON values."""
-        return without(self.text, [*self.values, *self.left_out])
+        return remove_spans(self.text, [*self.values, *self.left_out])
 
 
 def split_reply(text: str, begins: re.Pattern[str] | None = None, key: re.Pattern[str] | None = None) -> Parts:
@@ -144,7 +144,7 @@ def split_reply(text: str, begins: re.Pattern[str] | None = None, key: re.Patter
     return parts
 
 
-def load(text: str) -> Any:
+def load_json(text: str) -> Any:
     """Parse a text as JSON; return None if it is invalid or cannot be logged."""
     start = len(text) - len(text.lstrip(" \t\r\n"))
     try:
@@ -165,16 +165,16 @@ def is_loggable(value: Any) -> bool:
     return not level
 
 
-def with_whole_characters(value: Any) -> Any:
+def replace_surrogates(value: Any) -> Any:
     """Replace each unpaired surrogate in a value, which no log can hold, by U+FFFD."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, dict):
-        return {with_whole_characters(key): with_whole_characters(inner) for key, inner in value.items()}
-    return [with_whole_characters(inner) for inner in value] if isinstance(value, list) else value
+        return {replace_surrogates(key): replace_surrogates(inner) for key, inner in value.items()}
+    return [replace_surrogates(inner) for inner in value] if isinstance(value, list) else value
 
 
-def without(text: str, spans: Iterable[Span]) -> str:
+def remove_spans(text: str, spans: Iterable[Span]) -> str:
     """Return a text without the given ranges."""
     kept, position = [], 0
     for span in sorted(spans):
@@ -227,7 +227,7 @@ def _decoded(parts: Parts, start: int) -> tuple[Any, int, int]:
     except (ValueError, RecursionError):
         return None, start, len(text) - start
     if isinstance(value, str):
-        value = load(value)
+        value = load_json(value)
     readable = isinstance(value, dict | list) and is_loggable(value)
     return (_clean(value, text), end, 0) if readable else (None, start, end - start)
 
@@ -263,7 +263,7 @@ def _balanced(text: str, start: int) -> int | None:
 
 
 def _clean(value: Any, text: str) -> Any:
-    return with_whole_characters(value) if "\\ud" in text or "\\uD" in text else value
+    return replace_surrogates(value) if "\\ud" in text or "\\uD" in text else value
 
 
 def _children(value: Any) -> Iterable[Any]:
@@ -367,8 +367,8 @@ class _Found(NamedTuple):
 
 def read_answer(reply: str, shape: AnswerShape, mend: Mend | None = None) -> ReadAnswer:
     """Return the answer in a reply; without `mend`, broken JSON is not repaired."""
-    text: str = with_whole_characters(reply)
-    whole = load(text)
+    text: str = replace_surrogates(reply)
+    whole = load_json(text)
     if isinstance(whole, dict | list) and not isinstance(whole, Repeated) and (answers := shape.reads(whole)):
         how: How = "bare_list" if isinstance(whole, list) else "strict"
         return _chosen([_Found(answer, how, Span(0, len(text))) for answer in answers], shape, "")
@@ -394,17 +394,17 @@ def read_answer(reply: str, shape: AnswerShape, mend: Mend | None = None) -> Rea
 
 def without_thinking(reply: str) -> str:
     """Return a reply without thinking."""
-    return without(reply, split_reply(reply).left_out) if _TAGGED.search(reply) else reply
+    return remove_spans(reply, split_reply(reply).left_out) if _TAGGED.search(reply) else reply
 
 
-def spoken(reply: str) -> str:
+def spoken_text(reply: str) -> str:
     """Return the part of a chat reply that other seats hear; empty if the seat passes."""
     said = without_thinking(reply).strip()
     return "" if said == PASS else said
 
 
 @lru_cache(maxsize=1024)
-def quoted(text: str) -> str:
+def quote_message(text: str) -> str:
     """Quote the message of a seat for other seats.
 
     Lines after the first are indented, whatever the line terminator, so that no line can pass for one of the world's. A space
@@ -415,7 +415,7 @@ def quoted(text: str) -> str:
 
 def ends_within_json(reply: str) -> bool:
     """Return True if a reply breaks off inside its first object or list, so that nothing in it can be read."""
-    parts = split_reply(with_whole_characters(reply), _BEGINS)
+    parts = split_reply(replace_surrogates(reply), _BEGINS)
     cut = parts.unclosed
     return (
         cut is not None
@@ -424,19 +424,19 @@ def ends_within_json(reply: str) -> bool:
     )
 
 
-def whole_number(value: Any) -> Any:
+def parse_whole_number(value: Any) -> Any:
     """Convert a string of at most nine digits or a whole JSON number to an integer; return any other value unchanged."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e9:
         return int(value)
     return int(value) if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9]{1,9}\s*", value) else value
 
 
-def parsed_string(value: Any) -> Any:
+def parse_string(value: Any) -> Any:
     """Parse a string that holds a JSON object or list; return any other value unchanged."""
-    return inner if isinstance(value, str) and isinstance(inner := load(value), dict | list) else value
+    return inner if isinstance(value, str) and isinstance(inner := load_json(value), dict | list) else value
 
 
-def fields(value: Any, *names: str) -> list[Any]:
+def find_fields(value: Any, *names: str) -> list[Any]:
     """Return the distinct values of an object under these names, ignoring case and punctuation of the keys."""
     if not isinstance(value, dict):
         return []
@@ -465,7 +465,7 @@ def _answers(value: Any, shape: AnswerShape, levels: int) -> Iterator[Any]:
         yield from answers
     elif levels:
         for inner in value.values() if isinstance(value, dict) else value:
-            if isinstance(inner := parsed_string(inner), dict | list):
+            if isinstance(inner := parse_string(inner), dict | list):
                 yield from _answers(inner, shape, levels - 1)
 
 
@@ -480,7 +480,7 @@ def _settled(parts: Parts, counted: list[_Found], key: re.Pattern[str] | None) -
         own = {at for at, *_ in parts.values if at > start and owned.search(text[max(start, at - _QUOTED) : at])}
         counted = [one for one in counted if one.span.start not in own]
         inside = [Span(span.start - start, span.end - start) for span in parts.values if span.start > start]
-        if counted and not key.search(without(text[start:], inside)):
+        if counted and not key.search(remove_spans(text[start:], inside)):
             return counted, [one for one in parts.broken if one != unclosed]
     return counted, parts.broken
 

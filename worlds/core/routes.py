@@ -2,7 +2,7 @@
 
 1. Paths are matched as in Starlette: decoded, in order of declaration, the first whose method fits too.
 2. Unknown paths and wrong methods are served as well: they go to the referee, which judges them as stray.
-3. In process `find` looks up a request; on a socket FastAPI's router does, in the same table (`worlds.core.served`).
+3. In process `find_handler` looks up a request; on a socket FastAPI's router does, in the same table (`worlds.core.served`).
 Starlette is imported lazily: turns of a game need no routing, and a host only starts containers.
 """
 
@@ -49,7 +49,7 @@ _known: WeakKeyDictionary[type[World], tuple[Route, ...]] = WeakKeyDictionary()
 """Routes by class, held weakly, because a class with path operations is created for every episode."""
 
 
-def find(cls: type[World], method: str, path: str) -> Found:
+def find_handler(cls: type[World], method: str, path: str) -> Found:
     """Return the handler of `method` on the decoded `path` for this class of worlds; never None."""
     otherwise = NOWHERE
     for route in routes(cls):
@@ -73,17 +73,17 @@ def routes(cls: type[World]) -> tuple[Route, ...]:
     """Return every route of a World class: its own before the common ones; for a seated world, those of turns come first."""
     if cls not in _known:
         declared = [_declared(cls, rule, name) for rule, name in rules_of(cls)]
-        turns, others = given()
+        turns, others = common_routes()
         _known[cls] = (*turns, *declared, *others) if cls.turn_handlers else (*declared, *others, *turns)
     return _known[cls]
 
 
 @cache
-def given() -> tuple[tuple[Route, ...], tuple[Route, ...]]:
+def common_routes() -> tuple[tuple[Route, ...], tuple[Route, ...]]:
     """Return the routes that every world has: those of the Turn protocol, and the others."""
     turns, others = (
         tuple(
-            Route(Rule(method, path, "request", (), (), method == "POST"), serve, compiled(path), name, about)
+            Route(Rule(method, path, "request", (), (), method == "POST"), serve, path_pattern(path), name, about)
             for method, path, serve, name, about in table
         )
         for table in (_TURNS, _OTHERS)
@@ -91,15 +91,15 @@ def given() -> tuple[tuple[Route, ...], tuple[Route, ...]]:
     return turns, others
 
 
-def compiled(path: str) -> re.Pattern[str]:
+def path_pattern(path: str) -> re.Pattern[str]:
     """Compile a declared path; `{name:any}` matches the rest including line feeds, unlike `{name:path}`."""
     from starlette.routing import compile_path  # noqa: PLC0415 - 60 ms, paid by who routes
 
-    pattern = compile_path(starlettes(path))[0]
+    pattern = compile_path(starlette_path(path))[0]
     return re.compile(pattern.pattern, re.DOTALL) if ":any}" in path else pattern
 
 
-def starlettes(path: str) -> str:
+def starlette_path(path: str) -> str:
     """Return a declared path with Starlette's own convertors."""
     return path.replace(":any}", ":path}")
 
@@ -108,7 +108,7 @@ def _declared(cls: type[World], rule: Rule, name: str) -> Route:
     def serve(referee: Referee, call: Call) -> Reply:
         return referee.judge(call, rule, getattr(referee.world, name))
 
-    return Route(rule, serve, compiled(rule.path), name, getattr(cls, name).__doc__ or "")
+    return Route(rule, serve, path_pattern(rule.path), name, getattr(cls, name).__doc__ or "")
 
 
 def _host_only(serve: Serve) -> Serve:

@@ -26,7 +26,7 @@ from pydantic_core import to_json
 from worlds.core.calls import Call, Reply, Unreadable
 from worlds.core.events import Closed, EventLog, Noted, Seated
 from worlds.core.referee import Referee
-from worlds.core.texts import Texts, texts_of
+from worlds.core.texts import Texts, load_texts
 from worlds.core.turns import NO_REPLY_CAUSES, Answer, Game, OpenTurns, TurnTable
 from worlds.core.world import World, WorldSetup
 
@@ -129,7 +129,7 @@ class SeatedWorld(World):
     @cached_property
     def texts(self) -> Texts:
         """The texts of the family, with the overrides of the setup; raises ManifestError for an invalid override."""
-        return texts_of(self.manifest.family, self.setup.texts)
+        return load_texts(self.manifest.family, self.setup.texts)
 
     def systems(self) -> Sequence[str]:
         """Return the system prompt of every seat."""
@@ -162,7 +162,7 @@ class TextWorld(SeatedWorld):
     moves_time: ClassVar[str]
     """What moves time, for the closing note: the rounds of the game."""
 
-    def worded(self) -> str:
+    def render_instruction(self) -> str:
         """Render the instruction, which the whole family shares."""
         return self.texts.render("instruction", **self.facts())
 

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from worlds.core import bridge
 from worlds.core.clock import VirtualClock
-from worlds.core.connections import QUEUE, guarded_server, most_connections
+from worlds.core.connections import QUEUE, guarded_server, max_connections
 from worlds.core.loading import open_world, setup_variables
 from worlds.core.served import ServedWorld
 from worlds.core.world import World
@@ -97,7 +97,7 @@ def fork_bridge() -> None:
 def serve(world: World, port: int = PORT, local: Path | None = None) -> None:
     """Serve on `port`, and on the Unix socket `local`, until killed."""
     server = guarded_server(
-        ServedWorld(world), each=most_connections(), request_s=PATIENCE_S, timeout_keep_alive=PATIENCE_S, date_header=False,
+        ServedWorld(world), each=max_connections(), request_s=PATIENCE_S, timeout_keep_alive=PATIENCE_S, date_header=False,
         h11_max_incomplete_event_size=MAX_HEAD,
     )  # fmt: skip
     # The path first: whoever sees the port open finds it there.

@@ -18,8 +18,8 @@ from fastapi.routing import APIRoute
 
 from worlds.core.app import App
 from worlds.core.calls import Rule
-from worlds.core.operations import operations_of
-from worlds.core.routes import MISUSED, NOWHERE, Found, Route, routes, starlettes
+from worlds.core.operations import adopted_app
+from worlds.core.routes import MISUSED, NOWHERE, Found, Route, routes, starlette_path
 from worlds.core.wire import MAX_BODY_BYTES, WireRequest
 from worlds.core.world import World
 
@@ -36,7 +36,7 @@ class ServedWorld(FastAPI):
     def __init__(self, world: World) -> None:
         cls = type(world)
         super().__init__(title=world.manifest.task_id, description=cls.__doc__ or "", openapi_url=None, redirect_slashes=False)
-        self.refereed, self._operations = App(world), operations_of(cls)
+        self.refereed, self._operations = App(world), adopted_app(cls)
         self.router.default = partial(self._serve, NOWHERE)
         self.router.routes.extend(RefereedRoute(route, self._serve) for route in routes(cls))
 
@@ -67,7 +67,7 @@ class RefereedRoute(APIRoute):
     def __init__(self, route: Route, serve: Callable[[Found, Scope, Receive, Send], Awaitable[None]]) -> None:
         rule = route.rule
         super().__init__(
-            starlettes(rule.path), _described, methods=[rule.method], name=route.name, description=route.about,
+            starlette_path(rule.path), _described, methods=[rule.method], name=route.name, description=route.about,
             response_class=Response, openapi_extra=_declared(rule),
         )  # fmt: skip
         # as they were declared: FastAPI writes methods in capitals, and knows no `any`

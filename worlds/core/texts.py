@@ -23,12 +23,12 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
 from worlds.core.errors import ManifestError, WorldError
-from worlds.core.parts import part
+from worlds.core.parts import import_part
 
 SUFFIX = ".md.j2"
 """Suffix of the files of texts."""
 
-MOST_BYTES = 100_000
+MAX_BYTES = 100_000
 """Maximum size of overrides as JSON: a world's process receives them in one environment variable (Linux: 128 KiB)."""
 
 MOST_EXPANDED, MOST_RENDERED = 400_000, 4_000_000
@@ -129,21 +129,21 @@ class _InPlace(NodeTransformer):
 
 def placeholders(family: str) -> Placeholders | None:
     """Return the files of a family's texts with their placeholders; None if its texts cannot be overridden."""
-    module = part("worlds", family, "placeholders")
+    module = import_part("worlds", family, "placeholders")
     return module.PLACEHOLDERS if module else None
 
 
 @cache
-def own_texts(family: str) -> dict[str, str]:
+def read_own_texts(family: str) -> dict[str, str]:
     """Return a family's own texts by file name; raises WorldError if it has none."""
-    module = part("worlds", family, "placeholders")
+    module = import_part("worlds", family, "placeholders")
     if module is None:
         raise WorldError(f"the family {family!r} has no texts")
     folder = Path(str(module.__file__)).with_name("texts")
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob(f"*{SUFFIX}"))}
 
 
-def texts_of(family: str, replaced: Mapping[str, str]) -> Texts:
+def load_texts(family: str, replaced: Mapping[str, str]) -> Texts:
     """Return the texts of a family with overrides; raises ManifestError for an invalid override."""
     return _texts(family, tuple(sorted(replaced.items())))
 
@@ -151,10 +151,10 @@ def texts_of(family: str, replaced: Mapping[str, str]) -> Texts:
 @lru_cache(maxsize=32)
 def _texts(family: str, replaced: tuple[tuple[str, str], ...]) -> Texts:
     check_texts(family, dict(replaced))
-    return Texts({**own_texts(family), **dict(replaced)})
+    return Texts({**read_own_texts(family), **dict(replaced)})
 
 
-def digest_of(replaced: Mapping[str, str]) -> str:
+def texts_digest(replaced: Mapping[str, str]) -> str:
     """Return a digest of the names and contents of overrides; "" if there are none."""
     if not replaced:
         return ""
@@ -171,9 +171,9 @@ def check_texts(family: str, replaced: Mapping[str, str]) -> None:
             raise ManifestError(f"{name}: {why}")
     if not replaced:
         return
-    if len(json.dumps(dict(replaced))) > MOST_BYTES:
-        raise ManifestError(f"the replaced texts are more than {MOST_BYTES} bytes as JSON (limit texts_bytes)")
-    sources = {**own_texts(family), **replaced}
+    if len(json.dumps(dict(replaced))) > MAX_BYTES:
+        raise ManifestError(f"the replaced texts are more than {MAX_BYTES} bytes as JSON (limit texts_bytes)")
+    sources = {**read_own_texts(family), **replaced}
     weights = _Weights(sources)
     for name in sources:
         try:

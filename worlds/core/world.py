@@ -69,7 +69,7 @@ class World:
 
     def __init__(self, setup: WorldSetup, log: EventLog) -> None:
         self.setup, self.log = setup, log
-        self.manifest = setup.manifest.leveled(setup.overrides)
+        self.manifest = setup.manifest.at_chosen_level(setup.overrides)
         self.options = setup.manifest.resolve(setup.overrides)
         self.chance = Chance(setup.key, setup.manifest.task_id, setup.seed)
         self.clock = VirtualClock(epoch_at(self.chance("epoch").below(EPOCH_SPAN_S)))
@@ -77,7 +77,7 @@ class World:
         self._used: list[str] = []
         self.prepare()
         self._check_names()
-        self.instruction = "\n\n".join((self.worded().rstrip(), *self.closing_notes())) + "\n"
+        self.instruction = "\n\n".join((self.render_instruction().rstrip(), *self.closing_notes())) + "\n"
         self.log.append(self._opened(), vt=0)
 
     def prepare(self) -> None:
@@ -127,7 +127,7 @@ class World:
         """Return the folder of the instruction's template: the task's folder."""
         return self.setup.folder
 
-    def worded(self) -> str:
+    def render_instruction(self) -> str:
         """Render the instruction without its closing notes; raises WorldError if the template cannot be rendered."""
         path = self.template_folder() / self.template
         try:

@@ -36,7 +36,7 @@ EXPERT = "Everybody knows whom to ask about what: {experts}."
 """Sentence of expert_roles, the same for all seats (specification, 1.5: told publicly)."""
 
 
-def sentence(variant: str, seat: int, topics: Mapping[int, str]) -> str:
+def variant_sentence(variant: str, seat: int, topics: Mapping[int, str]) -> str:
     """Return the sentence of a variant for a seat, or ""; `topics` maps seats to the main topic of their own facts."""
     if variant == "expert_roles":
         experts = ", ".join(f"Person {one + 1} about {topic}" for one, topic in sorted(topics.items()))

@@ -20,20 +20,20 @@ from typing import Any, Literal
 
 from worlds.core.chance import Chance
 from worlds.core.mending import mend
-from worlds.core.replies import quoted
+from worlds.core.replies import quote_message
 from worlds.core.texts import Texts
 from worlds.core.turns import Answer, Answers, Ask, Game
-from worlds.hidden_profile.options import sentence
+from worlds.hidden_profile.options import variant_sentence
 from worlds.hidden_profile.rules.ballot import (
     Ballot,
-    handles_in,
-    notice,
-    option_of,
-    publish,
+    chat_text,
+    find_option,
+    notice_line,
+    publish_message,
     read_ballot,
+    read_handles,
     read_message,
-    refusal,
-    spoken_text,
+    refusal_text,
 )
 from worlds.hidden_profile.rules.deck import KINDS, Deck, Kind
 from worlds.hidden_profile.rules.scenario import Scenario
@@ -54,21 +54,21 @@ class Deal:
     """Option ids, in the order shown."""
 
 
-def draw(deck: Deck, how: str, chance: Chance, seed: int) -> tuple[Kind, str]:
+def draw_deal(deck: Deck, how: str, chance: Chance, seed: int) -> tuple[Kind, str]:
     """Draw the kind and the versions of a seed's deal; `how` is hidden, manifest or mixed.
 
     Seed 0 is a hidden deal in any mixture, because it is the only seed that other harnesses run.
     """
     turned = chance.paired("kind").below(2) if seed > 1 else 0
     kind = next((kind for kind in KINDS if kind == how), KINDS[(seed + turned) % 2])
-    return kind, chance("draw").choice(deck.deals.of(kind))
+    return kind, chance("draw").choice(deck.deals.of_kind(kind))
 
 
-def deal(scenario: Scenario, condition: str, chance: Chance) -> Deal:
+def deal_session(scenario: Scenario, condition: str, chance: Chance) -> Deal:
     """Deal one session."""
     people = list(scenario.seats)
     chance("deal").shuffle(people)
-    hands = [list(scenario.dealt_to(person, condition)) for person in people]
+    hands = [list(scenario.facts_dealt_to(person, condition)) for person in people]
     for seat, hand in enumerate(hands):
         chance(f"order:{seat}").shuffle(hand)
     options = list(scenario.option_ids)
@@ -107,9 +107,9 @@ class SessionView:
         """Return the text of any other turn; `said` are the messages that it shows."""
         return self._render(name, seat, said=_lines(said))
 
-    def again(self, given: str, problem: str) -> str:
+    def repeat_vote(self, given: str, problem: str) -> str:
         """Return the question that repeats an invalid vote; `problem` is the reason why it was not read, if known."""
-        return refusal(problem) + self._render("again", None, given=given[:80])
+        return refusal_text(problem) + self._render("again", None, given=given[:80])
 
     def _render(self, name: str, seat: int | None, **values: Any) -> str:
         """Render a text for one seat, or for any; `placeholders` lists its variables."""
@@ -117,7 +117,7 @@ class SessionView:
         if seat is not None:
             values |= {"person": seat + 1}
         options = [(option, self._scenario.label(option)) for option in self._dealt.options]
-        extra = sentence(self._settings.variant, seat or 0, self._topics)
+        extra = variant_sentence(self._settings.variant, seat or 0, self._topics)
         return self._texts.render(name, people=self._scenario.agents, options=options, extra=extra, **shown, **values)
 
     def _topic(self, seat: int) -> str:
@@ -129,7 +129,7 @@ class SessionView:
 
 def _lines(said: Sequence[Said]) -> list[Said]:
     """Return messages in the form in which they are shown, with the numbers of their speakers."""
-    return [(seat + 1, quoted(text)) for seat, text in said]
+    return [(seat + 1, quote_message(text)) for seat, text in said]
 
 
 Voting = Generator[Sequence[Ask], Answers, dict[int, Ballot]]
@@ -138,7 +138,7 @@ Chatting = Generator[Sequence[Ask], Answers, None]
 Talking = Generator[Sequence[Ask], Answers, bool]
 
 
-MOST_SAID = 200
+MAX_MESSAGES = 200
 """Maximum number of messages of one seat in a chat; the paper's groups of people sent 53 on average."""
 
 
@@ -224,7 +224,7 @@ class GroupSession:
             said[seat] += 1
             self._say(seat, said[seat], answer)
             read[seat] = so_far[-1 - answer.late]
-            if said[seat] == MOST_SAID:
+            if said[seat] == MAX_MESSAGES:
                 present.remove(seat)
 
     def _new_to(self, seat: int, since: int) -> list[Said]:
@@ -249,7 +249,7 @@ class GroupSession:
     def _refuse(self, answers: Sequence[Answer]) -> str | None:
         ballot = read_ballot(self.scenario, answers[-1].text, mend)
         valid = ballot.option is not None or answers[-1].no_reply is not None
-        return None if valid or len(answers) > 1 else self.view.again(ballot.given, ballot.problem)
+        return None if valid or len(answers) > 1 else self.view.repeat_vote(ballot.given, ballot.problem)
 
     def _round(self, number: int, ballots: dict[int, Ballot]) -> Talking:
         """Run one round of talk; return True if all seats kept one common stance and no new fact was cited."""
@@ -299,11 +299,11 @@ class GroupSession:
         return self.messages if self.settings.vote_view == "all" else self.messages[self.last_round :]
 
     def _say(self, seat: int, number: int, answer: Answer) -> None:
-        structured, prose = self.settings.track == "structured", spoken_text(answer.text, chat=self.settings.talk == "chat")
-        self._notices[seat] = notice(answer.text, "")
+        structured, prose = self.settings.track == "structured", chat_text(answer.text, chat=self.settings.talk == "chat")
+        self._notices[seat] = notice_line(answer.text, "")
         text, cites, stance, bad = self._structured(seat, answer.text) if structured else (prose, [], None, [])
         if answer.no_reply is None and text:
-            self.messages.append((seat, publish(self.scenario, self.public, text, cites) if structured else text))
+            self.messages.append((seat, publish_message(self.scenario, self.public, text, cites) if structured else text))
         if stance:
             self.stances[seat] = stance
         self.note("message", seat, round=number, text=text, cites=cites, stance=stance, no_reply=answer.no_reply)
@@ -313,12 +313,12 @@ class GroupSession:
     def _structured(self, seat: int, reply: str) -> tuple[str, list[str], str | None, list[str]]:
         reading = read_message(reply, mend)
         if reading.value is None:
-            self._notices[seat] = notice(reply, reading.problem if reading.is_broken or reading.is_refused else "")
-            return spoken_text(reply), [], None, []
+            self._notices[seat] = notice_line(reply, reading.problem if reading.is_broken or reading.is_refused else "")
+            return chat_text(reply), [], None, []
         value = reading.value
         own = {f"F{place}": fact for place, fact in enumerate(self.dealt.hands[seat], start=1)} | self.public
-        handles = handles_in(value.get("cites"))
+        handles = read_handles(value.get("cites"))
         cites = list(dict.fromkeys(own[handle] for handle in handles if handle in own))
         stance, text = value.get("stance"), value.get("text")
-        chosen = option_of(self.scenario, stance) if isinstance(stance, str) else None
-        return spoken_text(text if isinstance(text, str) else ""), cites, chosen, [h[:40] for h in handles if h not in own]
+        chosen = find_option(self.scenario, stance) if isinstance(stance, str) else None
+        return chat_text(text if isinstance(text, str) else ""), cites, chosen, [h[:40] for h in handles if h not in own]

@@ -11,11 +11,11 @@ from typing import Any
 from worlds.core.errors import WorldError
 from worlds.core.seated import TextWorld
 from worlds.core.turns import Game
-from worlds.hidden_profile.rules.deck import Deck, key_of, leader_of, read_sizes, read_task, sized
+from worlds.hidden_profile.rules.deck import Deck, deck_for_size, key_of, leader_of, read_sizes, read_task
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.settings import Settings
 from worlds.hidden_profile.rules.worlds import worlds_of
-from worlds.hidden_profile.session import GroupSession, deal, draw
+from worlds.hidden_profile.session import GroupSession, deal_session, draw_deal
 
 
 class HiddenProfileWorld(TextWorld):
@@ -25,7 +25,7 @@ class HiddenProfileWorld(TextWorld):
 
     def prepare(self) -> None:
         """Read the scenario and the options, and deal."""
-        self.settings = Settings.of(self.options)
+        self.settings = Settings.from_options(self.options)
         if self.settings.talk == "chat" and self.settings.track != "free":
             raise WorldError("talk=chat is prose, so it needs track=free")
         self.drawn: dict[str, str] = {}
@@ -33,7 +33,7 @@ class HiddenProfileWorld(TextWorld):
             self.scenario = self._drawn(read_task(self.setup.folder / "scenario.json"))
         except (OSError, ValueError) as error:
             raise WorldError(str(error)) from None
-        dealt = deal(self.scenario, self.settings.condition, self.chance)
+        dealt = deal_session(self.scenario, self.settings.condition, self.chance)
         self._session = GroupSession(self.scenario, self.settings, dealt, self.note, self.spend, self.texts)
 
     def facts(self) -> Mapping[str, Any]:
@@ -65,9 +65,9 @@ class HiddenProfileWorld(TextWorld):
             if self.settings.size not in {0, read.agents}:
                 raise ValueError(f"{read.id} is for {read.agents} people, not for {self.settings.size}: it is no deck")
             return read
-        kind, versions = draw(read, self.settings.deal, self.chance, self.setup.seed)
+        kind, versions = draw_deal(read, self.settings.deal, self.chance, self.setup.seed)
         self.drawn = {"kind": kind, "versions": versions}
         key, leader = key_of(read, worlds_of(read), versions), leader_of(read, versions)
         if key is None or leader is None:
             raise ValueError(f"deal {versions} of {read.id} leaves no option, or none leads: see harness verify")
-        return sized(read, self.settings.size, read_sizes(self.setup.folder)).scenario(versions, key, leader)
+        return deck_for_size(read, self.settings.size, read_sizes(self.setup.folder)).scenario(versions, key, leader)

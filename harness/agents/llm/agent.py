@@ -36,8 +36,7 @@ from harness.pod import Pod
 from harness.prices import Price
 from harness.registry import Task
 from harness.secrets import public_address
-from worlds.core.replies import AnswerShape, parsed_string, read_answer
-from worlds.core.replies import with_whole_characters as encodable
+from worlds.core.replies import AnswerShape, parse_string, read_answer, replace_surrogates
 
 Tools = Sequence[dict[str, Any]]
 
@@ -253,7 +252,7 @@ def _spoken(text: str) -> Action | None:
         tool, arguments = reading.value
         if isinstance(tool, str) and isinstance(arguments, dict):
             return read_action("", tool, arguments)
-        return Action("", encodable(str(tool)), {"_raw": text}, "tool must be a name and arguments an object")
+        return Action("", replace_surrogates(str(tool)), {"_raw": text}, "tool must be a name and arguments an object")
     if reading.is_refused or reading.is_broken:
         return Action("", "", {"_raw": text}, f"this reply is not one action in JSON: {reading.problem}")
     return None
@@ -262,7 +261,7 @@ def _spoken(text: str) -> Action | None:
 def _call(value: Any) -> Sequence[tuple[Any, Any]]:
     """Return the tool and arguments of a call; some models write arguments as a string of JSON."""
     named = isinstance(value, dict) and "tool" in value
-    return [(value["tool"], parsed_string(value.get("arguments", {})))] if named else []
+    return [(value["tool"], parse_string(value.get("arguments", {})))] if named else []
 
 
 _CALL = AnswerShape('one JSON object with "tool"', _call, key="tool")

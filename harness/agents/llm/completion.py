@@ -18,7 +18,7 @@ from harness.agent import Usage
 from harness.agents.llm.failures import ContentFiltered, RetryableFailure, parsed
 from harness.agents.llm.provider import WireAnswer, library
 from harness.prices import Price
-from worlds.core.replies import with_whole_characters as encodable
+from worlds.core.replies import replace_surrogates
 
 NO_TEXT = "(no text)"
 """Content of a message without text and tool calls, because some servers reject an empty one."""
@@ -110,7 +110,7 @@ def read_completion(answer: WireAnswer, request: Mapping[str, Any], number: int,
     """Parse a reply, priced at this price or LiteLLM's; raises RetryableFailure and ContentFiltered if it contains nothing."""
     choice = _choice(answer.body)
     reason = choice.get("finish_reason")
-    reason = str(encodable(reason)) if isinstance(reason, str) and reason else "stop"
+    reason = str(replace_surrogates(reason)) if isinstance(reason, str) and reason else "stop"
     if reason.lower() in _FAILED:
         raise RetryableFailure(f"its answer failed (finish reason {reason}): without a word of why")
     if not isinstance(choice.get("message"), Mapping):
@@ -128,7 +128,7 @@ def read_completion(answer: WireAnswer, request: Mapping[str, Any], number: int,
 def read_message(raw: Mapping[str, Any], number: int) -> Completion:
     """Parse an assistant's message in OpenAI's format, as one call with unknown tokens."""
     # unpaired surrogates are valid in JSON but not in UTF-8; all text of a provider passes here once
-    given = encodable(dict(raw))
+    given = replace_surrogates(dict(raw))
     kept = {name: value for name, value in reasoning_fields(given).items() if len(json.dumps(value)) <= LONGEST_TEXT}
     whole, reasoning = _text_of(given.get("content")), _reasoning_of(given)
     refusal = given.get("refusal") if not whole.strip() else None
@@ -211,14 +211,14 @@ def read_action(call_id: str, tool: str, arguments: dict[str, Any]) -> Action:
     level: list[Any] = [arguments]
     for _ in range(_DEEPEST):
         if any(isinstance(one, float) and not isfinite(one) for one in level):
-            return Action(call_id, encodable(tool), {}, _NO_NUMBER)
+            return Action(call_id, replace_surrogates(tool), {}, _NO_NUMBER)
         level = [
             inner for one in level if isinstance(one, dict | list) for inner in (one.values() if isinstance(one, dict) else one)
         ]
     if level:
-        return Action(call_id, encodable(tool), {}, _DEEP)
-    whole = encodable(arguments)
-    return Action(call_id, encodable(tool), whole, "" if whole == arguments else _HALF)
+        return Action(call_id, replace_surrogates(tool), {}, _DEEP)
+    whole = replace_surrogates(arguments)
+    return Action(call_id, replace_surrogates(tool), whole, "" if whole == arguments else _HALF)
 
 
 def add_usage(total: Usage, one: Usage) -> None:
@@ -341,18 +341,20 @@ def _actions(calls: Sequence[Mapping[str, Any]], number: int) -> list[Action]:
     """Return the calls in order. Missing or duplicate ids become 9 letters and digits, as Mistral's templates require."""
     actions: list[Action] = []
     for index, call in enumerate(calls):
-        call_id = encodable(str(call.get("id") or ""))
+        call_id = replace_surrogates(str(call.get("id") or ""))
         if not call_id or call_id in {a.call_id for a in actions}:
             call_id = f"c{number % 10**5:05}{index % 10**3:03}"
         # remove blanks, a namespace, and special tokens that a server left in the name
-        name = str(encodable(str(call["function"].get("name") or "").partition("<|")[0].strip().removeprefix("functions.")))
+        name = str(
+            replace_surrogates(str(call["function"].get("name") or "").partition("<|")[0].strip().removeprefix("functions."))
+        )
         given = call["function"].get("arguments")
         text = given if isinstance(given, str) else "" if given is None else json.dumps(given)
         try:
             actions.append(read_action(call_id, name, _arguments(text)))
         except ValueError as problem:
             kept = shortened(text) if len(text) > LONGEST_ARGUMENTS else text
-            actions.append(Action(call_id, name, {"_raw": encodable(kept)}, str(problem)))
+            actions.append(Action(call_id, name, {"_raw": replace_surrogates(kept)}, str(problem)))
     return actions
 
 
@@ -377,7 +379,9 @@ def _sent_back(call: Mapping[str, Any], action: Action) -> dict[str, Any]:
     is_whole = isinstance(given, str) and given.lstrip().startswith("{") and not action.problem
     name = _NOT_IN_NAMES.sub("_", action.tool)[:64] or "unknown"
     function = {"name": name, "arguments": given if is_whole else json.dumps(action.arguments)}
-    kept = {name: encodable(value) for name, value in call.items() if name == "index" or name in reasoning_fields(call)}
+    kept = {
+        name: replace_surrogates(value) for name, value in call.items() if name == "index" or name in reasoning_fields(call)
+    }
     return {**kept, "id": action.call_id, "type": "function", "function": function}
 
 

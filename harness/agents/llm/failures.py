@@ -23,7 +23,7 @@ from harness.agents.llm.wire import WireExchange, leads_elsewhere
 from harness.agents.llm.wire_log import Clean
 from harness.errors import ProviderFailure, ProviderLost, RetriesExhausted, SetupFault, Unreachable
 from worlds.core.errors import ParleyError
-from worlds.core.replies import with_whole_characters as encodable
+from worlds.core.replies import replace_surrogates
 
 Why = Literal["key", "quota", "access", "model", "stream", "redirect"]
 
@@ -457,7 +457,7 @@ def _is_token_rate(body: ErrorBody) -> bool:
 def _shown(text: str, clean: Clean) -> str:
     """Return a text as one recordable line without secrets."""
     # remove secrets before the text is cut, because a part of a secret would not be recognized
-    return str(encodable(clean(text.strip())[:_SHOWN]))
+    return str(replace_surrogates(clean(text.strip())[:_SHOWN]))
 
 
 def _denied(status: int, text: str) -> Why | None:

@@ -19,7 +19,7 @@ from harness.agents.llm.parallel import begun
 from harness.agents.seats.holders import Forfeit, SeatHolder, SeatReply
 from harness.agents.seats.people import ChatRoom
 from harness.agents.seats.person import PersonSeat
-from worlds.core.replies import spoken
+from worlds.core.replies import spoken_text
 from worlds.core.turns import OpenTurn
 
 MOST_OF_A_PROGRAM = 15
@@ -93,7 +93,7 @@ class Chat:
         self, turn: OpenTurn, reply: SeatReply | Forfeit, hand_in: HandIn, *, is_person: bool = False
     ) -> Sequence[OpenTurn]:
         left = hand_in(turn, reply)
-        if isinstance(reply, SeatReply) and (said := spoken(reply.text)):
+        if isinstance(reply, SeatReply) and (said := spoken_text(reply.text)):
             self._messages += is_person
             self._room.show(turn.seat, said, is_last=all(one.seat != turn.seat for one in left))
         return left

@@ -174,7 +174,7 @@ class TypedClient:
         return []
 
     @property
-    def paper(self) -> bool:
+    def follows_paper(self) -> bool:
         """True if this seat behaves like the published code, including its faults."""
         return self.seat.profile == "paper"
 
@@ -184,17 +184,17 @@ class TypedClient:
         return min(self.facts.participants, default=-1)
 
     @property
-    def others(self) -> list[int]:
+    def other_participants(self) -> list[int]:
         """The other participants, ascending."""
         return [agent for agent in self.facts.participants if agent != self.me]
 
-    def free(self) -> list[int]:
+    def free_slots(self) -> list[int]:
         """Return the free slots of the own calendar."""
         return [slot for slot, item in enumerate(self.calendar) if item is None]
 
     def _mail(self, text: str, phase: str) -> list[Mail]:
         mail = read_mail(text)
-        if not self.paper:
+        if not self.follows_paper:
             return mail
         mail, self._waiting = [*self._waiting, *mail], []
         if phase == "CHEAP_TALK":
@@ -212,17 +212,17 @@ class TypedClient:
             self.begin()
 
 
-def whole(value: Any) -> int | None:
+def read_whole(value: Any) -> int | None:
     """Return a value of a message as a number of slots or costs; None unless it is a non-negative integer."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-def schedule(meeting: int, slot: int) -> dict[str, Any]:
+def schedule_action(meeting: int, slot: int) -> dict[str, Any]:
     """Return the action that schedules a meeting."""
     return {"type": "schedule", "meeting_id": meeting, "slot": slot}
 
 
-def reschedule(item: Item, source: int, target: int, meeting: int) -> dict[str, Any]:
+def reschedule_action(item: Item, source: int, target: int, meeting: int) -> dict[str, Any]:
     """Return the action that moves an item to make room for a meeting."""
     return {
         "type": "reschedule", "item_id": item.id, "from_slot": source, "to_slot": target,

@@ -22,13 +22,24 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, TypedClient, whole
-from oracles.calendar.protocols.dsm_scoring import BEST, BUDGET, DsmPlan, Reward, Shift, level, needed, plans, reward, settled
-from oracles.calendar.protocols.repair import Moves, batch, in_the_way, moving
+from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, TypedClient, read_whole
+from oracles.calendar.protocols.dsm_scoring import (
+    BEST,
+    BUDGET,
+    DsmPlan,
+    Reward,
+    Shift,
+    enumerate_plans,
+    required_moves,
+    satisfaction_level,
+    score_reward,
+    updated_budget,
+)
+from oracles.calendar.protocols.repair import Moves, batch_actions, blocking_items, move_actions
 from worlds.calendar.rules.items import Cells
 
 
-def proposals(plans: Sequence[DsmPlan], offer: int, participants: Sequence[int]) -> Payload:
+def proposals_message(plans: Sequence[DsmPlan], offer: int, participants: Sequence[int]) -> Payload:
     """Return the message of one offer."""
     return {
         **_head("proposals"), "slots": [plan.id for plan in plans], "plans": [_plan(plan) for plan in plans],
@@ -36,25 +47,25 @@ def proposals(plans: Sequence[DsmPlan], offer: int, participants: Sequence[int])
     }  # fmt: skip
 
 
-def scores(levels: Mapping[int, int], offer: int) -> Payload:
+def scores_message(levels: Mapping[int, int], offer: int) -> Payload:
     """Return the message with the levels of every plan of an offer."""
     return {**_head("scores"), "scores": {str(plan): level for plan, level in levels.items()}, "round": offer}
 
 
-def decision(plan: DsmPlan, participants: Sequence[int], reward: Reward) -> Payload:
+def decision_message(plan: DsmPlan, participants: Sequence[int], reward: Reward) -> Payload:
     """Return the message of the chosen plan, with its reader's own record."""
     return {
         **_head("decision"), "slot": plan.slot, "plan_id": plan.id, "participants": list(participants),
-        "displacements": [_shift(shift) for shift in plan.shifts], "reward": reward.record(),
+        "displacements": [_shift(shift) for shift in plan.shifts], "reward": reward.to_message(),
     }  # fmt: skip
 
 
-def fail(offer: int) -> Payload:
+def failure_message(offer: int) -> Payload:
     """Return the message that no slot was found."""
     return {**_head("fail"), "round": offer}
 
 
-def kind_of(payload: Payload) -> str:
+def read_type(payload: Payload) -> str:
     """Return the type of a DSM message; "" for anything else."""
     message_type = payload.get("type")
     return message_type if payload.get("protocol") == "dsm" and isinstance(message_type, str) else ""
@@ -62,7 +73,7 @@ def kind_of(payload: Payload) -> str:
 
 def read_offer(payload: Payload) -> tuple[int, list[DsmPlan]] | None:
     """Parse the number of an offer and its plans."""
-    offer, records = whole(payload.get("round")), payload.get("plans")
+    offer, records = read_whole(payload.get("round")), payload.get("plans")
     if offer is None or not isinstance(records, list):
         return None
     return offer, [plan for one in records if isinstance(one, Mapping) and (plan := _read_plan(one, "id"))]
@@ -70,10 +81,10 @@ def read_offer(payload: Payload) -> tuple[int, list[DsmPlan]] | None:
 
 def read_scores(payload: Payload) -> tuple[int, dict[int, int]] | None:
     """Parse the number of the answered offer, and the levels by plan."""
-    offer, levels = whole(payload.get("round")), payload.get("scores")
+    offer, levels = read_whole(payload.get("round")), payload.get("scores")
     if offer is None or not isinstance(levels, Mapping):
         return None
-    read = [(_number(plan), whole(level)) for plan, level in levels.items()]
+    read = [(_number(plan), read_whole(level)) for plan, level in levels.items()]
     return offer, {plan: level for plan, level in read if plan is not None and level is not None and level <= BEST}
 
 
@@ -87,7 +98,7 @@ def read_reward(payload: Payload) -> tuple[int, int]:
     record = payload.get("reward")
     if not isinstance(record, Mapping):
         return 0, 0
-    return whole(record.get("scoring_cost")) or 0, whole(record.get("reward")) or 0
+    return read_whole(record.get("scoring_cost")) or 0, read_whole(record.get("reward")) or 0
 
 
 def _head(type_: str) -> dict[str, Any]:
@@ -109,7 +120,7 @@ def _shift(shift: Shift) -> Payload:
 
 
 def _read_plan(value: Payload, name: str) -> DsmPlan | None:
-    number, slot, displaced = whole(value.get(name)), whole(value.get("slot")), value.get("displacements", [])
+    number, slot, displaced = read_whole(value.get(name)), read_whole(value.get("slot")), value.get("displacements", [])
     if number is None or slot is None or not isinstance(displaced, list):
         return None
     shifts = [shift for one in displaced if isinstance(one, Mapping) and (shift := _read_shift(one))]
@@ -117,11 +128,11 @@ def _read_plan(value: Payload, name: str) -> DsmPlan | None:
 
 
 def _read_shift(value: Payload) -> Shift | None:
-    meeting, source, target = (whole(value.get(name)) for name in ("meeting_id", "from_slot", "to_slot"))
+    meeting, source, target = (read_whole(value.get(name)) for name in ("meeting_id", "from_slot", "to_slot"))
     who = value.get("participants")
     if meeting is None or source is None or target is None or not isinstance(who, list):
         return None
-    seats = [seat for one in who if (seat := whole(one)) is not None]
+    seats = [seat for one in who if (seat := read_whole(one)) is not None]
     return Shift(meeting, source, target, tuple(seats)) if len(seats) == len(who) else None
 
 
@@ -144,41 +155,41 @@ class Tally:
         self.plans: list[DsmPlan] = []
         """The open offer."""
 
-    def open(self, plans: Sequence[DsmPlan]) -> list[int]:
+    def start_offer(self, plans: Sequence[DsmPlan]) -> list[int]:
         """Start the next offer; return the seats that one of its plans concerns, ascending."""
         self.offers, self.plans = self.offers + 1, list(plans)
-        self._waiting = {seat for plan in plans for seat in self.readers(plan)}
+        self._waiting = {seat for plan in plans for seat in self.other_seats(plan)}
         return sorted(self._waiting)
 
-    def hear(self, seat: int, offer: int, levels: Mapping[int, int]) -> None:
+    def record_answer(self, seat: int, offer: int, levels: Mapping[int, int]) -> None:
         """Record one answer; only a seat's first answer to the open offer counts, and an omitted plan is infeasible."""
         if offer == self.offers and seat in self._waiting:
             self._waiting.remove(seat)
             self._scores.setdefault(seat, {}).update({plan.id: levels.get(plan.id, 0) for plan in self.plans})
 
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Return True if all seats have answered."""
         return not self._waiting
 
-    def best(self) -> DsmPlan | None:
+    def best_plan(self) -> DsmPlan | None:
         """Return the best plan of the open offer, feasible or not; None for an empty offer."""
         return min(self.plans, key=self._rank, default=None)
 
-    def feasible(self, plan: DsmPlan) -> bool:
+    def is_feasible(self, plan: DsmPlan) -> bool:
         """Return True if a plan suits all its scorers."""
         return all(self._levels(plan))
 
-    def readers(self, plan: DsmPlan) -> list[int]:
+    def other_seats(self, plan: DsmPlan) -> list[int]:
         """Return all other seats that a plan concerns, ascending."""
         return sorted({*self._participants, *plan.outsiders(self._participants)} - {self._me})
 
-    def record(self, seat: int, plan: DsmPlan) -> Reward:
+    def scorer_record(self, seat: int, plan: DsmPlan) -> Reward:
         """Return a scorer's record for the choice of a plan, based on all its scores for this meeting."""
         told = self._scores.get(seat, {})
-        return reward(list(told.values()), told.get(plan.id, 0))
+        return score_reward(list(told.values()), told.get(plan.id, 0))
 
     def _levels(self, plan: DsmPlan) -> list[int]:
-        told = [self._scores.get(seat, {}).get(plan.id, 0) for seat in self.readers(plan)]
+        told = [self._scores.get(seat, {}).get(plan.id, 0) for seat in self.other_seats(plan)]
         return [self._own.get(plan.id, 0), *told]
 
     def _rank(self, plan: DsmPlan) -> tuple[bool, int, int, int, int]:
@@ -224,7 +235,7 @@ PRIVATE = Preset(1, 2, beta=0.25, theta=10.0, social=0.25, depth=1, targets=2, e
 PRIVATE_EXHAUSTIVE = Preset(1, 2, beta=0.25, theta=10.0, social=0.25, depth=1, targets=2, exhaustive=True)
 
 
-def chance(cells: Cells, responders: int) -> float:
+def success_probability(cells: Cells, responders: int) -> float:
     """Return p, the estimated probability in .01...95 that a plan suits all responders; every occupied cell counts as busy."""
     busy = sum(item is not None for item in cells)
     free = min(max(1 - busy / len(cells), 0.05), 0.95)
@@ -273,7 +284,7 @@ class Dsm(TypedClient):
         self._own: dict[int, int] = {}
         self._untried: list[DsmPlan] = []
         if self._leads:
-            candidates = plans(self.calendar, self.facts.duration, self.preset.depth, self.preset.targets)
+            candidates = enumerate_plans(self.calendar, self.facts.duration, self.preset.depth, self.preset.targets)
             self._own = {plan.id: self._level(plan) for plan in candidates}
             possible = [plan for plan in candidates if self._own[plan.id]]
             self._untried = sorted(possible, key=lambda plan: (-self._own[plan.id], plan.slot, plan.id))
@@ -282,23 +293,23 @@ class Dsm(TypedClient):
     def talk(self, mail: Sequence[Mail]) -> list[Outgoing]:
         """Offer and decide as initiator; otherwise score and listen."""
         sent = self._hear(mail)
-        if self._leads and not self._closed and self._tally.complete():
+        if self._leads and not self._closed and self._tally.is_complete():
             sent += self._go_on()
         return sent
 
     def decide(self, mail: Sequence[Mail], attempt: int) -> Actions:
         """Return the agreed plan's batch; without a plan an empty batch, or a guess."""
         self._hear(mail)
-        if self.paper:
+        if self.follows_paper:
             return self._guess(attempt)
         moves = self._needed(self._agreed) if self._agreed else None
-        return [] if moves is None or self._agreed is None else batch(self.facts.meeting, self._agreed.slot, moves)
+        return [] if moves is None or self._agreed is None else batch_actions(self.facts.meeting, self._agreed.slot, moves)
 
     def volunteer(self, mail: Sequence[Mail], attempt: int) -> Actions:
         """Return the moves of a third party in the agreed plan."""
         self._hear(mail)
         moves = self._needed(self._agreed) if self._agreed else None
-        return moving(self.facts.meeting, moves or ())
+        return move_actions(self.facts.meeting, moves or ())
 
     @property
     def _leads(self) -> bool:
@@ -306,18 +317,18 @@ class Dsm(TypedClient):
 
     def _needed(self, plan: DsmPlan) -> Moves | None:
         duration = self.facts.duration if self.me in self.facts.participants else 0
-        return needed(self.calendar, plan, self.me, duration, trusting=self.paper)
+        return required_moves(self.calendar, plan, self.me, duration, trusting=self.follows_paper)
 
     def _level(self, plan: DsmPlan) -> int:
-        return level(self._needed(plan))
+        return satisfaction_level(self._needed(plan))
 
     def _hear(self, mail: Sequence[Mail]) -> list[Outgoing]:
         """Read the mail of this meeting; return the scores that it asks for."""
         sent: list[Outgoing] = []
         for letter in mail:
-            kind = kind_of(letter.payload) if letter.meeting == self.facts.meeting else ""
+            kind = read_type(letter.payload) if letter.meeting == self.facts.meeting else ""
             if self._leads and kind == "scores" and (told := read_scores(letter.payload)):
-                self._tally.hear(letter.sender, *told)
+                self._tally.record_answer(letter.sender, *told)
             elif not self._leads and letter.sender == self.initiator:
                 sent += self._follow(kind, letter.payload)
         return sent
@@ -325,38 +336,38 @@ class Dsm(TypedClient):
     def _follow(self, kind: str, payload: Payload) -> list[Outgoing]:
         if kind == "proposals" and (offer := read_offer(payload)):
             number, offered = offer
-            return [(self.initiator, scores({plan.id: self._level(plan) for plan in offered}, number))]
+            return [(self.initiator, scores_message({plan.id: self._level(plan) for plan in offered}, number))]
         if kind == "decision" and (plan := read_decision(payload)):
             self._agreed = plan
             paid, given = read_reward(payload)
-            self.points = settled(self.points, gained=given, paid=paid)
+            self.points = updated_budget(self.points, gained=given, paid=paid)
         return []
 
     def _go_on(self) -> list[Outgoing]:
         """Announce a plan, make another offer, or give up, after all answers have arrived."""
-        best = self._tally.best()
-        if best and (self.paper or self._tally.feasible(best)):
+        best = self._tally.best_plan()
+        if best and (self.follows_paper or self._tally.is_feasible(best)):
             return self._announce(best)
         levels = [self._own[plan.id] for plan in self._untried]
-        size, worth = offer_size(levels, chance(self.calendar, len(self.others)), self.preset)
+        size, worth = offer_size(levels, success_probability(self.calendar, len(self.other_participants)), self.preset)
         if size and (not self._tally.offers or self.preset.exhaustive or worth > -self.preset.beta):
             return self._offer(size)
         self._closed = True
-        return [] if self.paper else [(seat, fail(self._tally.offers)) for seat in self.others]
+        return [] if self.follows_paper else [(seat, failure_message(self._tally.offers)) for seat in self.other_participants]
 
     def _offer(self, size: int) -> list[Outgoing]:
         offered, self._untried = self._untried[:size], self._untried[size:]
-        asked = self._tally.open(offered)
-        message = proposals(offered, self._tally.offers, self.facts.participants)
+        asked = self._tally.start_offer(offered)
+        message = proposals_message(offered, self._tally.offers, self.facts.participants)
         # a meeting of one has nobody to ask
         return [(seat, message) for seat in asked] or self._go_on()
 
     def _announce(self, plan: DsmPlan) -> list[Outgoing]:
         self._closed, self._agreed = True, plan
-        records = {seat: self._tally.record(seat, plan) for seat in self._tally.readers(plan)}
+        records = {seat: self._tally.scorer_record(seat, plan) for seat in self._tally.other_seats(plan)}
         gained = sum(record.scoring_cost for record in records.values())
-        self.points = settled(self.points, gained=gained, paid=sum(record.reward for record in records.values()))
-        return [(seat, decision(plan, self.facts.participants, record)) for seat, record in records.items()]
+        self.points = updated_budget(self.points, gained=gained, paid=sum(record.reward for record in records.values()))
+        return [(seat, decision_message(plan, self.facts.participants, record)) for seat, record in records.items()]
 
     def _guess(self, attempt: int) -> Actions:
         """Return the published client's batch: the announced slot if it has no blocked item, else a slot by number of attempt.
@@ -371,10 +382,10 @@ class Dsm(TypedClient):
             if attempt > len(open_):
                 return []
             plan = DsmPlan(open_[attempt - 1], open_[attempt - 1])
-        return batch(self.facts.meeting, plan.slot, self._needed(plan) or ())
+        return batch_actions(self.facts.meeting, plan.slot, self._needed(plan) or ())
 
     def _open(self, slot: int) -> bool:
-        items = in_the_way(self.calendar, slot, self.facts.duration)
+        items = blocking_items(self.calendar, slot, self.facts.duration)
         return items is not None and not any(item.blocked for _, item in items)
 
 

@@ -20,9 +20,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
-from oracles.calendar.protocols.repair import Moves, in_the_way, insertion, price
+from oracles.calendar.protocols.repair import Moves, blocking_items, cost_of_moves, moves_for_insertion
 from worlds.calendar.rules.batch import Move
-from worlds.calendar.rules.items import Cells, Item, filled, slot_of
+from worlds.calendar.rules.items import Cells, Item, slot_of, with_item
 
 LEVELS = 12
 """D: levels are 0..D-1 (paper, Appendix D.3)."""
@@ -51,23 +51,23 @@ class DsmPlan(NamedTuple):
         return {seat for shift in self.shifts for seat in shift.participants} - set(participants)
 
 
-def level(moves: Moves | None) -> int:
+def satisfaction_level(moves: Moves | None) -> int:
     """Return the satisfaction level of a plan's moves; None means infeasible."""
-    return 0 if moves is None else max(1, BEST - price(moves))
+    return 0 if moves is None else max(1, BEST - cost_of_moves(moves))
 
 
-def needed(cells: Cells, plan: DsmPlan, me: int, duration: int, *, trusting: bool = False) -> Moves | None:
+def required_moves(cells: Cells, plan: DsmPlan, me: int, duration: int, *, trusting: bool = False) -> Moves | None:
     """Return the moves of seat `me` in a plan, None if impossible; `duration` is 0 for a seat outside the meeting."""
     landings = [_landing(cells, shift) for shift in plan.shifts if me in shift.participants]
     shifted = [move for move in landings if move]
     lifted = cells
     for move in shifted:
-        lifted = filled(lifted, move.source, None, move.item.duration)
+        lifted = with_item(lifted, move.source, None, move.item.duration)
     cleared = {shift.source for shift in plan.shifts} if trusting else set()
     landed = _landed(lifted, [move for move in shifted if move.target not in cleared])
     if landed is None or len({move.item.name for move in shifted}) < len(landings):
         return None
-    errands = insertion(landed, plan.slot, duration) if duration else ()
+    errands = moves_for_insertion(landed, plan.slot, duration) if duration else ()
     return None if errands is None else (*shifted, *errands)
 
 
@@ -85,7 +85,7 @@ def _landed(cells: Cells, moves: Sequence[Move]) -> Cells | None:
     for move in moves:
         if any(cells[move.target : move.target + move.item.duration]):
             return None
-        cells = filled(cells, move.target, move.item, move.item.duration)
+        cells = with_item(cells, move.target, move.item, move.item.duration)
     return cells
 
 
@@ -110,12 +110,12 @@ class Reward:
     reward: int
     """R."""
 
-    def record(self) -> Mapping[str, int]:
+    def to_message(self) -> Mapping[str, int]:
         """Return the fields of the message."""
         return asdict(self)
 
 
-def reward(scores: Sequence[int], selected: int) -> Reward:
+def score_reward(scores: Sequence[int], selected: int) -> Reward:
     """Return the record for a seat's reported levels and its level of the chosen plan."""
     feasible = [score for score in scores if score > 0]
     available = len(feasible)
@@ -124,7 +124,7 @@ def reward(scores: Sequence[int], selected: int) -> Reward:
     return Reward(selected, available, flexibility, sum(BEST - score for score in feasible), paid)
 
 
-def settled(points: int, gained: int, paid: int) -> int:
+def updated_budget(points: int, gained: int, paid: int) -> int:
     """Return a budget after one decision; it never falls below 0."""
     return max(0, points + gained - paid)
 
@@ -133,7 +133,7 @@ Chain = tuple[tuple[Item, Shift], ...]
 """Meetings that move, with their shifts; the last one moves to a free slot."""
 
 
-def plans(cells: Cells, duration: int, depth: int, targets: int) -> list[DsmPlan]:
+def enumerate_plans(cells: Cells, duration: int, depth: int, targets: int) -> list[DsmPlan]:
     """Return every plan for a calendar, feasible or not; at most `depth` meetings per chain and `targets` chains per slot.
 
     A slot without a meeting is one plan, whose id is the slot. A meeting that begins there may move to a free slot of the
@@ -142,7 +142,7 @@ def plans(cells: Cells, duration: int, depth: int, targets: int) -> list[DsmPlan
     suggested: list[DsmPlan] = []
     for slot in range(len(cells) - duration + 1):
         span = frozenset(range(slot, slot + duration))
-        meetings = [item for _, item in in_the_way(cells, slot, duration) or [] if item.kind == "meeting"]
+        meetings = [item for _, item in blocking_items(cells, slot, duration) or [] if item.kind == "meeting"]
         if not meetings:
             suggested.append(DsmPlan(slot, slot))
         elif len(meetings) == 1:
@@ -160,7 +160,7 @@ def _chains(cells: Cells, item: Item, taken: frozenset[int], depth: int) -> Iter
     taken = taken.union(range(source, source + item.duration))
     for target in range(len(cells) - item.duration + 1):
         span = range(target, target + item.duration)
-        there = in_the_way(cells, target, item.duration) or []
+        there = blocking_items(cells, target, item.duration) or []
         if taken.intersection(span) or len(there) > 1:
             continue
         move = (item, Shift(item.id, source, target, item.participants))

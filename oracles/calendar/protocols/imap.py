@@ -16,8 +16,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, TypedClient, whole
-from oracles.calendar.protocols.repair import batch, guess, insertion, price
+from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, TypedClient, read_whole
+from oracles.calendar.protocols.repair import batch_actions, cost_of_moves, guess_batch, moves_for_insertion
 
 Costs = dict[int, int]
 """Possible slots, with the cost of each for one seat."""
@@ -53,49 +53,51 @@ class Imap(TypedClient):
         for letter in mail:
             self._answer(letter)
         meeting, duration = self.facts.meeting, self.facts.duration
-        if self.paper and attempt > 1:
-            return guess(self.calendar, meeting, duration, attempt - 1)
-        moves = None if self._agreed is None else insertion(self.calendar, self._agreed, duration)
-        return [] if moves is None or self._agreed is None else batch(meeting, self._agreed, moves)
+        if self.follows_paper and attempt > 1:
+            return guess_batch(self.calendar, meeting, duration, attempt - 1)
+        moves = None if self._agreed is None else moves_for_insertion(self.calendar, self._agreed, duration)
+        return [] if moves is None or self._agreed is None else batch_actions(meeting, self._agreed, moves)
 
     def _open(self) -> list[Outgoing]:
         if self._asked or self.me != self.initiator:
             return []
         self._asked = True
-        return [(other, self._message("cost_request", slots=list(range(len(self.calendar))))) for other in self.others]
+        return [
+            (other, self._message("cost_request", slots=list(range(len(self.calendar))))) for other in self.other_participants
+        ]
 
     def _answer(self, letter: Mail) -> list[Outgoing]:
         payload = letter.payload
         if payload.get("protocol") != "imap" or payload.get("meeting_id") != self.facts.meeting:
             return []
         kind = payload.get("type")
-        if kind == "costs" and self.me == self.initiator and letter.sender in self.others:
+        if kind == "costs" and self.me == self.initiator and letter.sender in self.other_participants:
             self._told[letter.sender] = _costs(payload.get("costs"))
         elif letter.sender == self.initiator and kind == "cost_request":
             return [(letter.sender, self._message("costs", costs=self._vector(payload.get("slots"))))]
         elif letter.sender == self.initiator and kind == "decision":
-            self._agreed = whole(payload.get("slot"))
+            self._agreed = read_whole(payload.get("slot"))
         return []
 
     def _close(self) -> list[Outgoing]:
-        if self.me != self.initiator or self._agreed is not None or len(self._told) < len(self.others):
+        if self.me != self.initiator or self._agreed is not None or len(self._told) < len(self.other_participants):
             return []
         vectors = [self._own(range(len(self.calendar))), *self._told.values()]
         totals = {slot: sum(vector[slot] for vector in vectors) for slot in set.intersection(*map(set, vectors))}
         if not totals:
             return []
         self._agreed = min(totals, key=lambda slot: (totals[slot], slot))
-        return [(other, self._message("decision", slot=self._agreed)) for other in self.others]
+        return [(other, self._message("decision", slot=self._agreed)) for other in self.other_participants]
 
     def _vector(self, slots: Any) -> dict[str, int | None]:
-        given = map(whole, slots) if isinstance(slots, list) else ()
+        given = map(read_whole, slots) if isinstance(slots, list) else ()
         asked = [slot for slot in given if slot is not None and slot < len(self.calendar)]
         mine = self._own(asked)
         return {str(slot): mine.get(slot) for slot in asked}
 
     def _own(self, slots: Iterable[int]) -> Costs:
-        insertions = ((slot, insertion(self.calendar, slot, self.facts.duration)) for slot in slots)
-        return {slot: price(moves) for slot, moves in insertions if moves is not None}
+        insertions = ((slot, moves_for_insertion(self.calendar, slot, self.facts.duration)) for slot in slots)
+        return {slot: cost_of_moves(moves) for slot, moves in insertions if moves is not None}
 
     def _message(self, kind: str, **fields: Any) -> Payload:
         return {"protocol": "imap", "type": kind, "meeting_id": self.facts.meeting, **fields}
@@ -105,4 +107,4 @@ def _costs(told: Any) -> Costs:
     """Parse a vector of costs; a slot with an invalid cost is impossible."""
     if not isinstance(told, Mapping):
         return {}
-    return {int(slot): cost for slot, given in told.items() if _SLOT.match(slot) and (cost := whole(given)) is not None}
+    return {int(slot): cost for slot, given in told.items() if _SLOT.match(slot) and (cost := read_whole(given)) is not None}

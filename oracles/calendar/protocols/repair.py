@@ -17,14 +17,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, reschedule, schedule, whole
-from worlds.calendar.rules.batch import Batch, Move, apply
-from worlds.calendar.rules.items import Cells, Item, filled, slot_of
+from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, read_whole, reschedule_action, schedule_action
+from worlds.calendar.rules.batch import Batch, Move, apply_batch
+from worlds.calendar.rules.items import Cells, Item, slot_of, with_item
 
 Moves = tuple[Move, ...]
 
 
-def in_the_way(cells: Cells, slot: int, duration: int) -> list[tuple[int, Item]] | None:
+def blocking_items(cells: Cells, slot: int, duration: int) -> list[tuple[int, Item]] | None:
     """Return the items in a span, each with the first of its slots there; None if the span leaves the calendar."""
     if slot < 0 or slot + duration > len(cells):
         return None
@@ -36,13 +36,13 @@ def in_the_way(cells: Cells, slot: int, duration: int) -> list[tuple[int, Item]]
     return obstacles
 
 
-def insertion(cells: Cells, slot: int, duration: int, keep: Collection[int] = ()) -> Moves | None:
+def moves_for_insertion(cells: Cells, slot: int, duration: int, keep: Collection[int] = ()) -> Moves | None:
     """Return the moves that make room for a span, () if it is free; None if there is no room.
 
     An errand moves to the lowest free slot outside the span; blocked errands and meetings stay. `keep`: free slots that must
     stay free of errands.
     """
-    items = in_the_way(cells, slot, duration)
+    items = blocking_items(cells, slot, duration)
     if items is None or any(item.kind == "meeting" or item.blocked for _, item in items):
         return None
     if not items:
@@ -53,30 +53,30 @@ def insertion(cells: Cells, slot: int, duration: int, keep: Collection[int] = ()
     return moves if len(moves) == len(items) else None
 
 
-def price(moves: Moves) -> int:
+def cost_of_moves(moves: Moves) -> int:
     """Return the cost of moves for their owner, on the shown scale."""
     return sum(move.item.cost for move in moves)
 
 
-def batch(meeting: int, slot: int, moves: Sequence[Move]) -> list[dict[str, Any]]:
+def batch_actions(meeting: int, slot: int, moves: Sequence[Move]) -> list[dict[str, Any]]:
     """Return the actions that make room for a meeting and schedule it."""
-    return [*moving(meeting, moves), schedule(meeting, slot)]
+    return [*move_actions(meeting, moves), schedule_action(meeting, slot)]
 
 
-def moving(meeting: int, moves: Sequence[Move]) -> list[dict[str, Any]]:
+def move_actions(meeting: int, moves: Sequence[Move]) -> list[dict[str, Any]]:
     """Return the actions that make room for a meeting."""
-    return [reschedule(move.item, move.source, move.target, meeting) for move in moves]
+    return [reschedule_action(move.item, move.source, move.target, meeting) for move in moves]
 
 
-def guess(cells: Cells, meeting: int, duration: int, rank: int, without: Collection[int] = ()) -> list[dict[str, Any]]:
+def guess_batch(cells: Cells, meeting: int, duration: int, rank: int, without: Collection[int] = ()) -> list[dict[str, Any]]:
     """Return the batch for the `rank`-th slot, from 0, that is possible on this calendar; empty if there is none.
 
     The published clients do this without an agreement, the n-th retry at rank n; profile `text` never does. `without`: slots
     that are no candidates.
     """
     slots = [slot for slot in range(len(cells)) if slot not in without]
-    possible = [(slot, moves) for slot in slots if (moves := insertion(cells, slot, duration)) is not None]
-    return batch(meeting, *possible[rank]) if rank < len(possible) else []
+    possible = [(slot, moves) for slot in slots if (moves := moves_for_insertion(cells, slot, duration)) is not None]
+    return batch_actions(meeting, *possible[rank]) if rank < len(possible) else []
 
 
 PENDING = "PENDING"
@@ -92,22 +92,22 @@ class Walk:
         self.slot: int | None = None
         """The current slot; None before the first one and after the last."""
 
-    def vote(self, sender: int, slot: int | None, status: object) -> None:
+    def count_vote(self, sender: int, slot: int | None, status: object) -> None:
         """Count one vote; ignore a vote on another slot, or by another seat than the voters."""
         if slot == self.slot and sender in self._voters:
             self._votes[sender] = status == PENDING
 
-    def refuse(self) -> None:
+    def mark_impossible(self) -> None:
         """Mark the current slot as impossible for the initiator itself."""
         self._votes = dict.fromkeys((-1, *self._voters), False)
 
     @property
-    def agreed(self) -> bool:
+    def is_agreed(self) -> bool:
         """True if all voters accept the current slot."""
         return self.slot is not None and len(self._votes) == len(self._voters) and all(self._votes.values())
 
     @property
-    def refused(self) -> bool:
+    def is_refused(self) -> bool:
         """True if all voted and at least one is against; also true before the first slot."""
         return self.slot is None or (len(self._votes) >= len(self._voters) and not all(self._votes.values()))
 
@@ -123,7 +123,7 @@ def difficulty(participants: Iterable[int], me: int, sigma: Mapping[int, float])
     return sum(sigma.get(agent, 1) for agent in participants if agent != me)
 
 
-def bumpable(item: Item | None, seat: Seat, participants: Collection[int], duration: int) -> bool:
+def is_bumpable(item: Item | None, seat: Seat, participants: Collection[int], duration: int) -> bool:
     """Return True if an existing meeting is strictly easier to schedule than a new one of these participants."""
     if item is None or item.kind != "meeting" or item.duration > 1 or duration > 1:
         return False
@@ -131,7 +131,7 @@ def bumpable(item: Item | None, seat: Seat, participants: Collection[int], durat
     return difficulty(item.participants, mine, sigma) < difficulty(participants, mine, sigma)
 
 
-def relocation(cells: Cells, source: int, target: int, keep: Collection[int]) -> Moves | None:
+def moves_for_relocation(cells: Cells, source: int, target: int, keep: Collection[int]) -> Moves | None:
     """Return the moves that take the one-slot item at `source` to `target`, displacing an errand; None if there is no room.
 
     Returns () if it is there already. `keep`: slots that are promised to other items.
@@ -141,7 +141,7 @@ def relocation(cells: Cells, source: int, target: int, keep: Collection[int]) ->
         return None
     if target == source:
         return ()
-    room = insertion(filled(cells, source, None), target, 1, keep)
+    room = moves_for_insertion(with_item(cells, source, None), target, 1, keep)
     return None if room is None else (*room, Move(item, source, target))
 
 
@@ -154,9 +154,9 @@ class Led:
     """Slot of the meeting when it was bumped."""
 
     walk: Walk
-    over: bool = False
+    is_over: bool = False
 
-    def message(self, kind: str, target: int | None, **fields: Any) -> Payload:
+    def build_message(self, kind: str, target: int | None, **fields: Any) -> Payload:
         """Return one message of this repair."""
         return _message(kind, self.item.id, self.source, target, **fields)
 
@@ -177,7 +177,7 @@ class Repairs:
         self.fallen: set[int] = set()
         """Meetings whose repair has failed."""
 
-    def bump(self, item: Item, slot: int, cells: Cells, keep: Collection[int]) -> list[Outgoing]:
+    def start_repair(self, item: Item, slot: int, cells: Cells, keep: Collection[int]) -> list[Outgoing]:
         """Request a repair, or start one."""
         self.bumped = (item, slot)
         first = min(item.participants)
@@ -200,7 +200,7 @@ class Repairs:
     def read(self, letter: Mail, cells: Cells, keep: Collection[int]) -> list[Outgoing]:
         """Read one message about a meeting on the own calendar; ignore anything else."""
         payload = letter.payload
-        number, source, target = (whole(payload.get(name)) for name in ("meeting_id", "from_slot", "to_slot"))
+        number, source, target = (read_whole(payload.get(name)) for name in ("meeting_id", "from_slot", "to_slot"))
         here = None if number is None else slot_of(cells, number)
         item = None if here is None else cells[here]
         if here is None or item is None or source is None or letter.sender not in item.participants:
@@ -209,25 +209,27 @@ class Repairs:
             return self._conduct(letter, Led(item, source, Walk((), ())), target, cells, keep)
         return self._follow(letter, item, here, source, target, cells, keep)
 
-    def drive(self) -> list[Outgoing]:
+    def advance_all(self) -> list[Outgoing]:
         """Advance every repair that this seat leads whose votes have arrived."""
-        return [message for led in self._led.values() if not led.over for message in self._step(led)]
+        return [message for led in self._led.values() if not led.is_over for message in self._step(led)]
 
-    def moves(self, cells: Cells, keep: Collection[int]) -> Moves:
+    def promised_moves(self, cells: Cells, keep: Collection[int]) -> Moves:
         """Return the promised moves of this seat, as far as its calendar has room for them."""
         done: Moves = ()
         for meeting, target in sorted(self.promised.items()):
             here = slot_of(cells, meeting)
-            moves = None if here is None else relocation(cells, here, target, keep)
+            moves = None if here is None else moves_for_relocation(cells, here, target, keep)
             if moves is not None and not {move.item for move in moves} & {move.item for move in done}:
-                cells, done = apply(cells, Batch(None, moves), None), (*done, *moves)
+                cells, done = apply_batch(cells, Batch(None, moves), None), (*done, *moves)
         return done
 
     def _lead(self, item: Item, source: int, cells: Cells, keep: Collection[int]) -> None:
         here = slot_of(cells, item.id)
         if item.id in self._led or here is None:
             return
-        pool = [slot for slot in range(len(cells)) if slot != source and relocation(cells, here, slot, keep) is not None]
+        pool = [
+            slot for slot in range(len(cells)) if slot != source and moves_for_relocation(cells, here, slot, keep) is not None
+        ]
         self._led[item.id] = Led(item, source, Walk(pool, set(item.participants) - {self._me}))
 
     def _conduct(self, letter: Mail, led: Led, target: int | None, cells: Cells, keep: Collection[int]) -> list[Outgoing]:
@@ -235,7 +237,7 @@ class Repairs:
         if kind == "reschedule_request":
             self._lead(led.item, led.source, cells, keep)
         elif kind == "reschedule_reply" and number in self._led:
-            self._led[number].walk.vote(letter.sender, target, letter.payload.get("reply_status"))
+            self._led[number].walk.count_vote(letter.sender, target, letter.payload.get("reply_status"))
         elif kind == "fail_reschedule":
             return self._call_off(number)
         return []
@@ -247,7 +249,7 @@ class Repairs:
         if letter.sender != first:
             return []
         if kind == "propose_reschedule" and target is not None:
-            possible = relocation(cells, here, target, keep) is not None
+            possible = moves_for_relocation(cells, here, target, keep) is not None
             if possible:
                 self._asked[item.id] = target
             status = PENDING if possible else IMPOSSIBLE
@@ -261,13 +263,13 @@ class Repairs:
 
     def _step(self, led: Led) -> list[Outgoing]:
         walk, sent = led.walk, []
-        if walk.refused:
+        if walk.is_refused:
             target = walk.advance()
             if target is None:
                 return self._call_off(led.item.id)
             sent = self._tell(led, "propose_reschedule", target, initiator=self._me)
-        if walk.agreed and walk.slot is not None:
-            led.over = True
+        if walk.is_agreed and walk.slot is not None:
+            led.is_over = True
             self.promised[led.item.id] = walk.slot
             sent = [*sent, *self._tell(led, "confirm_reschedule", walk.slot)]
         return sent
@@ -276,7 +278,7 @@ class Repairs:
         led = self._led.get(meeting)
         if led is None or meeting in self.fallen:
             return []
-        led.over = True
+        led.is_over = True
         self._fall(meeting)
         return self._tell(led, "fail_reschedule", led.walk.slot)
 
@@ -286,7 +288,7 @@ class Repairs:
 
     def _tell(self, led: Led, kind: str, target: int | None, **fields: Any) -> list[Outgoing]:
         others = [agent for agent in led.item.participants if agent != self._me]
-        return [(agent, led.message(kind, target, **fields)) for agent in others]
+        return [(agent, led.build_message(kind, target, **fields)) for agent in others]
 
 
 def _message(kind: str, meeting: int, source: int, target: int | None = None, **fields: Any) -> Payload:

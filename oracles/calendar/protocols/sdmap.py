@@ -19,21 +19,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, TypedClient, whole
+from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, TypedClient, read_whole
 from oracles.calendar.protocols.repair import (
     IMPOSSIBLE,
     PENDING,
     Moves,
     Repairs,
     Walk,
-    batch,
-    bumpable,
-    guess,
-    in_the_way,
-    insertion,
-    moving,
+    batch_actions,
+    blocking_items,
+    guess_batch,
+    is_bumpable,
+    move_actions,
+    moves_for_insertion,
 )
-from worlds.calendar.rules.batch import Batch, Move, apply
+from worlds.calendar.rules.batch import Batch, Move, apply_batch
 from worlds.calendar.rules.items import Item
 
 
@@ -58,7 +58,7 @@ class SdMap(TypedClient):
 
         self._failed = False
         self._repairs = Repairs(self.seat)
-        if not self.paper:
+        if not self.follows_paper:
             self._held = {}
 
     def talk(self, mail: Sequence[Mail]) -> list[Outgoing]:
@@ -66,10 +66,10 @@ class SdMap(TypedClient):
         sent = self._owe()
         for letter in mail:
             sent += self._read(letter)
-        sent += self._repairs.drive() + self._settle()
+        sent += self._repairs.advance_all() + self._settle()
         if self.me == self.initiator:
             # a walk that ends may start a repair of this seat's own
-            sent += self._step() + self._repairs.drive() + self._settle()
+            sent += self._step() + self._repairs.advance_all() + self._settle()
         return sent
 
     def decide(self, mail: Sequence[Mail], attempt: int) -> list[dict[str, Any]]:
@@ -77,36 +77,36 @@ class SdMap(TypedClient):
         for letter in mail:
             self._read(letter)
         self._settle()
-        if self.paper and attempt > 1:
-            return guess(self.calendar, self.facts.meeting, self.facts.duration, attempt - 1, self._held)
+        if self.follows_paper and attempt > 1:
+            return guess_batch(self.calendar, self.facts.meeting, self.facts.duration, attempt - 1, self._held)
         promised = self._promised()
         if self._agreed is None:
             return []
-        rest = insertion(apply(self.calendar, Batch(None, promised), None), self._agreed, self.facts.duration)
+        rest = moves_for_insertion(apply_batch(self.calendar, Batch(None, promised), None), self._agreed, self.facts.duration)
         if rest is None or {move.item for move in rest} & {move.item for move in promised}:
             return []
-        return batch(self.facts.meeting, self._agreed, (*promised, *rest))
+        return batch_actions(self.facts.meeting, self._agreed, (*promised, *rest))
 
     def volunteer(self, mail: Sequence[Mail], attempt: int) -> list[dict[str, Any]]:
         """Return the moves promised to the participants of an own meeting."""
         for letter in mail:
             self._read(letter)
-        return moving(self.facts.meeting, self._promised())
+        return move_actions(self.facts.meeting, self._promised())
 
     def _read(self, letter: Mail) -> list[Outgoing]:
         payload = letter.payload
-        if payload.get("protocol") != "sd" or not (self.paper or letter.meeting == self.facts.meeting):
+        if payload.get("protocol") != "sd" or not (self.follows_paper or letter.meeting == self.facts.meeting):
             return []
         if "from_slot" in payload:
             return self._repairs.read(letter, self.calendar, self._taken)
-        meeting, slot, kind = whole(payload.get("meeting_id")), whole(payload.get("slot")), payload.get("type")
-        if meeting is None or not (self.paper or meeting == self.facts.meeting):
+        meeting, slot, kind = read_whole(payload.get("meeting_id")), read_whole(payload.get("slot")), payload.get("type")
+        if meeting is None or not (self.follows_paper or meeting == self.facts.meeting):
             return []
         if kind == "reply":
             if self._walk and meeting == self.facts.meeting:
-                self._walk.vote(letter.sender, slot, payload.get("reply_status"))
+                self._walk.count_vote(letter.sender, slot, payload.get("reply_status"))
             return []
-        if not self.paper and (letter.sender != self.initiator or self.me not in self.facts.participants):
+        if not self.follows_paper and (letter.sender != self.initiator or self.me not in self.facts.participants):
             return []
         return self._follow(letter.sender, kind, meeting, slot)
 
@@ -118,7 +118,7 @@ class SdMap(TypedClient):
             self._release(meeting)
             return self._withdraw()
         if kind == "propose" and slot is not None:
-            sent = [] if self.paper else self._withdraw()
+            sent = [] if self.follows_paper else self._withdraw()
             status = PENDING if self._possible(slot) else IMPOSSIBLE
             if status == PENDING:
                 self._held |= dict.fromkeys(range(slot, slot + self.facts.duration), meeting)
@@ -131,11 +131,11 @@ class SdMap(TypedClient):
             return []
         if self._walk is None:
             slots = range(len(self.calendar))
-            self._walk = Walk([slot for slot in slots if self._candidate(slot)], self.others)
+            self._walk = Walk([slot for slot in slots if self._candidate(slot)], self.other_participants)
         sent: list[Outgoing] = []
-        if self._walk.refused:
+        if self._walk.is_refused:
             sent += self._next(self._walk)
-        if self._walk.agreed and self._confirmed != self._walk.slot and self._walk.slot is not None:
+        if self._walk.is_agreed and self._confirmed != self._walk.slot and self._walk.slot is not None:
             self._confirmed = self._walk.slot
             self._release(self.facts.meeting)
             sent += self._tell("confirm", slot=self._walk.slot)
@@ -144,7 +144,7 @@ class SdMap(TypedClient):
 
     def _next(self, walk: Walk) -> list[Outgoing]:
         self._release(self.facts.meeting)
-        sent = [] if self.paper else self._withdraw()
+        sent = [] if self.follows_paper else self._withdraw()
         slot = walk.advance()
         if slot is None:
             self._failed = True
@@ -157,14 +157,14 @@ class SdMap(TypedClient):
         item = self.calendar[slot]
         if item is None or not self._bumps(item):
             return []
-        if self.paper:
+        if self.follows_paper:
             self._repairs.bumped = (item, slot)
             return []
-        return self._repairs.bump(item, slot, self.calendar, self._taken)
+        return self._repairs.start_repair(item, slot, self.calendar, self._taken)
 
     def _withdraw(self) -> list[Outgoing]:
         self._agreed = None
-        if self.paper:
+        if self.follows_paper:
             self._repairs.bumped = None
             return []
         self._held = {}
@@ -174,13 +174,13 @@ class SdMap(TypedClient):
         for meeting in self._repairs.fallen & self._before.keys():
             self._repairs.promised[meeting] = self._before.pop(meeting)
         bumped, slot = self._repairs.bumped, self._agreed
-        if self.paper or bumped is None or bumped[0].id not in self._repairs.fallen or slot is None:
+        if self.follows_paper or bumped is None or bumped[0].id not in self._repairs.fallen or slot is None:
             return []
         sent = self._withdraw()
         if self.me != self.initiator:
             return [*sent, (self.initiator, self._reply(self.facts.meeting, slot, IMPOSSIBLE))]
         if self._walk:
-            self._walk.refuse()
+            self._walk.mark_impossible()
         return sent
 
     def _owe(self) -> list[Outgoing]:
@@ -189,16 +189,16 @@ class SdMap(TypedClient):
         sent: list[Outgoing] = []
         for item, slot in owed:
             self._before[item.id] = slot
-            sent += self._repairs.bump(item, slot, self.calendar, self._taken)
+            sent += self._repairs.start_repair(item, slot, self.calendar, self._taken)
             self._repairs.bumped = None
         return sent
 
     def _promised(self) -> Moves:
-        done = self._repairs.moves(self.calendar, self._taken)
-        if not self.paper or self._repairs.bumped is None:
+        done = self._repairs.promised_moves(self.calendar, self._taken)
+        if not self.follows_paper or self._repairs.bumped is None:
             return done
         item, slot = self._repairs.bumped
-        cells = apply(self.calendar, Batch(None, done), None)
+        cells = apply_batch(self.calendar, Batch(None, done), None)
         free = next((cell for cell, other in enumerate(cells) if other is None and cell not in self._taken), None)
         self._owed = [(item, slot)]
         if free is None or cells[slot] != item or any(move.item == item for move in done):
@@ -212,20 +212,22 @@ class SdMap(TypedClient):
         return {*self._held, *span}
 
     def _bumps(self, item: Item) -> bool:
-        return bumpable(item, self.seat, self.facts.participants, self.facts.duration)
+        return is_bumpable(item, self.seat, self.facts.participants, self.facts.duration)
 
     def _candidate(self, slot: int) -> bool:
         if self._is_held(slot):
             return False
         item = self.calendar[slot]
-        return insertion(self.calendar, slot, self.facts.duration) is not None or (item is not None and self._bumps(item))
+        return moves_for_insertion(self.calendar, slot, self.facts.duration) is not None or (
+            item is not None and self._bumps(item)
+        )
 
     def _possible(self, slot: int) -> bool:
-        items = in_the_way(self.calendar, slot, self.facts.duration)
+        items = blocking_items(self.calendar, slot, self.facts.duration)
         if items is None or self._is_held(slot):
             return False
-        if not self.paper and not any(item.kind == "meeting" for _, item in items):
-            return insertion(self.calendar, slot, self.facts.duration) is not None
+        if not self.follows_paper and not any(item.kind == "meeting" for _, item in items):
+            return moves_for_insertion(self.calendar, slot, self.facts.duration) is not None
         return all(self._bumps(item) if item.kind == "meeting" else not item.blocked for _, item in items)
 
     def _is_held(self, slot: int) -> bool:
@@ -236,7 +238,7 @@ class SdMap(TypedClient):
 
     def _tell(self, kind: str, **fields: Any) -> list[Outgoing]:
         message = {"protocol": "sd", "type": kind, "meeting_id": self.facts.meeting, **fields}
-        return [(other, message) for other in self.others]
+        return [(other, message) for other in self.other_participants]
 
     def _reply(self, meeting: int, slot: int, status: str) -> Payload:
         fields = {"slot": slot, "reply_status": status, "attendee": self.me}

@@ -31,8 +31,15 @@ from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
-from oracles.calendar.protocols.client import AskedTurn, Mail, Seat, TypedClient, read_mail, read_sweep, schedule
-from oracles.calendar.protocols.repair import Moves, batch, insertion, moving, price, relocation
+from oracles.calendar.protocols.client import AskedTurn, Mail, Seat, TypedClient, read_mail, read_sweep, schedule_action
+from oracles.calendar.protocols.repair import (
+    Moves,
+    batch_actions,
+    cost_of_moves,
+    move_actions,
+    moves_for_insertion,
+    moves_for_relocation,
+)
 from worlds.calendar.rules.items import Item
 
 FREE, EASY, COULD, AWKWARD, HARD = "free", "easy", "could", "awkward", "hard"
@@ -264,8 +271,8 @@ class ProseSeat(TypedClient):
     def decide(self, mail: Sequence[Mail], attempt: int) -> list[Action]:
         """Return the batch for the announced or derived slot; empty if this seat cannot use the slot."""
         slot = self.chosen()
-        moves = None if slot is None else insertion(self.calendar, slot, self.facts.duration)
-        return [] if slot is None or moves is None else batch(self.facts.meeting, slot, moves)
+        moves = None if slot is None else moves_for_insertion(self.calendar, slot, self.facts.duration)
+        return [] if slot is None or moves is None else batch_actions(self.facts.meeting, slot, moves)
 
     def chosen(self) -> int | None:
         """Return the slot announced by the deciding seat, or else by another seat, or else derived from all messages."""
@@ -280,8 +287,8 @@ class ProseSeat(TypedClient):
 
     def announce(self, slot: int, text: str = "") -> list[Action]:
         """Announce the slot to all participants; if a cap forbids it, nothing is sent or recorded."""
-        sent = self.tell(self.others, text or choice(slot))
-        if sent or not self.others:
+        sent = self.tell(self.other_participants, text or choice(slot))
+        if sent or not self.other_participants:
             self.said[self.me] = slot
         return sent
 
@@ -315,8 +322,10 @@ class ProseSeat(TypedClient):
         sent: list[Action] = []
         if not self._told:
             self._told = True
-            sent = self.tell(self.others, " ".join(filter(None, (availability(self.facts.meeting, self.suits()), self.more()))))
-        waited = self._turns > 1 or self.degrees.keys() >= {*self.others}
+            sent = self.tell(
+                self.other_participants, " ".join(filter(None, (availability(self.facts.meeting, self.suits()), self.more())))
+            )
+        waited = self._turns > 1 or self.degrees.keys() >= {*self.other_participants}
         if self.me == self.initiator and self.me not in self.said and waited:
             turn, most = read_sweep(text) or (1, 1)
             sent += self.lead(most - turn)
@@ -325,7 +334,7 @@ class ProseSeat(TypedClient):
 
 def usable(seat: TypedClient) -> dict[int, Moves]:
     """Return every slot that a seat can use for the round's meeting, with the moves that make room, if needed."""
-    room = {slot: insertion(seat.calendar, slot, seat.facts.duration) for slot in range(len(seat.calendar))}
+    room = {slot: moves_for_insertion(seat.calendar, slot, seat.facts.duration) for slot in range(len(seat.calendar))}
     return {slot: moves for slot, moves in room.items() if moves is not None}
 
 
@@ -465,8 +474,8 @@ class PlannerSeat(ProseSeat):
             return []
         if shift.target not in self._offers.get((self.me, shift.meeting, shift.source), {}):
             return []
-        moves = relocation(self.calendar, shift.source, shift.target, ())
-        return moving(self.facts.meeting, moves) if moves else []
+        moves = moves_for_relocation(self.calendar, shift.source, shift.target, ())
+        return move_actions(self.facts.meeting, moves) if moves else []
 
     def decide(self, mail: Sequence[Mail], attempt: int) -> list[Action]:
         """Return the batch for the announced slot, with the move of this seat's earlier meeting if it is part of it."""
@@ -474,11 +483,11 @@ class PlannerSeat(ProseSeat):
         item = self._standing(shift.meeting, shift.source) if shift else None
         if shift is None or item is None or slot != shift.source:
             return super().decide(mail, attempt)
-        moves = relocation(self.calendar, shift.source, shift.target, (slot,))
-        return [*moving(self.facts.meeting, moves), schedule(self.facts.meeting, slot)] if moves else []
+        moves = moves_for_relocation(self.calendar, shift.source, shift.target, (slot,))
+        return [*move_actions(self.facts.meeting, moves), schedule_action(self.facts.meeting, slot)] if moves else []
 
     def _degrees(self) -> Degrees:
-        return {slot: degree(price(moves)) if moves else FREE for slot, moves in usable(self).items()}
+        return {slot: degree(cost_of_moves(moves)) if moves else FREE for slot, moves in usable(self).items()}
 
     def _meetings(self) -> Iterator[tuple[int, Item]]:
         """Yield every earlier meeting on this seat's calendar that could be moved for this one: both take one slot."""
@@ -493,8 +502,8 @@ class PlannerSeat(ProseSeat):
     def _targets(self, item: Item, source: int) -> Degrees:
         """Return the possible new slots of this seat's meeting, except the slot that it leaves, with their inconvenience."""
         slots = (slot for slot in range(len(self.calendar)) if slot != source)
-        room = {slot: relocation(self.calendar, source, slot, (source,)) for slot in slots}
-        return {slot: degree(price(moves)) for slot, moves in room.items() if moves}
+        room = {slot: moves_for_relocation(self.calendar, source, slot, (source,)) for slot in slots}
+        return {slot: degree(cost_of_moves(moves)) for slot, moves in room.items() if moves}
 
     def _offer(self, item: Item, source: int) -> str:
         """Return the sentences on this seat's meeting; "" if it cannot be moved."""
@@ -548,7 +557,7 @@ class PlannerSeat(ProseSeat):
         outside = sorted(self._company[shift.meeting] - {*self.facts.participants})
         text = choice(plan.slot, shift)
         sent = self.announce(plan.slot, text)
-        if sent or not self.others:
+        if sent or not self.other_participants:
             self._shift = shift
             sent += self.tell(outside, text)
         return sent

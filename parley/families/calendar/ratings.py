@@ -26,7 +26,7 @@ from harness.frames import grouped
 from harness.limits import RECORD_BYTES
 from harness.records import Result, SeatResult
 from harness.registry import Task
-from oracles.calendar.problem import tables as problem_tables
+from oracles.calendar.problem import build_problem
 from oracles.calendar.programme import BEST, solve
 from parley.families.calendar.seat_rows import name_of
 from parley.libraries import report_library
@@ -36,7 +36,7 @@ from parley.reports.table import Column, Row, Table, table_of, titled
 from worlds.calendar.rules.scenario import parse_scenario
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.errors import LogError
-from worlds.core.events import Noted, canonical, read_log
+from worlds.core.events import Noted, canonical_json, read_log
 from worlds.core.loading import SCENARIO
 
 ORDERS = 200
@@ -233,10 +233,10 @@ def raw_excess(result: Result, task: Task | None, digest: str) -> list[float | N
 def shown_shares(scenario: bytes) -> Mapping[tuple[int, ...], tuple[int, ...]]:
     """Return each seat's shown cost in the optimum of each subset of meetings that can be scheduled; empty if too large."""
     read = parse_scenario(scenario)
-    solution = solve(problem_tables(read))
+    solution = solve(build_problem(read))
     if solution is None:
         return {}
-    problem, shown = solution.problem, problem_tables(read, "shown")
+    problem, shown = solution.problem, build_problem(read, "shown")
     chosen = shown.costs[np.arange(problem.count), :, solution.vectors[BEST]]
     paid = np.where(problem.bits[:, :, None], chosen, 0).sum(axis=1).tolist()
     ids = problem.ids[: problem.meetings]
@@ -256,7 +256,7 @@ def _scenario(result: Result, task: Task | None) -> bytes | None:
     except (OSError, LogError):
         return None
     start = next((event for event in events if isinstance(event, Noted) and event.what == "game_start"), None)
-    return canonical(start.data["scenario"]) if start else None
+    return canonical_json(start.data["scenario"]) if start else None
 
 
 _EXACT = {"mu": "mu", "sigma": "sigma", "mean": "mean", "low": "mu, low", "high": "mu, high"}
@@ -351,7 +351,7 @@ def _entries(evidence: Evidence, group: Group, result: Result, models: Mapping[i
 def _rules(evidence: Evidence, result: Result) -> str:
     """Return the conditions of a game that are not the default, as text."""
     task = evidence.registry.get(result.task_id)
-    declared = task.parley.declared if task is not None and task.parley is not None else {}
+    declared = task.parley.declared_options if task is not None and task.parley is not None else {}
     told = [
         f"{name}={value}"
         for name, value in sorted(result.options.items())

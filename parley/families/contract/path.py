@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from harness.agents.handles import HandleStore, resolving
 from harness.errors import UsageError
-from worlds.contract.mutations import mutating, parse
+from worlds.contract.mutations import mutate_transport, parse_mutation
 from worlds.core.errors import ManifestError
 from worlds.core.manifest import OptionValue
 from worlds.core.wire import Transport, WireRequest, WireResponse
@@ -68,7 +68,7 @@ def check(options: Mapping[str, OptionValue]) -> None:
     """Raise UsageError for an unknown mutation or mitigation."""
     for mutation in _parts(options, "mutate"):
         try:
-            parse(mutation)
+            parse_mutation(mutation)
         except ManifestError as error:
             raise UsageError(str(error)) from None
     for name in _parts(options, "mitigate"):
@@ -84,7 +84,7 @@ def routed(send: Transport, options: Mapping[str, OptionValue], handles: HandleS
     if handles is not None:
         send = resolving(send, handles)
     for mutation in reversed(_parts(options, "mutate")):
-        send = mutating(send, mutation)
+        send = mutate_transport(send, mutation)
     return send
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from harness.errors import UsageError
 from harness.registry import Task
-from oracles.hidden_profile.decks import INFORMED_MOST
+from oracles.hidden_profile.decks import MAX_INFORMEDNESS
 from parley.reports.table import Column, Row, Table, titled
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.deck import Card, Deck, read_task
@@ -57,9 +57,8 @@ def _tells(deck: Deck, certificate: Certificate) -> Table:
     columns = (Column("seat", "Hand"), *titled("number", informed="(a) J", hidden="(b) hidden keys"))
     rows = tuple(row.model_dump(include={"seat", "informed", "hidden"}) for row in certificate.tells)
     count = max(len(certificate.keys), 1)
-    notes: tuple[str, ...] = (
-        f"best score of any rule that uses one hand; bounds: {float(INFORMED_MOST):.2f}, and 1/{count} + .10 of hidden keys",
-    )
+    limits = f"{float(MAX_INFORMEDNESS):.2f}, and 1/{count} + .10 of hidden keys"
+    notes: tuple[str, ...] = (f"best score of any rule that uses one hand; bounds: {limits}",)
     if not certificate.sizes:
         notes += (f"only for {deck.agents} people: with any other number of hands a check fails",)
     return Table("tells", f"What one hand tells (C9), {deck.title}", columns, rows, notes)

@@ -14,10 +14,10 @@ from math import sqrt
 from statistics import fmean
 from typing import TypeVar
 
-from oracles.hidden_profile.adversaries import ADVERSARIES, guessed_by_hand
-from oracles.hidden_profile.decks import INFORMED_MEAN, INFORMED_MOST, keys
-from oracles.hidden_profile.guessers import scored
-from oracles.hidden_profile.session import guessing, played
+from oracles.hidden_profile.adversaries import ADVERSARIES, score_adversary
+from oracles.hidden_profile.decks import MAX_INFORMEDNESS, MAX_MEAN_INFORMEDNESS, hidden_keys
+from oracles.hidden_profile.guessers import score_guessers
+from oracles.hidden_profile.session import chance_accuracy, score_group
 from parley.families.hidden_profile.arms import MANIFEST, Arm, Tasks, arms, figures, informed, of_task, standing_notes
 from parley.reports.evidence import Evidence
 from parley.reports.table import Column, Row, Table, titled, with_interval
@@ -110,12 +110,12 @@ def _kind(what: str, word: str) -> str:
 def _one_hand(decks: Sequence[Deck], word: str) -> Iterator[Row]:
     """Yield the results of the adversaries on decks of one standing."""
     drawn = [Draws(deck) for deck in decks]
-    bound = min(1.0, fmean(1 / len(keys(draws)) for draws in drawn) + float(INFORMED_MOST))
+    bound = min(1.0, fmean(1 / len(hidden_keys(draws)) for draws in drawn) + float(MAX_INFORMEDNESS))
     for name, adversary in ADVERSARIES.items():
-        guesses = [guessed_by_hand(draws, adversary) for draws in drawn]
+        guesses = [score_adversary(draws, adversary) for draws in drawn]
         hidden, manifest = (fmean(float(getattr(one, kind)) for one in guesses) for kind in KINDS)
         informed = hidden + manifest - 1
-        within = hidden <= bound + _EPSILON and informed <= float(INFORMED_MEAN) + _EPSILON
+        within = hidden <= bound + _EPSILON and informed <= float(MAX_MEAN_INFORMEDNESS) + _EPSILON
         yield {
             "player": name, "kind": _kind("one hand", word), "tasks": len(decks), "accuracy": hidden, "bound": bound,
             "manifest": manifest, "informedness": informed, "within": within,
@@ -141,20 +141,20 @@ def _text_only(scenarios: Sequence[Scenario], word: str) -> Iterator[Row]:
 
 def guessed(scenarios: Sequence[Scenario]) -> dict[str, Guessed]:
     """Return a blind guess, every text-only guesser, and the contrarian on the scenarios that can be tabulated."""
-    blind = [float(guessing(scenario)) for scenario in scenarios]
+    blind = [float(chance_accuracy(scenario)) for scenario in scenarios]
     guesses = {BLIND: _over(blind, blind)}
-    scores = [scored(scenario) for scenario in scenarios]
+    scores = [score_guessers(scenario) for scenario in scenarios]
     guesses |= {name: _over([score[name] for score in scores], blind) for name in scores[0]}
     small = [scenario for scenario in scenarios if _can_weigh(scenario)]
     if small:
-        shares = [float(played(tabulate(scenario), "contra").average or 0) for scenario in small]
-        guesses[CONTRARIAN] = _over(shares, [float(guessing(scenario)) for scenario in small])
+        shares = [float(score_group(tabulate(scenario), "contra").average or 0) for scenario in small]
+        guesses[CONTRARIAN] = _over(shares, [float(chance_accuracy(scenario)) for scenario in small])
     return guesses
 
 
 def _can_weigh(scenario: Scenario) -> bool:
     """Return True if the scenario has weights, which the contrarian needs, and its possible worlds fit into a table."""
-    return any(fact.weights for fact in scenario.facts) and len(scenario.base) <= LIMIT
+    return any(fact.weights for fact in scenario.facts) and len(scenario.base_atoms) <= LIMIT
 
 
 def _count(scenarios: Sequence[Scenario], name: str) -> int:

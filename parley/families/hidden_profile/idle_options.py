@@ -19,7 +19,7 @@ _TOO_FEW = 2
 
 def idle(task: Task, options: Mapping[str, Any]) -> dict[str, str]:
     """Return the reason for each option without effect. Raises OSError or ValueError for a bad scenario."""
-    settings = Settings.of(options)
+    settings = Settings.from_options(options)
     return dict(_of_talk(settings)) | dict(_of_facts(settings, task))
 
 

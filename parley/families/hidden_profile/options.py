@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.errors import UsageError
 from harness.registry import Task
-from worlds.hidden_profile.rules.deck import Deck, read_sizes, read_task, sized
+from worlds.hidden_profile.rules.deck import Deck, deck_for_size, read_sizes, read_task
 
 
 def check(task: Task, options: Mapping[str, Any]) -> None:
@@ -20,7 +20,7 @@ def check(task: Task, options: Mapping[str, Any]) -> None:
     try:
         read = read_task(task.world_folder / "scenario.json")
         if isinstance(read, Deck):
-            sized(read, size, read_sizes(task.world_folder))
+            deck_for_size(read, size, read_sizes(task.world_folder))
         elif size != read.agents:
             raise UsageError(f"{task.task_id} is for {read.agents} people and not for {size}, because it is not a deck")
     except (OSError, ValueError) as error:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from harness.frames import grouped
 from harness.records import Result
 from harness.registry import Task
-from oracles.hidden_profile.detection import Detection, Sentence, compared, heard, sentences
+from oracles.hidden_profile.detection import Detection, Sentence, compare_cards, detect_cards, read_sentences
 from parley.families.hidden_profile.arms import CONDITIONS, Arm, arms, standing_notes
 from parley.families.hidden_profile.published import MARK, numbers, source
 from parley.reports.evidence import Evidence
@@ -71,8 +71,8 @@ Counts = Sequence[tuple[Sentence, Detection]]
 def labelled_counts(tasks: Iterable[Task]) -> Counts:
     """Return every labelled sentence of these tasks with its detection by cues; computing all takes most of a second."""
     decks = {task.task_id: deck for task in tasks if (deck := _deck(task)) is not None}
-    those = (one for one in sentences() if one.task in decks)
-    return [(one, compared(heard(decks[one.task], one), frozenset(one.says))) for one in those]
+    those = (one for one in read_sentences() if one.task in decks)
+    return [(one, compare_cards(detect_cards(decks[one.task], one), frozenset(one.says))) for one in those]
 
 
 def by_cues(counts: Counts, *, late: bool | None) -> Hearing | None:

@@ -29,7 +29,7 @@ from harness.registry import Task
 from oracles.hidden_profile.groups import POLICIES, Policy, SeatView, Turn
 from worlds.core.turns import OpenTurn
 from worlds.hidden_profile.rules.deck import Deck, read_task
-from worlds.hidden_profile.rules.hearing import fold, mentions
+from worlds.hidden_profile.rules.hearing import fold_text, mentions_fact
 from worlds.hidden_profile.rules.scenario import FactSheet
 from worlds.hidden_profile.rules.worlds import WorldTable, tabulate
 
@@ -75,13 +75,13 @@ class Ear:
 
     def __init__(self, scenario: FactSheet) -> None:
         self._scenario = scenario
-        texts = {fact.id: fold(fact.text) for fact in scenario.facts}
+        texts = {fact.id: fold_text(fact.text) for fact in scenario.facts}
         self._texts = sorted(texts.items(), key=lambda item: -len(item[1]))
-        self._stances = {option: fold(leaning(option)) for option in scenario.option_ids}
+        self._stances = {option: fold_text(leaning(option)) for option in scenario.option_ids}
 
     def hear(self, message: str) -> Heard:
         """Return the facts in a message, and its last stance."""
-        left = fold(message)
+        left = fold_text(message)
         places = {option: left.rfind(sentence) for option, sentence in self._stances.items()}
         last = max(places, key=lambda option: places[option])
         told = set()
@@ -95,10 +95,10 @@ class Ear:
 
     def _hinted(self, left: str) -> list[str]:
         """Return the facts that a paraphrase mentions."""
-        for sentence in (*self._stances.values(), fold(UNDECIDED)):
+        for sentence in (*self._stances.values(), fold_text(UNDECIDED)):
             left = left.replace(sentence, "\n")
         left = _CITES.sub("\n", left)
-        return [fact.id for fact in self._scenario.facts if mentions(fact, left)] if left.strip() else []
+        return [fact.id for fact in self._scenario.facts if mentions_fact(fact, left)] if left.strip() else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import Fault, Script, ScriptedCall, ScriptedReply, script
-from worlds.core.replies import with_whole_characters as encodable
+from worlds.core.replies import replace_surrogates
 
 GAME = ROOT / "tasks" / "hidden-profile" / "evacuation-noon"
 ALONE = ROOT / "tasks" / "contract" / "presigned-url-download"
@@ -67,7 +67,7 @@ def test_game_of_halves_is_graded(tmp_path: Path, usage: Any) -> None:
 
     assert (result.status, result.cause) == ("graded", None)
     assert {(step["message"], step["reasoning_content"]) for step in spoken} == {("hello \ufffd", "\ufffd")}
-    assert encodable(sent) == sent
+    assert replace_surrogates(sent) == sent
 
 
 @pytest.mark.parametrize("written", [HALF, r"\ud83d"], ids=["as it is", "escaped"])
@@ -90,7 +90,7 @@ def test_tool_calls_of_halves_are_graded(tmp_path: Path, written: str, usage: An
         "method": "GET", "url": "/", "headers": [["x-a", "\ufffd"]], "body": "\ufffd",
     }  # fmt: skip
     assert step["observation"]["results"][0]["content"] == TOLD
-    assert encodable(sent) == sent
+    assert replace_surrogates(sent) == sent
 
 
 @pytest.mark.parametrize("tool", [f'"{HALF}"', r'"\ud83d"', r'"http_request", "arguments": "\ud83d"'])
@@ -100,7 +100,7 @@ def test_blocks_of_halves_are_graded(tmp_path: Path, tool: str) -> None:
     result, _, sent = played(tmp_path / "run", ALONE, script(block, HALF), interface="tool", protocol="text")
 
     assert (result.status, result.cause, result.tokens.calls) == ("graded", None, 2)
-    assert encodable(sent) == sent
+    assert replace_surrogates(sent) == sent
 
 
 @pytest.mark.property

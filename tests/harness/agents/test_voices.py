@@ -31,8 +31,8 @@ from tests.harness.agents.personalities.table import (
 )
 from tests.harness.agents.personalities.voices import ORATORS, PERSONALITIES, Meaning, Personality
 from tests.worlds.calendar.hostile_games import episode_of
-from validators.calendar.replay import lies_of as lies_of_game
-from validators.hidden_profile.replay import lies_of as lies_of_session
+from validators.calendar.replay import find_lies as find_game_lies
+from validators.hidden_profile.replay import find_lies as find_session_lies
 from worlds.calendar.rules.replies import read_actions
 from worlds.core.mending import mend
 
@@ -133,7 +133,7 @@ def _faults(name: str, seat: int, voice: Personality, game: Played) -> Iterator[
         yield f"was read: {[*(done & meant)]}"
     if means in {Meaning.REFUSED, Meaning.SILENT} and (why := _unexplained(game.said)):
         yield f"was not told why: {why}"
-    lies = (lies_of_game if name == "calendar" else lies_of_session)(episode_of(game.log))
+    lies = (find_game_lies if name == "calendar" else find_session_lies)(episode_of(game.log))
     yield from (f"the validator says: {lie}" for lie in lies)
 
 

@@ -7,10 +7,10 @@ from itertools import permutations, product
 
 import pytest
 
-from oracles.calendar.certificate import Round, certify, plan
+from oracles.calendar.certificate import Round, certify, plan_batches
 from tests.worlds.calendar import brute
 from tests.worlds.calendar.random_tasks import canonical, small
-from worlds.calendar.rules.batch import Batch, apply, check
+from worlds.calendar.rules.batch import Batch, apply_batch, check_batch
 from worlds.calendar.rules.items import Cells, Item
 from worlds.calendar.rules.resolution import resolve
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
@@ -26,12 +26,12 @@ def played(scenario: Scenario, rounds: list[Round]) -> list[int]:
         for phase in ("voluntary", "decision"):
             for agent, actions in acts[phase].items():
                 item = meeting.item() if phase == "decision" else None
-                batch = check(calendars[agent], actions, item, justify=True)
+                batch = check_batch(calendars[agent], actions, item, justify=True)
                 assert isinstance(batch, Batch), (agent, actions, batch)
-                calendars[agent] = apply(calendars[agent], batch, item)
-                paid[agent] += sum(scenario.scored(move.item.cost) for move in batch.moves)
+                calendars[agent] = apply_batch(calendars[agent], batch, item)
+                paid[agent] += sum(scenario.scored_cost(move.item.cost) for move in batch.moves)
         found = resolve(calendars, meeting, [*scenario.prior, *scenario.meetings[:number]])
-        assert found.coordinated
+        assert found.is_coordinated
     return paid
 
 
@@ -47,7 +47,7 @@ def test_played_plans_cost_what_the_certificate_says(density: float) -> None:
         scenario = canonical(seed, density=density)
         certificate = certify(scenario).document()
         if certificate["optimum"] is not None:
-            assert played(scenario, plan(scenario, slots_of(certificate))) == certificate["per_agent"]
+            assert played(scenario, plan_batches(scenario, slots_of(certificate))) == certificate["per_agent"]
 
 
 @pytest.mark.property
@@ -58,7 +58,7 @@ def test_every_schedule_of_small_tasks_can_be_played() -> None:
         scenario = small(seed)
         for schedule in list(brute.schedules(scenario))[:: 1 + seed % 7]:
             ids = [item.id for item in (*scenario.meetings, *scenario.prior)]
-            rounds = plan(scenario, dict(zip(ids, schedule.slots, strict=True)))
+            rounds = plan_batches(scenario, dict(zip(ids, schedule.slots, strict=True)))
             assert played(scenario, rounds) == list(schedule.per_agent)
             games += 1
             outsiders += any(acts["voluntary"] for acts in rounds)
@@ -114,7 +114,7 @@ def joint(calendars: tuple[Placement, ...]) -> bool:
 
 def moved(scenario: Scenario, before: Placement, after: Placement) -> int:
     """What one agent pays for a batch from one calendar to another."""
-    return sum(scenario.scored(old[0].cost) for old, new in zip(before, after, strict=False) if old != new)
+    return sum(scenario.scored_cost(old[0].cost) for old, new in zip(before, after, strict=False) if old != new)
 
 
 @pytest.mark.property
@@ -138,7 +138,7 @@ def test_prior_meetings_may_swap_with_errands_of_a_full_agent() -> None:
     )
     slots = {1: 0, 9: 1}
 
-    assert played(scenario, plan(scenario, slots)) == [1, 2]
+    assert played(scenario, plan_batches(scenario, slots)) == [1, 2]
     assert cheapest_game(scenario) == certify(scenario).document()["optimum"] == 0
     assert certify(scenario).document()["worst_per_agent"] == [1, 2]
 
@@ -152,7 +152,7 @@ def test_who_moves_a_prior_meeting_and_when() -> None:
         meetings=(Meeting(id=1, participants=(0, 1)), Meeting(id=2, participants=(0, 1))),
         prior=(PriorMeeting(id=9, participants=(0, 2), slot=0),),
     )
-    (first, second) = plan(scenario, {1: 1, 2: 0, 9: 2})
+    (first, second) = plan_batches(scenario, {1: 1, 2: 0, 9: 2})
     move = {"type": "reschedule", "item_id": "M9", "from_slot": 0, "to_slot": 2, "justification": "room for M2"}
 
     assert first["decision"][0] == [{"type": "schedule", "meeting_id": 1, "slot": 1}, move]
@@ -166,7 +166,7 @@ def test_who_moves_a_prior_meeting_and_when() -> None:
 def test_rounds_without_a_slot_have_no_decision() -> None:
     """A subset is planned like the whole, the rounds of the other meetings left empty."""
     scenario = canonical(3)
-    rounds = plan(scenario, {2: certify(scenario.subset([2])).document()["assignment"]["2"]})
+    rounds = plan_batches(scenario, {2: certify(scenario.subset([2])).document()["assignment"]["2"]})
 
     assert [bool(acts["decision"]) for acts in rounds] == [False, True, False, False, False]
 
@@ -175,7 +175,7 @@ def test_prior_meetings_move_in_the_first_round_that_has_a_decision() -> None:
     """A round that is left out has no batch for them to be in."""
     meetings = tuple(Meeting(id=number, participants=(0,)) for number in (1, 2))
     prior = (PriorMeeting(id=9, participants=(0,), slot=0),)
-    first, second = plan(Scenario(slots=3, errands=((),), meetings=meetings, prior=prior), {2: 0, 9: 1})
+    first, second = plan_batches(Scenario(slots=3, errands=((),), meetings=meetings, prior=prior), {2: 0, 9: 1})
 
     assert first == {"decision": {}, "voluntary": {}}
     assert [action["type"] for action in second["decision"][0]] == ["schedule", "reschedule"]
@@ -196,18 +196,18 @@ def test_what_is_no_schedule_is_refused(slots: dict[int, int], message: str) -> 
     meetings = tuple(Meeting(id=number, participants=(0,)) for number in (1, 2, 3))
 
     with pytest.raises(ValueError, match=message):
-        plan(Scenario(slots=4, errands=(errands,), meetings=meetings), slots)
+        plan_batches(Scenario(slots=4, errands=(errands,), meetings=meetings), slots)
 
 
 def test_cells_are_the_calendars_of_the_scenario() -> None:
     """A plan that is played leaves every agent with all it had: nothing is lost or made twice."""
     scenario = canonical(5)
     calendars: list[Cells] = list(scenario.calendars)
-    for meeting, acts in zip(scenario.meetings, plan(scenario, slots_of(certify(scenario).document())), strict=True):
+    for meeting, acts in zip(scenario.meetings, plan_batches(scenario, slots_of(certify(scenario).document())), strict=True):
         for agent, actions in acts["decision"].items():
-            batch = check(calendars[agent], actions, meeting.item(), justify=True)
+            batch = check_batch(calendars[agent], actions, meeting.item(), justify=True)
             assert isinstance(batch, Batch)
-            calendars[agent] = apply(calendars[agent], batch, meeting.item())
+            calendars[agent] = apply_batch(calendars[agent], batch, meeting.item())
 
     for before, after in zip(scenario.calendars, calendars, strict=True):
         assert {item for item in after if item and item.kind == "errand"} == {item for item in before if item}

@@ -21,7 +21,7 @@ from tests.worlds.calendar.random_tasks import canonical, small
 from worlds.calendar.game import Message, RoundOpening, View
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.core.texts import texts_of
+from worlds.core.texts import load_texts
 
 Protocol = Callable[[Seat], TypedClient]
 PRESETS = [name for name in PROTOCOLS if name.startswith("dsm-")]
@@ -256,7 +256,7 @@ def test_garbage_in_the_mail_never_raises(letters: list[tuple[int, str]], seat: 
 
 def _texts(scenario: Scenario, seat: int, letters: list[tuple[int, str]]) -> list[tuple[str, str]]:
     """What a seat is shown in one round, the letters coming with every turn."""
-    view, cells, opened = View(scenario, TEXT, texts_of("calendar", {})), scenario.calendars[seat], scenario.meetings[0]
+    view, cells, opened = View(scenario, TEXT, load_texts("calendar", {})), scenario.calendars[seat], scenario.meetings[0]
     mail = [Message(sender, (seat,), "dm", opened.id, content) for sender, content in letters]
     first = (
         view.round_start(seat, RoundOpening(1, 0, ()), opened, cells, 0, mail)

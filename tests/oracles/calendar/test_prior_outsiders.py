@@ -8,7 +8,7 @@ from itertools import permutations, product
 
 import pytest
 
-from oracles.calendar.certificate import best_without_outsiders, certify, saved_by_outsiders
+from oracles.calendar.certificate import best_without_outsiders, certify, outsider_saving
 from tests.worlds.calendar import brute
 from tests.worlds.calendar.random_tasks import SCALE, canonical, small
 from worlds.calendar.rules.items import Item
@@ -62,7 +62,7 @@ def test_a_prior_meeting_of_outsiders_stays() -> None:
 
     assert certify(scenario).optimum == 2
     assert best_without_outsiders(scenario) == 3
-    assert saved_by_outsiders(scenario) == 1
+    assert outsider_saving(scenario) == 1
 
 
 @pytest.mark.parametrize(("order", "least"), [((1, 2), None), ((2, 1), 2)])
@@ -82,7 +82,7 @@ def test_a_prior_meeting_must_leave_before_its_slot_is_taken(order: tuple[int, i
 
     assert certify(scenario).optimum == 2
     assert best_without_outsiders(scenario) == by_enumeration(scenario) == least
-    assert saved_by_outsiders(scenario) == (None if least is None else 0)
+    assert outsider_saving(scenario) == (None if least is None else 0)
 
 
 def crowded(seed: int) -> Scenario:
@@ -200,7 +200,7 @@ def joint(calendars: tuple[Placement, ...]) -> bool:
 
 def moved(scenario: Scenario, before: Placement, after: Placement) -> int:
     """What one agent pays for a batch from one calendar to another."""
-    return sum(scenario.scored(old[0].cost) for old, new in zip(before, after, strict=False) if old != new)
+    return sum(scenario.scored_cost(old[0].cost) for old, new in zip(before, after, strict=False) if old != new)
 
 
 def is_held(scenario: Scenario) -> bool:

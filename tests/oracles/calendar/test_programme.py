@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from oracles.calendar import counting, cpsat
-from oracles.calendar.certificate import certify, fairest
-from oracles.calendar.problem import tables
-from oracles.calendar.programme import BEST, WORST, Packing, graph_of, solve
+from oracles.calendar.certificate import certify, find_fairest_schedule
+from oracles.calendar.problem import build_problem
+from oracles.calendar.programme import BEST, WORST, Packing, build_graph, solve
 from tests.worlds.calendar import brute
 from tests.worlds.calendar.random_tasks import SCALE, canonical, small
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
@@ -134,10 +134,10 @@ def test_the_solver_says_the_same(seeds: range) -> None:
     """CP-SAT, in the place of the programme, gives the same certificates and the same counts by enumeration."""
     wrong = []
     for seed in seeds:
-        scenario, problem = small(seed), tables(small(seed))
+        scenario, problem = small(seed), build_problem(small(seed))
         mine, theirs = certify(scenario).document(), certify(scenario, limit=0).document()
-        optima = sum(1 for _ in cpsat.every(problem, cost=mine["optimum"])) if mine["optimum"] is not None else 0
-        maps = {slots[: problem.meetings] for slots in cpsat.every(problem, apart=True)}
+        optima = sum(1 for _ in cpsat.enumerate_schedules(problem, cost=mine["optimum"])) if mine["optimum"] is not None else 0
+        maps = {slots[: problem.meetings] for slots in cpsat.enumerate_schedules(problem, apart=True)}
         same = {**mine, "optima": theirs["optima"], "by_subset": None} == theirs
         if not (same and (optima, len(maps)) == (mine["optima"], mine["feasible"])):
             wrong.append(seed)
@@ -150,14 +150,14 @@ def test_the_fairest_optimum_is_the_leximin_one() -> None:
     differ = 0
     for seed in range(24):
         scenario = canonical(seed, agents=5, slots=6, meetings=3)
-        problem, expected = tables(scenario), by_hand(scenario)
+        problem, expected = build_problem(scenario), by_hand(scenario)
         assert of_keys(certify(scenario).document(), expected) == expected
         if expected["optima"] and expected["fairest"]["per_agent"] != expected["per_agent"]:
             differ += 1
             solution = solve(problem)
             assert solution is not None
-            assert fairest(solution, limit=0) is None
-            slots, costs = cpsat.fairest(problem) or ((), ())
+            assert find_fairest_schedule(solution, limit=0) is None
+            slots, costs = cpsat.find_fairest_schedule(problem) or ((), ())
             assert list(slots) == list(expected["fairest"]["slots"].values())
             assert list(costs) == expected["fairest"]["per_agent"]
 
@@ -192,10 +192,10 @@ def test_vectors_of_many_slots_are_still_the_smallest() -> None:
     """Ten meetings in 520 slots beside a dear errand need more digits than two numbers hold; free cells still fill in order."""
     meetings = tuple(Meeting(id=number, participants=(0,)) for number in range(1, 11))
     scenario = Scenario(slots=520, errands=((Errand(slot=519, id=1, cost=1 << 25),),), meetings=meetings)
-    solution = solve(tables(scenario))
+    solution = solve(build_problem(scenario))
     assert solution is not None
 
-    assert len(Packing(tables(scenario), None).levels) == 3
+    assert len(Packing(build_problem(scenario), None).levels) == 3
     assert solution.vectors[BEST, -1].tolist() == list(range(10))
     assert solution.vectors[WORST, -1].tolist() == [*range(9), 519]
 
@@ -213,12 +213,12 @@ def test_counts_beyond_floating_point_are_exact() -> None:
 def test_solver_takes_over_where_states_are_too_many() -> None:
     """Beyond the limit what the programme alone can say is left out, and the rest is the same."""
     scenario = canonical(1, agents=8, slots=18, meetings=6)
-    problem = tables(scenario)
+    problem = build_problem(scenario)
     solution = solve(problem)
     assert solution is not None
     size = solution.graph.successors.size
 
-    assert graph_of(problem.conflicts, problem.durations, problem.meetings, size - 1) is None
+    assert build_graph(problem.conflicts, problem.durations, problem.meetings, size - 1) is None
     assert solve(problem, limit=18 * size) is not None
     assert solve(problem, limit=18 * size - 1) is None
     left_out = certify(scenario, limit=18 * size - 1).document()
@@ -228,10 +228,10 @@ def test_solver_takes_over_where_states_are_too_many() -> None:
 def test_total_of_long_meetings_is_counted() -> None:
     """On empty calendars every vector of disjoint spans counts, so F is the total."""
     meetings = tuple(Meeting(id=number, participants=(0,), duration=number) for number in (1, 2, 3))
-    problem = tables(Scenario(slots=8, errands=((),), meetings=meetings))
+    problem = build_problem(Scenario(slots=8, errands=((),), meetings=meetings))
 
-    assert counting.feasible(problem) == counting.total(problem) == 60
-    assert counting.total(tables(Scenario(slots=5, errands=((),), meetings=meetings))) == 0
+    assert counting.count_feasible(problem) == counting.count_total(problem) == 60
+    assert counting.count_total(build_problem(Scenario(slots=5, errands=((),), meetings=meetings))) == 0
 
 
 def test_maps_are_counted_once_however_prior_meetings_go() -> None:
@@ -239,7 +239,7 @@ def test_maps_are_counted_once_however_prior_meetings_go() -> None:
     prior = (PriorMeeting(id=9, participants=(0,), slot=0),)
     scenario = Scenario(slots=5, errands=((),), meetings=(Meeting(id=1, participants=(0,)),), prior=prior)
 
-    assert counting.feasible(tables(scenario)) == 5
+    assert counting.count_feasible(build_problem(scenario)) == 5
 
 
 @pytest.mark.parametrize(("price", "slots", "moves", "costs"), [(1, 0, {"9": 2}, [1, 0, 1]), (100, 1, {}, [100, 0, 0])])
@@ -259,7 +259,7 @@ def test_a_prior_meeting_moves_when_that_is_cheaper(price: int, slots: int, move
 
 def test_senses_are_the_first_two_columns() -> None:
     """A worst schedule costs at least what a best one does, in every subset."""
-    solution = solve(tables(canonical(2)))
+    solution = solve(build_problem(canonical(2)))
     assert solution is not None
 
     assert all(low <= high for low, high in zip(solution.totals[BEST], solution.totals[WORST], strict=True))
@@ -270,10 +270,10 @@ def test_the_example_of_packing_is_true() -> None:
     """What the module says of its numbers is what they are."""
     errands = (Errand(slot=1, id=1, cost=3), Errand(slot=3, id=2, cost=2))
     meetings = tuple(Meeting(id=number, participants=(0,)) for number in (1, 2))
-    packing = Packing(tables(Scenario(slots=4, errands=(errands,), meetings=meetings)), None)
+    packing = Packing(build_problem(Scenario(slots=4, errands=(errands,), meetings=meetings)), None)
     numbers = [2 << 56 | 0b0011, 3 << 56 | 0b0110, 2 << 56 | 0b1011]
 
-    assert (packing.digit, packing.shift) == (2, 56)
-    assert packing.vectors([np.array(numbers)]).tolist() == [[0, 3], [1, 2], [2, 3]]
-    assert [number >> packing.shift for number in numbers] == [2, 3, 2]
+    assert (packing.digit_bits, packing.shift_bits) == (2, 56)
+    assert packing.unpack_slots([np.array(numbers)]).tolist() == [[0, 3], [1, 2], [2, 3]]
+    assert [number >> packing.shift_bits for number in numbers] == [2, 3, 2]
     assert min(numbers) == numbers[0]

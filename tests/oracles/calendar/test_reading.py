@@ -11,12 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.calendar.protocols import PROTOCOLS
-from oracles.calendar.protocols.client import Facts, Seat, read_calendar, read_mail, read_meeting, read_round, read_sweep, whole
+from oracles.calendar.protocols.client import (
+    Facts,
+    Seat,
+    read_calendar,
+    read_mail,
+    read_meeting,
+    read_round,
+    read_sweep,
+    read_whole,
+)
 from tests.oracles.calendar.typed_games import turn
 from worlds.calendar.game import Message, RoundOpening, View
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.core.texts import texts_of
+from worlds.core.texts import load_texts
 from worlds.core.turns import OpenTurn
 
 SCENARIO = Scenario(
@@ -30,7 +39,7 @@ SCENARIO = Scenario(
     meetings=(Meeting(id=1, participants=(0, 1, 2)), Meeting(id=2, participants=(1, 3))),
     prior=(PriorMeeting(id=9, participants=(1, 3), slot=5),),
 )
-VIEW = View(SCENARIO, Settings(), texts_of("calendar", {}))
+VIEW = View(SCENARIO, Settings(), load_texts("calendar", {}))
 MEETING = SCENARIO.meetings[0]
 
 FIELDS = (
@@ -113,7 +122,7 @@ def test_mail_that_is_no_object_has_an_empty_payload(content: str) -> None:
 
 def test_only_whole_numbers_count_slots() -> None:
     """Booleans, fractions, texts and negative numbers are no slots."""
-    assert [whole(value) for value in (0, 7, True, 1.0, "1", -1, None, [1])] == [0, 7, None, None, None, None, None, None]
+    assert [read_whole(value) for value in (0, 7, True, 1.0, "1", -1, None, [1])] == [0, 7, None, None, None, None, None, None]
 
 
 @pytest.mark.property

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from oracles.calendar.protocols.client import Seat
-from oracles.calendar.protocols.repair import Walk, bumpable, insertion, relocation
+from oracles.calendar.protocols.repair import Walk, is_bumpable, moves_for_insertion, moves_for_relocation
 from oracles.calendar.protocols.sdmap import SdMap
 from tests.oracles.calendar.reference_cases import play, published
 from tests.worlds.calendar.playing import Played
@@ -101,11 +101,11 @@ def test_a_relocation_keeps_what_is_promised() -> None:
     """Neither the meeting nor an errand in its way may go to a slot that something else was promised."""
     standing, errand = Item("meeting", 1, 1, participants=(0, 1)), Item("errand", 1, 3)
     cells = (standing, errand, None, None)
-    assert relocation(cells, 0, 2, keep={2}) is None
-    moves = relocation(cells, 0, 1, keep={0, 2})
+    assert moves_for_relocation(cells, 0, 2, keep={2}) is None
+    moves = moves_for_relocation(cells, 0, 1, keep={0, 2})
     assert moves is not None
     assert [(move.item.name, move.target) for move in moves] == [("#1", 3), ("M1", 1)]
-    assert relocation(cells, 0, 1, keep={0, 2, 3}) is None
+    assert moves_for_relocation(cells, 0, 1, keep={0, 2, 3}) is None
 
 
 def test_a_confirmation_of_the_last_sweep_is_read_in_time_by_profile_text_alone() -> None:
@@ -173,31 +173,31 @@ def test_a_longer_meeting_takes_a_whole_span_and_bumps_nothing() -> None:
     played = play(task, TEXT, SdMap)
     assert played.resolutions[0]["slots"] == {"0": 0, "1": 0}
     assert played.game.state.spent == [3, 0]
-    assert not bumpable(Item("meeting", 1, 1, participants=(0, 1)), Seat(0, 5, 5), (0, 1, 2), duration=2)
+    assert not is_bumpable(Item("meeting", 1, 1, participants=(0, 1)), Seat(0, 5, 5), (0, 1, 2), duration=2)
 
 
 def test_the_bump_rule_is_strict() -> None:
     """A meeting is bumped by one with more other participants, not by one with as many."""
     standing = Item("meeting", 1, 1, participants=(0, 1))
-    assert bumpable(standing, Seat(0, 5, 5), (0, 2, 3), duration=1)
-    assert not bumpable(standing, Seat(0, 5, 5), (0, 2), duration=1)
-    assert not bumpable(Item("errand", 1, 1), Seat(0, 5, 5), (0, 2, 3), duration=1)
+    assert is_bumpable(standing, Seat(0, 5, 5), (0, 2, 3), duration=1)
+    assert not is_bumpable(standing, Seat(0, 5, 5), (0, 2), duration=1)
+    assert not is_bumpable(Item("errand", 1, 1), Seat(0, 5, 5), (0, 2, 3), duration=1)
 
 
 def test_a_walk_counts_only_votes_on_what_is_up() -> None:
     """A late vote, or a stranger's, changes nothing; an initiator's own refusal ends the slot."""
     walk = Walk([4, 7], [1, 2])
-    assert walk.refused
+    assert walk.is_refused
     assert walk.advance() == 4
     for sender, slot in [(1, 4), (2, 7), (3, 4)]:
-        walk.vote(sender, slot, "PENDING")
-    assert not walk.agreed
-    walk.vote(2, 4, "PENDING")
-    assert walk.agreed
-    walk.refuse()
-    assert walk.refused
+        walk.count_vote(sender, slot, "PENDING")
+    assert not walk.is_agreed
+    walk.count_vote(2, 4, "PENDING")
+    assert walk.is_agreed
+    walk.mark_impossible()
+    assert walk.is_refused
     assert walk.advance() == 7
-    assert not walk.refused
+    assert not walk.is_refused
 
 
 def _task(
@@ -242,7 +242,7 @@ def _possible(played: Played, number: int) -> bool:
     calendars = played.game.state.calendars
     meeting = next(one for one in played.game._scenario.meetings if one.id == number)
     return any(
-        all(insertion(calendars[agent], slot, 1) is not None for agent in meeting.participants)
+        all(moves_for_insertion(calendars[agent], slot, 1) is not None for agent in meeting.participants)
         for slot in range(len(calendars[0]))
     )
 

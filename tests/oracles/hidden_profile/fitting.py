@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from oracles.hidden_profile.adversaries import FEATURES, FILE, LESSONS, Sight, features
-from oracles.hidden_profile.decks import hand_of
+from oracles.hidden_profile.adversaries import FEATURES, FILE, LESSONS, Sight, option_features
+from oracles.hidden_profile.decks import texts_in_hand
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import KINDS, Deck, Draws, Kind, read_task
 
@@ -32,11 +32,11 @@ def rows(deck: Deck, kinds: Iterable[Kind]) -> Rows:
     """The rows of one deck."""
     draws, known = Draws(deck), defaultdict[tuple[tuple[float, ...], bool], float](float)
     read: dict[tuple[str, ...], dict[str, tuple[float, ...]]] = {}
-    for draw in (draw for kind in kinds for draw in draws.of(kind)):
+    for draw in (draw for kind in kinds for draw in draws.of_kind(kind)):
         scenario = deck.scenario(draw.versions, draw.key or "", draw.leader or "")
         for seat in scenario.seats:
-            if (hand := hand_of(deck, draw, seat)) not in read:
-                read[hand] = features(Sight(scenario, seat))
+            if (hand := texts_in_hand(deck, draw, seat)) not in read:
+                read[hand] = option_features(Sight(scenario, seat))
             for option, seen in read[hand].items():
                 known[seen, option == scenario.key] += float(draws.chance[draw]) / scenario.agents
     return dict(known)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from oracles.hidden_profile.guessers import GUESSERS, Handout, handout, share
+from oracles.hidden_profile.guessers import GUESSERS, Handout, build_handout, hit_probability
 from tests.worlds.hidden_profile.film import SCENARIO
 
 OPTIONS = (("bull", "The bull"), ("hen", "The spotted hen"), ("cat", "The cat"))
@@ -39,9 +39,9 @@ def test_every_guesser_is_tried() -> None:
 
 def test_share_of_a_guess() -> None:
     """A guess among several is right by chance."""
-    assert share(("a", "b"), "b") == Fraction(1, 2)
-    assert share(("a",), "b") == 0
-    assert share(("b",), "b") == 1
+    assert hit_probability(("a", "b"), "b") == Fraction(1, 2)
+    assert hit_probability(("a",), "b") == 0
+    assert hit_probability(("b",), "b") == 1
 
 
 def test_labels_that_name_nothing_leave_all_open() -> None:
@@ -60,7 +60,7 @@ def test_label_without_words_of_its_own_is_named_as_a_whole() -> None:
 
 def test_reading_is_what_a_seat_reads() -> None:
     """The brief and the texts of the facts given, and labels in the file's order."""
-    seen = handout(SCENARIO, ["u1"])
+    seen = build_handout(SCENARIO, ["u1"])
 
     assert seen.texts == (SCENARIO.brief, SCENARIO.by_id["u1"].text)
     assert [label for _, label in seen.options] == ["The beach roll", "The wedding roll", "The attic roll"]

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from oracles.hidden_profile.adversaries import FEATURES, LESSONS, Weights, best_by, weights
+from oracles.hidden_profile.adversaries import FEATURES, LESSONS, Weights, best_weighted, read_weights
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def refitted() -> Weights:
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_weights_are_those_that_a_fit_gives(lesson: str, refitted: Weights) -> None:
     """For every deck that is left out, and for none, a logistic regression gives the committed weights."""
-    committed = weights().lessons[lesson]
+    committed = read_weights().lessons[lesson]
 
     assert committed.keys() == refitted.lessons[lesson].keys(), "make learned"
     for out, fit in refitted.lessons[lesson].items():
@@ -32,12 +32,12 @@ def test_weights_are_those_that_a_fit_gives(lesson: str, refitted: Weights) -> N
 
 def test_weights_name_the_features() -> None:
     """A weight belongs to the feature at its place."""
-    assert weights().features == FEATURES
-    assert {len(one) for those in weights().lessons.values() for one in those.values()} == {len(FEATURES)}
+    assert read_weights().features == FEATURES
+    assert {len(one) for those in read_weights().lessons.values() for one in those.values()} == {len(FEATURES)}
 
 
 def test_level_options_are_not_told_apart() -> None:
     """Options whose sums are equal but for rounding are chosen between blindly."""
     shown = {"barn": (0.1 + 0.2,), "mill": (0.3,), "quay": (0.2,)}
 
-    assert best_by((1.0,), shown) == ("barn", "mill")
+    assert best_weighted((1.0,), shown) == ("barn", "mill")

@@ -17,7 +17,7 @@ from tests.parley.hosting.hosted import hosted
 from tests.worlds.calendar.hostile_games import chained
 from worlds.core.loading import open_world
 from worlds.hidden_profile.options import COSTS
-from worlds.hidden_profile.session import MOST_SAID
+from worlds.hidden_profile.session import MAX_MESSAGES
 from worlds.hidden_profile.world import HiddenProfileWorld
 
 pytestmark = pytest.mark.property
@@ -216,10 +216,10 @@ def test_no_seat_closes_the_chat_of_others(task: Task, tmp_path: Path) -> None:
         for one in people:
             one.vote(world.scenario.label(world.scenario.key))
         people[0].until('name="said"')
-        for number in range(MOST_SAID):
+        for number in range(MAX_MESSAGES):
             assert people[0].post(do="say", said=str(number), text=f"And {number}.").status_code < 400
-        people[1].until(f"And {MOST_SAID - 1}.")
-        assert people[0].post(do="say", said=str(MOST_SAID), text="And more.").status_code == 409
+        people[1].until(f"And {MAX_MESSAGES - 1}.")
+        assert people[0].post(do="say", said=str(MAX_MESSAGES), text="And more.").status_code == 409
         people[1].say("So what?")
         people[2].until("So what?")
         held.clock.passes(15 * 60)
@@ -229,7 +229,7 @@ def test_no_seat_closes_the_chat_of_others(task: Task, tmp_path: Path) -> None:
     (judged,) = judge_in_process(task, [log])
     verdict = json.loads(judged.verdict)
     assert (verdict["success"], verdict["metrics"]["lies"]) == (True, 0)
-    assert sum(json.loads(line).get("what") == "message" for line in log.splitlines()) == MOST_SAID + 1
+    assert sum(json.loads(line).get("what") == "message" for line in log.splitlines()) == MAX_MESSAGES + 1
 
 
 @pytest.mark.parametrize(("name", "tidy"), CASES, ids=[f"{name}, {'tidied' if tidy else 'as it is'}" for name, tidy in CASES])

@@ -17,7 +17,7 @@ from tests.parley.hosting.hosted import PATIENT_S, hosted
 from tests.parley.hosting.test_hosting import labels
 from tests.worlds.calendar.hostile_games import retold
 from validators.episode import Episode
-from validators.hidden_profile.replay import lies_of
+from validators.hidden_profile.replay import find_lies
 from worlds.core.events import Turned, read_log
 
 pytestmark = pytest.mark.property
@@ -91,8 +91,8 @@ def test_people_go_on_while_a_model_thinks(tmp_path: Path, monkeypatch: pytest.M
     assert [turn.text for turn in (first, *later) if turn.no_reply is None] == [
         messages[-1]["content"] for messages in sent if "The chat is open" in messages[-1]["content"]
     ]
-    assert lies_of(Episode(tuple(read_log(log)))) == []
+    assert find_lies(Episode(tuple(read_log(log)))) == []
     asked_later = retold(log, lambda rows: rows[first.seq].update(turn=f"{int(first.turn[0]) + 2}-3-1"))
-    assert "does not show what its seat was to read" in lies_of(asked_later)[0]
+    assert "does not show what its seat was to read" in find_lies(asked_later)[0]
     assert (result.status, result.metrics["lies"], result.seats[3].model) == ("graded", 0, "openai/m")
     assert result.seats[3].tokens.prompt > 0

@@ -25,7 +25,7 @@ from parley.proof.sync import drift, sync, vouched
 from parley.proof.templates import families, family
 from worlds.core.errors import ManifestError
 from worlds.core.loading import open_world
-from worlds.core.manifest import STANDARD, Budgets, Manifest, shared_by
+from worlds.core.manifest import STANDARD, Budgets, Manifest, shared_settings
 
 pytestmark = pytest.mark.property
 
@@ -133,7 +133,7 @@ def test_player_stands_alone(name: str) -> None:
 @pytest.mark.parametrize("name", families())
 def test_every_shared_option_has_its_line(name: str) -> None:
     """People read of every option what it is for."""
-    assert all(option.doc for option in shared_by(name).options.values())
+    assert all(option.doc for option in shared_settings(name).options.values())
 
 
 def test_world_json_is_the_task_own(data_task: Task) -> None:
@@ -142,10 +142,10 @@ def test_world_json_is_the_task_own(data_task: Task) -> None:
     world = open_world(data_task.world_folder)
 
     assert stated == {"category": "none", "family": data_task.family, "task_id": "a-task"}
-    shared = {name: spec.default for name, spec in shared_by(data_task.family).options.items() if not spec.quiet}
+    shared = {name: spec.default for name, spec in shared_settings(data_task.family).options.items() if not spec.quiet}
     assert world.options == {**STANDARD, **shared}
-    assert world.manifest.budgets == shared_by(data_task.family).budgets
-    assert world.manifest.costs == shared_by(data_task.family).costs
+    assert world.manifest.budgets == shared_settings(data_task.family).budgets
+    assert world.manifest.costs == shared_settings(data_task.family).costs
 
 
 @pytest.mark.parametrize("name", sorted(STANDARD))
@@ -157,7 +157,7 @@ def test_path_options_are_contract_own(data_task: Task, name: str) -> None:
         manifest.resolve({name: "x"})
 
     assert name in manifest.resolve({})
-    assert name in shared_by("contract").options
+    assert name in shared_settings("contract").options
 
 
 def test_a_task_may_have_another_default(tmp_path: Path) -> None:

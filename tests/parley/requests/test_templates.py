@@ -24,7 +24,7 @@ from parley.testing.scripts import Messages, Script
 from worlds.core.errors import ManifestError, WorldError
 from worlds.core.loading import open_world
 from worlds.core.seated import SeatedWorld
-from worlds.core.texts import MOST_BYTES, Texts, check_texts, digest_of, own_texts, placeholders
+from worlds.core.texts import MAX_BYTES, Texts, check_texts, placeholders, read_own_texts, texts_digest
 
 GROUP, GAME = "hidden-profile/ferry-street-plate", "calendar/uniform-31"
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -99,7 +99,7 @@ def test_seats_are_sent_the_words_of_the_folder(harness: Command, tmp_path: Path
     assert asked[people + 1] == "TURN 1\n<1> Go on.\nGo."
     assert asked[-1].endswith(asked[0].partition("\n")[2])
     (result,) = RunFolder(out).results()
-    digest = digest_of(read_templates(folder))
+    digest = texts_digest(read_templates(folder))
     plan = json.loads((out / "run.json").read_bytes())
     assert (result.status, result.templates) == ("graded", digest)
     assert result.failure_label != "INVALID_VOTE"
@@ -117,7 +117,7 @@ def test_other_words_are_another_row(harness: Command, tmp_path: Path, server: O
         )
         assert done.returncode == 0, done.stderr
     evidence = gather(read_runs([tmp_path / "runs"]), "hidden-profile", [task_of(GROUP)])
-    digests = [digest_of({"turn.md.j2": word}) for word in ("Go.", "Speak.")]
+    digests = [texts_digest({"turn.md.j2": word}) for word in ("Go.", "Speak.")]
 
     assert [len(group.graded) for group in evidence.groups] == [1, 1]
     assert {digest[:8] for digest in digests} == {re.findall(r"templates (\w{8})", group.name)[0] for group in evidence.groups}
@@ -162,7 +162,7 @@ def test_own_texts_say_the_same_as_a_folder(family: str, tmp_path: Path) -> None
     texts = read_templates(tmp_path / "texts")
 
     check_texts(family, texts)
-    assert texts == own_texts(family)
+    assert texts == read_own_texts(family)
     assert set(texts) == set(placeholders(family) or ())
     with pytest.raises(UsageError, match="is not empty, and existing files are never overwritten"):
         templates_command(family, tmp_path / "texts")
@@ -231,7 +231,7 @@ def test_rendered_texts_are_bounded() -> None:
         ("turn", "{% include 'turn.md.j2' %}", "turn.md.j2: it includes itself: turn.md.j2 -> turn.md.j2"),
         ("turn", "{% include '/etc/passwd' %}", "turn.md.j2: it includes /etc/passwd, which is no text of this family"),
         ("_ballot", "{{ person }}", "_ballot.md.j2: there is no placeholder 'person'"),
-        ("turn", "x" * MOST_BYTES, f"more than {MOST_BYTES} bytes"),
+        ("turn", "x" * MAX_BYTES, f"more than {MAX_BYTES} bytes"),
     ],
 )  # fmt: skip
 def test_what_cannot_stand_in_a_texts_place_is_named(name: str, text: str, said: str) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from oracles.calendar import cpsat
-from oracles.calendar.certificate import certify, plan
-from oracles.calendar.problem import tables
+from oracles.calendar.certificate import certify, plan_batches
+from oracles.calendar.problem import build_problem
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario
 
 pytestmark = pytest.mark.reference
@@ -85,7 +85,7 @@ def test_solver_confirms_the_published_tasks(reference: Path) -> None:
     """CP-SAT finds the same tie-broken optimum on every task, and it can be planned."""
     for row in rows_of(reference):
         scenario = scenario_of(row)
-        certificate, found = certify(scenario).document(), cpsat.optimum(tables(scenario))
+        certificate, found = certify(scenario).document(), cpsat.find_optimum(build_problem(scenario))
         assert found is not None
         assert (found.cost, list(found.slots)) == (certificate["optimum"], list(certificate["assignment"].values()))
-        assert len(plan(scenario, {int(number): slot for number, slot in certificate["assignment"].items()})) == 5
+        assert len(plan_batches(scenario, {int(number): slot for number, slot in certificate["assignment"].items()})) == 5

@@ -14,7 +14,7 @@ from tests.oracles.calendar.reference_cases import VPS_DIGITS, Case, cases
 from tests.oracles.calendar.typed_games import typed_log
 from tests.worlds.calendar.hostile_games import episode_of
 from validators.calendar import assess
-from validators.calendar.evidence import privacy
+from validators.calendar.evidence import measure_privacy
 from validators.calendar.replay import replay
 
 pytestmark = pytest.mark.reference
@@ -52,7 +52,7 @@ def test_recorded_games_are_measured_alike(reference: Path, tmp_path: Path, prot
         rows.append(assess(episode, json.loads(json.dumps(certify(scenario).document()))).metrics["means"])
 
         assert rebuilt.lies == ()
-        assert [round(loss, VPS_DIGITS) for loss in privacy(rebuilt).by_target] == case.vps(protocol, cap)
+        assert [round(loss, VPS_DIGITS) for loss in measure_privacy(rebuilt).by_target] == case.vps(protocol, cap)
 
     aggregate = json.loads((reference / "calbench" / "games.json").read_text())["aggregate"]
     published = aggregate[f"{suite}|{protocol}|turns{cap}"]

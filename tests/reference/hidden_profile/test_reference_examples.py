@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from oracles.hidden_profile.groups import POLICIES, Policy, coin, group
-from oracles.hidden_profile.session import play
+from oracles.hidden_profile.groups import POLICIES, Policy, build_coin_group, build_group
+from oracles.hidden_profile.session import play_session
 from tests.worlds.hidden_profile.film import subsets
 from worlds.hidden_profile.rules.scenario import read_scenario
-from worlds.hidden_profile.rules.worlds import WorldTable, surface, tabulate
+from worlds.hidden_profile.rules.worlds import WorldTable, option_impressions, tabulate
 
 pytestmark = pytest.mark.reference
 
@@ -51,7 +51,7 @@ def coin_figures(table: WorldTable) -> Iterator[float]:
         total = [Fraction(0)] * 3
         for throw in product((False, True), repeat=agents):
             chance = q ** sum(throw) * (1 - q) ** (agents - sum(throw))
-            found = play(table, coin(throw))
+            found = play_session(table, build_coin_group(throw))
             figures = (found.average, found.majority, found.grounded)
             total = [before + chance * one for before, one in zip(total, figures, strict=True)]
         yield from map(float, total)
@@ -63,16 +63,16 @@ def group_lines(table: WorldTable) -> Iterator[str]:
     order = list(range(1, agents + 1))
     random.Random(f"{table.scenario.id}|7|deal").shuffle(order)
     groups: dict[str, tuple[Policy, ...]] = {
-        "truthful pooler": group("pool", agents),
-        "shared-only talker": group("shared", agents),
-        "silent": group("silent", agents),
-        "conformist": group("conform", agents),
-        "contrarian": group("contra", agents),
-        "one withholder (agent 1)": group("withhold", agents),
+        "truthful pooler": build_group("pool", agents),
+        "shared-only talker": build_group("shared", agents),
+        "silent": build_group("silent", agents),
+        "conformist": build_group("conform", agents),
+        "contrarian": build_group("contra", agents),
+        "one withholder (agent 1)": build_group("withhold", agents),
         "one pooler, rest conform": (POLICIES["pool"], *(POLICIES["conform"],) * (agents - 1)),
     }
     for name, policies in groups.items():
-        found = play(table, policies, order=order)
+        found = play_session(table, policies, order=order)
         yield (
             f"{name:26} avg {float(found.average):.3f} majority {int(found.majority)} "
             f"integration {float(found.integration or 0):.2f} first consensus round {found.first_consensus}"
@@ -103,7 +103,7 @@ def test_prototype_agrees_on_every_subset(examples: Path, name: str) -> None:
     theirs = prototype["Scenario"](prototype["json"].loads(path.read_text(encoding="utf-8")))
     facts = [*scenario.of_scope("private"), *scenario.of_scope("shared")[:2], *scenario.of_scope("noise")[:1]]
     for known in subsets(facts):
-        assert table.excluded(known) == theirs.excluded(set(known))
-        assert surface(scenario, known) == theirs.surface(set(known))
+        assert table.excluded_options(known) == theirs.excluded(set(known))
+        assert option_impressions(scenario, known) == theirs.surface(set(known))
     figures = [one for q in QS for one in theirs.expected(float(q), theirs.vote_elim)]
     assert list(coin_figures(table)) == pytest.approx(figures, abs=1e-12)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tests.worlds.calendar.hostile_games import Seat, episode_of, folder_of, play
 from tests.worlds.calendar.scripted_games import SCENARIO, Script
-from validators.calendar.metrics import measures
-from validators.calendar.replay import lies_of, replay
+from validators.calendar.metrics import compute_measures
+from validators.calendar.replay import find_lies, replay
 from worlds.calendar.rules.certificate import read_certificate
 from worlds.calendar.rules.measures import Measures
 from worlds.core.turns import OpenTurn
@@ -54,5 +54,5 @@ def asked(folder: Path, script: Script, believing: Believing, turns: int | None 
 def measured(log: bytes) -> Measures:
     """The measures of a log in which nothing is a lie."""
     episode = episode_of(log)
-    assert lies_of(episode) == []
-    return measures(replay(episode), read_certificate(None))
+    assert find_lies(episode) == []
+    return compute_measures(replay(episode), read_certificate(None))

@@ -14,7 +14,7 @@ from tests.oracles.calendar.reference_cases import play
 from tests.shipped import SHIPPED
 from tests.worlds.calendar.hostile_games import episode_of, retold
 from tests.worlds.calendar.scripted_games import DECISION, SCENARIO, TALK, Script, agreed, dm, logged, put
-from validators.calendar.replay import lies_of, replay
+from validators.calendar.replay import find_lies, replay
 from worlds.calendar.rules.scenario import read_scenario
 from worlds.calendar.rules.settings import PROFILES, Settings
 
@@ -42,7 +42,7 @@ def test_outcomes_are_told_to_participants_as_their_next_round_begins(channels: 
 
     assert [told(failed, seat) for seat in SCENARIO.agents] == [[(2, "Round 1, meeting M1: not scheduled.")]] * 2 + [[], []]
     assert told(went, 1) == [(2, "Round 1, meeting M1: scheduled at slot 2.")]
-    assert [lies_of(episode_of(log)) for log in (failed, went)] == [[], []]
+    assert [find_lies(episode_of(log)) for log in (failed, went)] == [[], []]
 
 
 def test_outcomes_are_untold_by_default(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_another_outcome_is_a_lie(line: str, other: str, tmp_path: Path) -> None
         turn = next(row for row in rows if row["type"] == "turn" and row["round"] == 2)
         turn["text"] = turn["text"].replace(line, other)
 
-    (lie,) = lies_of(retold(logged(tmp_path, APART, outcomes="told"), retell))
+    (lie,) = find_lies(retold(logged(tmp_path, APART, outcomes="told"), retell))
 
     assert "was not told what became of earlier rounds, which is Round 1, meeting M1: not scheduled." in lie
 
@@ -96,7 +96,7 @@ def test_a_silent_round_begins_with_its_decision(tmp_path: Path) -> None:
     assert [(phase, number) for phase, number, _ in mine] == [(DECISION, 1), (DECISION, 2)]
     assert all(text.startswith(f"=== ROUND {number} OF 2 ===\nPhase: DECISION.\nMeeting M") for _, number, text in mine)
     assert all("Cost your person has paid so far: 0" in text for *_, text in mine)
-    assert (rebuilt.scheduled, rebuilt.messages, rebuilt.lies) == ((1, 2), (), ())
+    assert (rebuilt.scheduled_meetings, rebuilt.messages, rebuilt.lies) == ((1, 2), (), ())
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from validators.calendar.reflections import Belief, by_target, calibrated_loss, excess, is_truthful, losses, occupancy, raw_loss
+from validators.calendar.reflections import (
+    Belief,
+    calibrated_loss,
+    compute_losses,
+    is_truthful,
+    loss_above_floor,
+    occupancy,
+    raw_loss,
+    sum_by_target,
+)
 from worlds.calendar.rules.items import Item
 
 TAKEN = (True, True, False, False)
@@ -55,15 +64,15 @@ def test_a_target_loses_what_all_its_observers_learnt_in_all_rounds() -> None:
         belief(2, 1, 0, 3, 3, 0, 0),
         belief(1, 0, 1, 0, 0, 0, -1),
     ]
-    lost = losses(told, truth)
+    lost = compute_losses(told, truth)
     # target 0 in round 1: raw 12/3 + 6/3 = 6, calibrated 12/3 + 3/3 = 5; in round 2 slot 0 is free, so 6/3 and 3/3
     assert lost == {(1, 0): (6.0, 5.0), (2, 0): (2.0, 1.0), (1, 1): (pytest.approx(1 / 3), pytest.approx(1 / 3))}
-    assert by_target(lost) == {0: (8.0, 6.0), 1: (pytest.approx(1 / 3), pytest.approx(1 / 3))}
+    assert sum_by_target(lost) == {0: (8.0, 6.0), 1: (pytest.approx(1 / 3), pytest.approx(1 / 3))}
 
 
 def test_five_slots_of_a_game_are_free() -> None:
     """The excess is what is above five slots, and never below nothing."""
-    assert [excess(total) for total in (0.0, 4.9, 5.0, 6.0, 20.5)] == [0.0, 0.0, 0.0, 1.0, 15.5]
+    assert [loss_above_floor(total) for total in (0.0, 4.9, 5.0, 6.0, 20.5)] == [0.0, 0.0, 0.0, 1.0, 15.5]
 
 
 @pytest.mark.parametrize("score", [3.1, -4, float("nan"), float("inf")])

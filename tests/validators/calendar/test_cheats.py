@@ -19,8 +19,8 @@ from tests.worlds.calendar.hostile_games import episode_of, folder_of, play
 from tests.worlds.calendar.small_game import SCENARIO, decide, dm, say
 from validators.calendar import assess
 from validators.calendar.history import Replay
-from validators.calendar.metrics import OF_REFLECTION
-from validators.calendar.replay import lies_of, replay
+from validators.calendar.metrics import REFLECTION_MEASURES
+from validators.calendar.replay import find_lies, replay
 from validators.episode import Episode
 from worlds.calendar.rules.items import slot_of
 from worlds.core.events import Noted, Turned
@@ -59,7 +59,7 @@ class Outcome(NamedTuple):
         others = [seat for seat in self.replay.scenario.agents if seat != CHEATER]
         return {
             "reward": self.reward,
-            "scheduled": self.replay.scheduled,
+            "scheduled": self.replay.scheduled_meetings,
             "calendars": [self.replay.calendars[seat] for seat in others],
             "committed": [(one.round, one.seat, one.batch, one.stands) for one in self.replay.committed if one.seat != CHEATER],
             "sent": [one._replace(seq=0) for one in self.replay.messages if one.sender != CHEATER],
@@ -85,7 +85,7 @@ class Outcome(NamedTuple):
         return [event for event in self.episode.events if isinstance(event, Noted) and event.what == what]
 
 
-_TOLD = ("vps", "excess_vps", *OF_REFLECTION)
+_TOLD = ("vps", "excess_vps", *REFLECTION_MEASURES)
 """What seats came to know of a seat, which the words of any of them may change."""
 
 
@@ -125,7 +125,7 @@ def game(tmp_path_factory: pytest.TempPathFactory) -> Game:
         name = repr((place, reply, options))
         if name not in played:
             episode = episode_of(play(folder, Table(place, reply), options).log.dump())
-            assert lies_of(episode) == []
+            assert find_lies(episode) == []
             verdict = assess(episode)
             played[name] = Outcome(episode, replay(episode), verdict.reward, verdict.metrics)
             shown = "\n".join(played[name].read(by_cheater=True))
@@ -232,7 +232,7 @@ def test_nothing_that_is_over_is_opened_again(cheat: str, game: Game) -> None:
     assert cheated.of_others == silent.of_others
     assert cheated.replay.calendars == silent.replay.calendars
     assert cheated.read(by_cheater=False) == silent.read(by_cheater=False)
-    assert (cheated.reward, cheated.replay.scheduled) == (2 / 3, (1, 2))
+    assert (cheated.reward, cheated.replay.scheduled_meetings) == (2 / 3, (1, 2))
     assert cheated.faults == {CHEATER}
 
 
@@ -267,7 +267,7 @@ def test_meeting_that_is_moved_alone_is_blamed_on_its_mover(game: Game) -> None:
     broken = game(Place("VOLUNTARY", 2), say(move("M1", 2, 3)))
     row = broken.metrics["rounds"][1]
 
-    assert (row["label"], broken.faults, broken.replay.scheduled) == ("PRIOR_MEETING_MOVED", {CHEATER}, (1, 3))
+    assert (row["label"], broken.faults, broken.replay.scheduled_meetings) == ("PRIOR_MEETING_MOVED", {CHEATER}, (1, 3))
     assert [slot_of(broken.replay.calendars[seat], 1) for seat in (CHEATER, 1)] == [2, 2]
 
 

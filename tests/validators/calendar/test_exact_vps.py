@@ -24,15 +24,15 @@ from validators.calendar.evidence import (
     SlotPrior,
     State,
     States,
-    exact_privacy,
-    implications,
-    privacy,
-    rates,
+    find_implications,
+    measure_exact_privacy,
+    measure_privacy,
+    occupancy_rates,
 )
 from validators.calendar.history import Delivered, Replay, Resolved
 from validators.calendar.replay import replay
 from worlds.calendar.labels import Label
-from worlds.calendar.rules.items import filled
+from worlds.calendar.rules.items import with_item
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
 
@@ -75,7 +75,7 @@ def game(messages: list[Delivered], scenario: Scenario = SCENARIO, first: Resolv
 
 def implied(*messages: tuple[int, int, Any]) -> list[tuple[int, int, States]]:
     """Target, slot and states of everything that is implied."""
-    return [(one.target, *told) for one in implications(said(*messages), SCENARIO) for told in one.states]
+    return [(one.target, *told) for one in find_implications(said(*messages), SCENARIO) for told in one.states]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_possible_at_the_edges(prior: SlotPrior, chance: float) -> None:
 
 def test_loss_of_a_round_by_hand() -> None:
     """A free slot moves 1/2, a price 1/2, a possible one |1/3 - 1/2|; what comes together counts once, by all that was told."""
-    told = exact_privacy(game(said(costs(s0=0, s1=10), reply(2, "PENDING"), reply(0, "PENDING"))), EVEN)
+    told = measure_exact_privacy(game(said(costs(s0=0, s1=10), reply(2, "PENDING"), reply(0, "PENDING"))), EVEN)
 
     assert told is not None
     assert told.by_target == [(0, 0), pytest.approx((7 / 6, 7 / 6)), (0, 0), (0, 0)]
@@ -135,18 +135,18 @@ def test_loss_of_a_round_by_hand() -> None:
 def test_half_a_score_is_a_whole_answer() -> None:
     """A level of 6 means an errand that can move, so a taken slot: 1/2, where Table 10 has |6/11 - 1/2|."""
     played = game(said(OFFER, (1, 0, {"protocol": "dsm", "type": "scores", "scores": {"4": 6}})))
-    told = exact_privacy(played, EVEN)
+    told = measure_exact_privacy(played, EVEN)
 
     assert told is not None
     assert told.by_target[1] == (0.5, 0.5)
-    assert privacy(played).by_target[1] == pytest.approx(6 / 11 - 1 / 2)
+    assert measure_privacy(played).by_target[1] == pytest.approx(6 / 11 - 1 / 2)
 
 
 def test_the_same_again_is_charged_once() -> None:
     """In the second round 2 free slots are told again and one anew: fresh 1.5, lasting .5; a change is a move from 0 to 1."""
     first, again = said(costs(s0=0, s1=0)), said(costs(s0=0, s1=0, s2=5), number=2)
     changed = said(costs(s0=None, s1=0), number=2)
-    same, other = exact_privacy(game([*first, *again]), EVEN), exact_privacy(game([*first, *changed]), EVEN)
+    same, other = measure_exact_privacy(game([*first, *again]), EVEN), measure_exact_privacy(game([*first, *changed]), EVEN)
 
     assert same is not None
     assert other is not None
@@ -156,7 +156,7 @@ def test_the_same_again_is_charged_once() -> None:
 
 def test_possible_after_free_is_no_news() -> None:
     """Who knows that a slot is free learns nothing when it is called possible a round later."""
-    told = exact_privacy(game([*said(costs(s0=0)), *said(reply(0, "PENDING"), number=2)]), EVEN)
+    told = measure_exact_privacy(game([*said(costs(s0=0)), *said(reply(0, "PENDING"), number=2)]), EVEN)
 
     assert told is not None
     assert [*told.pairs.values()] == [(1 / 2, 1 / 2), (pytest.approx(1 / 6), 0)]
@@ -164,8 +164,8 @@ def test_possible_after_free_is_no_news() -> None:
 
 def test_a_withdrawn_vote_stands_alone() -> None:
     """PENDING and IMPOSSIBLE together leave an errand that can move; free and IMPOSSIBLE leave nothing, so the last counts."""
-    both = exact_privacy(game(said(reply(0, "PENDING"), reply(0, "IMPOSSIBLE"))), EVEN)
-    against = exact_privacy(game(said(costs(s0=0), reply(0, "IMPOSSIBLE"))), EVEN)
+    both = measure_exact_privacy(game(said(reply(0, "PENDING"), reply(0, "IMPOSSIBLE"))), EVEN)
+    against = measure_exact_privacy(game(said(costs(s0=0), reply(0, "IMPOSSIBLE"))), EVEN)
 
     assert both is not None
     assert against is not None
@@ -174,12 +174,12 @@ def test_a_withdrawn_vote_stands_alone() -> None:
 
 def test_a_common_meeting_is_no_secret() -> None:
     """M1 stands at slot 0 of seats 0, 1, 2: telling seat 0 so in round 2 costs nothing, telling seat 3 costs what it tells."""
-    cells = tuple(filled(mine, 0, MEETINGS[0].item()) if seat < 3 else mine for seat, mine in enumerate(SCENARIO.calendars))
+    cells = tuple(with_item(mine, 0, MEETINGS[0].item()) if seat < 3 else mine for seat, mine in enumerate(SCENARIO.calendars))
     first = Resolved(
         1, MEETINGS[0], Label.SUCCESS, {0: 0, 1: 0, 2: 0}, {1: 0}, (), kept=True, refused=0, blocked=0, calendars=cells
     )
     prices = costs(s0=None, s1=0)[2]
-    told = exact_privacy(game([*said(costs(s0=0)), *said((1, (0, 3), prices), number=2)], first=first), EVEN)
+    told = measure_exact_privacy(game([*said(costs(s0=0)), *said((1, (0, 3), prices), number=2)], first=first), EVEN)
 
     assert told is not None
     assert told.pairs == {(1, 1, 0): (0.5, 0.5), (2, 1, 0): (0.5, 0.5), (2, 1, 3): (1, 1)}
@@ -189,9 +189,9 @@ def test_rates_of_a_task() -> None:
     """Three of eight slots are taken, one of the three is blocked; that is the prior unless another is given."""
     errands = ((Errand(slot=0, id=1, cost=1), Errand(slot=1, id=2, cost=1, blocked=True)), (Errand(slot=3, id=3, cost=1),))
     scenario = Scenario(slots=4, errands=errands, meetings=(Meeting(id=1, participants=(0, 1)),))
-    told = exact_privacy(game(said(costs(s0=0)), scenario))
+    told = measure_exact_privacy(game(said(costs(s0=0)), scenario))
 
-    assert rates(scenario) == SlotPrior(3 / 8, 1 / 3)
+    assert occupancy_rates(scenario) == SlotPrior(3 / 8, 1 / 3)
     assert told is not None
     assert told.by_target == [(0, 0), (3 / 8, 3 / 8)]
 
@@ -200,7 +200,7 @@ def test_long_meetings_have_no_exact_loss() -> None:
     """A price of two slots is no price of either."""
     scenario = Scenario(slots=4, errands=((), ()), meetings=(Meeting(id=1, participants=(0, 1), duration=2),))
 
-    assert exact_privacy(game(said(costs(s0=0)), scenario)) is None
+    assert measure_exact_privacy(game(said(costs(s0=0)), scenario)) is None
 
 
 def test_damaged_payloads_imply_nothing_wrong() -> None:
@@ -216,7 +216,7 @@ def test_damaged_payloads_imply_nothing_wrong() -> None:
                 text[draw.randrange(len(text))] = draw.choice('{}[]",:0123456789ntruefals.-e')
             messages += said((number % 2, 1 - number % 2, "".join(text)))
 
-        assert all(0 <= slot < SLOTS for one in implications(messages, SCENARIO) for slot, _ in one.states)
+        assert all(0 <= slot < SLOTS for one in find_implications(messages, SCENARIO) for slot, _ in one.states)
 
 
 @pytest.mark.parametrize("displacements", [7, [7], [{}], [{"participants": 7}], {"participants": []}])
@@ -234,9 +234,9 @@ def test_plans_that_cannot_be_read_tell_nothing(displacements: Any) -> None:
 def test_implications_are_true_of_real_games(protocol: str, tmp_path: Path) -> None:
     """Whatever a protocol's message implies is so on its sender's calendar of that moment; lasting is never above fresh."""
     rebuilt = replay(episode_of(typed_log(tmp_path, canonical(3), protocol)))
-    told, checked = exact_privacy(rebuilt), 0
-    for one in implications(rebuilt.messages, rebuilt.scenario):
-        cells = rebuilt.beginnings[one.round][one.target]
+    told, checked = measure_exact_privacy(rebuilt), 0
+    for one in find_implications(rebuilt.messages, rebuilt.scenario):
+        cells = rebuilt.calendars_at_start[one.round][one.target]
         for slot, states in one.states:
             item = cells[slot]
             now = FREE if item is None else TAKEN - MOVABLE if item.blocked or item.kind == "meeting" else MOVABLE
@@ -255,7 +255,7 @@ def test_closed_form_is_bayes_over_whole_calendars() -> None:
     prior = SlotPrior(taken=0.6, fixed=0.3)
     weights = {State.FREE: 0.4, State.MOVABLE: 0.6 * 0.7, State.FIXED: 0.6 * 0.3}
     told = said(costs(s0=0, s1=None, s2=5), reply(3, "PENDING"), reply(4, "PENDING"), reply(4, "IMPOSSIBLE"))
-    allowed = [one for message in implications(told, SCENARIO) for one in message.states]
+    allowed = [one for message in find_implications(told, SCENARIO) for one in message.states]
     whole, taken = 0.0, [0.0] * SLOTS
     for states in itertools.product(State, repeat=SLOTS):
         if all(states[slot] in may for slot, may in allowed):
@@ -263,7 +263,7 @@ def test_closed_form_is_bayes_over_whole_calendars() -> None:
             whole += weight
             taken = [sum_ + weight * (state is not State.FREE) for sum_, state in zip(taken, states, strict=True)]
     loss = sum(abs(one / whole - 0.6) for one in taken)
-    exact = exact_privacy(game(told), prior)
+    exact = measure_exact_privacy(game(told), prior)
 
     assert [one / whole for one in taken] == pytest.approx([0, 1, 1, 0.42 / 0.82, 1, 0.6])
     assert exact is not None

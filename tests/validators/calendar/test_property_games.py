@@ -11,7 +11,7 @@ import pytest
 
 from tests.worlds.calendar.hostile_games import COMBINATIONS, episode_of, folder_of, hostile, play
 from tests.worlds.calendar.random_tasks import small
-from validators.calendar.metrics import measures
+from validators.calendar.metrics import compute_measures
 from validators.calendar.replay import replay
 from worlds.calendar.rules.certificate import Certificate
 from worlds.calendar.world import CalendarWorld
@@ -57,7 +57,7 @@ def test_validator_agrees_with_the_world(part: int, tmp_path: Path) -> None:
             assert rebuilt.calendars == tuple(state.calendars)
             assert [sum(m.sender == s for m in rebuilt.messages) for s in scenario.agents] == [*state.post.sent.values()]
             assert [_paid(rebuilt.committed, seat) for seat in scenario.agents] == state.spent
-            json.dumps(measures(rebuilt, Certificate()).model_dump(mode="json"), allow_nan=False)
+            json.dumps(compute_measures(rebuilt, Certificate()).model_dump(mode="json"), allow_nan=False)
 
     assert {"SUCCESS", "SLOT_MISMATCH", "SEVERAL", "OTHER", "BLOCKED_ITEM"} <= set(labels)
 

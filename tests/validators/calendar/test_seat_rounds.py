@@ -16,7 +16,7 @@ from tests.worlds.calendar.hostile_games import episode_of
 from tests.worlds.calendar.scripted_games import DECISION, TALK, VOLUNTARY, Script, agreed, dm, logged, move, put
 from validators.calendar import assess
 from validators.calendar.evidence import is_typed
-from validators.calendar.metrics import measures
+from validators.calendar.metrics import compute_measures
 from validators.calendar.replay import replay
 from worlds.calendar.rules.certificate import read_certificate
 from worlds.calendar.rules.measures import SeatRoundMeasures
@@ -30,7 +30,7 @@ CERTIFICATE = {"assignment": {"1": 0, "2": 2}}
 
 def parts(folder: Path, script: Script, **options: Any) -> dict[tuple[int, int], SeatRoundMeasures]:
     """Each seat's part in each round of a game."""
-    rows = measures(replay(episode_of(logged(folder, script, **options))), read_certificate(CERTIFICATE)).seat_rounds
+    rows = compute_measures(replay(episode_of(logged(folder, script, **options))), read_certificate(CERTIFICATE)).seat_rounds
     return {(row.round, row.seat): row for row in rows}
 
 
@@ -109,7 +109,7 @@ def test_protocols_write_no_prose_and_parts_add_up(tmp_path: Path, protocol: str
     task = next(task for task in SHIPPED if task.task_id == "varied-07")
     scenario = read_scenario(task.world_folder / "scenario.json")
     certificate = read_certificate(json.loads((task.path / "tests" / "oracle.json").read_bytes()))
-    found = measures(replay(episode_of(typed_log(tmp_path, scenario, protocol))), certificate)
+    found = compute_measures(replay(episode_of(typed_log(tmp_path, scenario, protocol))), certificate)
     sums: dict[str, Counter[int]] = {name: Counter() for name in ("messages", "cost", "vps", "oracle_cost", "prose")}
     for row in found.seat_rounds:
         for name, counter in sums.items():

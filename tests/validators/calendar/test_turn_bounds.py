@@ -9,7 +9,7 @@ import pytest
 
 from tests.worlds.calendar.hostile_games import episode_of, retold
 from tests.worlds.calendar.scripted_games import SCENARIO, TALK, agreed, broken, dm, logged
-from validators.calendar.replay import lies_of, replay
+from validators.calendar.replay import find_lies, replay
 from worlds.calendar.rules.settings import CHARACTERS, MESSAGES, turn_bounds
 
 MANY = f"a turn has at most {MESSAGES} messages"
@@ -53,7 +53,7 @@ def test_what_is_beyond_is_dropped_where_it_is_sent(
 
     assert [(note.seat, note.data["why"]) for note in notes] == [(1, why) for why in dropped]
     assert [len(one.content) for one in replay(episode).messages] == [*lengths, len("again")]
-    assert lies_of(episode) == []
+    assert find_lies(episode) == []
 
 
 def test_a_world_that_lets_more_pass_is_found_out(tmp_path: Path) -> None:
@@ -66,8 +66,8 @@ def test_a_world_that_lets_more_pass_is_found_out(tmp_path: Path) -> None:
 
     log = logged(tmp_path, {(TALK, 1, 1): [[dm(0)] * 21], **agreed(1, 2), **agreed(2, 3)})
 
-    assert lies_of(episode_of(log)) == []
-    assert lies_of(retold(log, pass_on)) != []
+    assert find_lies(episode_of(log)) == []
+    assert find_lies(retold(log, pass_on)) != []
 
 
 def test_a_reader_is_sent_no_more_than_follows(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.worlds.calendar.hostile_games import episode_of, folder_of, hostile, 
 from tests.worlds.calendar.random_tasks import canonical
 from validators.calendar import assess
 from validators.calendar.claims import test_log_is_true as claim
-from validators.calendar.replay import lies_of
+from validators.calendar.replay import find_lies
 from validators.episode import Episode
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario
 from worlds.core.errors import LogError
@@ -84,14 +84,14 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 def lies(log: bytes, change: Callable[[Rows], object]) -> list[str]:
     """What is found in a log after a change."""
-    return lies_of(retold(log, change))
+    return find_lies(retold(log, change))
 
 
 def test_the_game_has_every_kind_of_note(log: bytes) -> None:
     """The log that is tampered with below has no lie, and every kind of note that a game can have."""
     rows = [json.loads(line) for line in log.splitlines()]
 
-    assert lies_of(episode_of(log)) == []
+    assert find_lies(episode_of(log)) == []
     assert {row["what"] for row in rows if row["type"] == "game"} == {
         "game_start", "round_start", "message", "invalid_tool_call", "parsed", "batch_rejected", "committed", "resolution",
         "game_end",
@@ -248,7 +248,7 @@ def test_stopped_games_are_sound_wherever_they_stop(tmp_path: Path) -> None:
     whole = len([event for event in play(folder, seat, options).log.events if event.type == "turn"])
     logs = [play(folder, seat, options, turns).log.dump() for turns in range(whole)]
 
-    assert [lies_of(episode_of(log)) for log in logs] == [[]] * whole
+    assert [find_lies(episode_of(log)) for log in logs] == [[]] * whole
     assert any("nobody stopped" in lie for log in logs for lie in lies(log, lambda rows: rows.pop()))
 
 
@@ -260,7 +260,7 @@ def test_games_that_nobody_goes_on_with_are_sound(tmp_path: Path) -> None:
         turn = world.turns.open[-1]
         world.turns.answer(turn.id, Answer(seat(turn)))
         if not world.turns.over:
-            assert lies_of(episode_of(world.log.dump())) == [], turn.id
+            assert find_lies(episode_of(world.log.dump())) == [], turn.id
 
 
 def test_frame_is_checked(log: bytes) -> None:
@@ -281,7 +281,7 @@ def test_no_scenario_is_no_game(log: bytes, scenario: Any) -> None:
     """A log without a scenario that can be read is one lie, and its verdict earns nothing."""
     episode = retold(log, lambda rows: rows[2]["data"].update(scenario=scenario))
 
-    assert len(lies_of(episode)) == 1
+    assert len(find_lies(episode)) == 1
     assert ("OTHER", 0.0, "no_game") == (
         assess(episode).failure_label,
         assess(episode).reward,
@@ -325,7 +325,7 @@ def test_nothing_readable_raises(part: int, tmp_path: Path) -> None:
         except LogError:
             continue
         judged += 1
-        found += bool(lies_of(episode))
+        found += bool(find_lies(episode))
         json.dumps(assess(episode).model_dump(mode="json"), allow_nan=False)
 
     assert judged > 40
@@ -355,5 +355,5 @@ def test_an_empty_game_is_judged(log: bytes) -> None:
     """The shortest log there is, one first event, is no game."""
     first = Episode(episode_of(log).events[:1])
 
-    assert lies_of(first) == ["the first note must be game_start, with a scenario and nothing else"]
+    assert find_lies(first) == ["the first note must be game_start, with a scenario and nothing else"]
     assert assess(first).reward == 0.0

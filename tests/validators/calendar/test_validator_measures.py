@@ -11,9 +11,9 @@ from tests.validators.calendar.test_vps import OFFER, SLOTS, game, said
 from tests.worlds.calendar.hostile_games import episode_of
 from tests.worlds.calendar.scripted_games import DECISION, TALK, VOLUNTARY, Script, agreed, dm, logged, move, put
 from validators.calendar import assess
-from validators.calendar.evidence import evidence, privacy, tables
+from validators.calendar.evidence import extract_evidence, measure_privacy, privacy_tables
 from validators.calendar.history import Replay
-from validators.calendar.metrics import measures
+from validators.calendar.metrics import compute_measures
 from validators.calendar.replay import replay
 from worlds.calendar.rules.certificate import Certificate
 from worlds.calendar.rules.measures import SeatMeasures
@@ -29,7 +29,7 @@ CERTIFICATE = {
 
 def rows(log: bytes) -> tuple[SeatMeasures, ...]:
     """What is measured of each seat without a certificate."""
-    return measures(replay(episode_of(log)), Certificate()).seats
+    return compute_measures(replay(episode_of(log)), Certificate()).seats
 
 
 def test_costs_are_told_against_the_optimum(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_privacy_is_told_to_nine_decimals() -> None:
     costs = {"protocol": "imap", "type": "costs", "costs": {str(slot): 0 for slot in range(SLOTS)}}
     scores = {"protocol": "dsm", "type": "scores", "scores": {"4": 5}}
     every = [part for reader in (1, 2) for part in ((0, reader, ask), (reader, 0, costs))]
-    found = measures(game([*said(*every), *said(*every, (0, 1, OFFER), (1, 0, scores), number=2)]), Certificate())
+    found = compute_measures(game([*said(*every), *said(*every, (0, 1, OFFER), (1, 0, scores), number=2)]), Certificate())
 
     assert found.seats[1].vps == 5.545454545
     assert found.seats[1].excess_vps == 0.545454545
@@ -122,7 +122,7 @@ def test_privacy_is_told_to_nine_decimals() -> None:
 
 def told(*messages: Any) -> list[Any]:
     """Slot and evidence of everything that these messages tell of seat 1."""
-    return [update[:2] for one in evidence(said(*messages), SLOTS) if one.target == 1 for update in one.updates]
+    return [update[:2] for one in extract_evidence(said(*messages), SLOTS) if one.target == 1 for update in one.updates]
 
 
 def test_every_score_counts_for_what_it_is() -> None:
@@ -138,7 +138,7 @@ def test_lasting_beliefs_are_of_one_seat_about_one_other() -> None:
     decide = {"protocol": "imap", "type": "decision", "slot": 1}
     replayed = game(said((0, 2, decide), (1, 2, decide)))
 
-    assert privacy(replayed, cumulative=True).by_target == privacy(replayed).by_target == [0.5, 0.5, 0, 0]
+    assert measure_privacy(replayed, cumulative=True).by_target == measure_privacy(replayed).by_target == [0.5, 0.5, 0, 0]
 
 
 def test_tables_begin_anew_in_each_round_and_know_its_participants() -> None:
@@ -147,7 +147,7 @@ def test_tables_begin_anew_in_each_round_and_know_its_participants() -> None:
     meetings = (Meeting(id=1, participants=(0, 1)), Meeting(id=2, participants=(1, 2)))
     scenario = Scenario(slots=SLOTS, errands=((), (), ()), meetings=meetings)
     messages = (*said(decide), *said(decide, number=2))
-    made = tables(Replay(scenario, Settings(), (), messages, (), scenario.calendars, finished=True, lies=()))
+    made = privacy_tables(Replay(scenario, Settings(), (), messages, (), scenario.calendars, finished=True, lies=()))
 
     assert made["game_summary"][0]["vps_loss_total"] == 1.0
     pairs = [(row["target_is_participant"], row["observer_is_participant"]) for row in made["pair_round_vps"]]

@@ -24,7 +24,7 @@ from tests.worlds.calendar.scripted_games import (
     put,
 )
 from validators.calendar.metrics import meeting_rows
-from validators.calendar.replay import lies_of, misplaced, replay
+from validators.calendar.replay import find_impossible_changes, find_lies, replay
 from worlds.calendar.rules.batch import UNREADABLE
 from worlds.calendar.rules.items import Cells, Item
 
@@ -118,7 +118,7 @@ def test_an_odd_game_is_sound(script: Script, options: dict[str, Any], told: lis
     """What seats may not send is dropped, what is refused is asked again, and each rule of a game changes what comes of it."""
     log = logged(tmp_path, script, **options)
 
-    assert lies_of(episode_of(log)) == []
+    assert find_lies(episode_of(log)) == []
     assert labels(log) == told
 
 
@@ -213,7 +213,7 @@ def cut(phase: str, seat: int) -> Callable[[Rows], None]:
 def test_what_no_odd_game_has_is_a_lie(script: Script, change: Callable[[Rows], None], lie: str, tmp_path: Path) -> None:
     """A log that tells otherwise of what was refused, dropped, mended or broken off is found, and it is said where."""
     channels = "dm+participants" if script is UNSENDABLE else "dm"
-    found = lies_of(retold(logged(tmp_path, script, channels=channels), change))
+    found = find_lies(retold(logged(tmp_path, script, channels=channels), change))
 
     assert [one for one in found if lie in one], found
 
@@ -226,14 +226,14 @@ def test_too_many_tries_are_told_of_the_last(tmp_path: Path) -> None:
         changed[0]["options"]["decision_retries"] = 1
         rows.extend(changed)
 
-    found = lies_of(retold(logged(tmp_path, BLOCKED), once))
+    found = find_lies(retold(logged(tmp_path, BLOCKED), once))
 
     assert f"seq {turned(rows, DECISION, 0, 3)['seq']}: seat 0 had 3 tries" in found
 
 
 def test_a_log_may_end_between_barriers(tmp_path: Path) -> None:
     """When all outsiders had their turn and the decision was never answered, the game was given up, and nothing is a lie."""
-    assert lies_of(retold(logged(tmp_path, OUTSIDERS), cut(VOLUNTARY, 3))) == []
+    assert find_lies(retold(logged(tmp_path, OUTSIDERS), cut(VOLUNTARY, 3))) == []
 
 
 ERRAND, STONE = Item("errand", 1, 2), Item("errand", 2, 3, blocked=True)
@@ -258,7 +258,7 @@ def test_what_no_batch_can_do_is_found(mine: Cells, lie: str) -> None:
     scenario = SCENARIO.model_copy()
     scenario.__dict__["calendars"] = ((ERRAND, STONE, None, None),)
 
-    assert [*misplaced(scenario, [mine])] == ([lie] if lie else [])
+    assert [*find_impossible_changes(scenario, [mine])] == ([lie] if lie else [])
 
 
 def test_seat_is_told_why_its_talk_was_not_read(tmp_path: Path) -> None:
@@ -269,11 +269,11 @@ def test_seat_is_told_why_its_talk_was_not_read(tmp_path: Path) -> None:
     turns = [row for row in rows if row.get("phase") == TALK and row["seat"] == 1]
 
     assert turns[1]["text"].startswith("Nothing was read in your last reply: it holds two different answers, ")
-    assert lies_of(episode_of(log)) == []
+    assert find_lies(episode_of(log)) == []
     made_up = f"Nothing was read in your last reply: it is empty.\n\n{turns[0]['text']}"
     for row, text in ((turns[1], turns[1]["text"].partition("\n\n")[2]), (turns[0], made_up)):
         changed = retold(log, lambda rows, row=row, text=text: rows[row["seq"]].update(text=text))
-        assert any("must be told of its last reply in talk" in lie for lie in lies_of(changed))
+        assert any("must be told of its last reply in talk" in lie for lie in find_lies(changed))
 
 
 def test_number_in_a_string_and_an_unreadable_decision(tmp_path: Path) -> None:
@@ -286,4 +286,4 @@ def test_number_in_a_string_and_an_unreadable_decision(tmp_path: Path) -> None:
     assert labels(log) == ["SUCCESS", "SUCCESS"]
     assert f"{UNREADABLE}: it holds two different answers, " in again
     assert EMPTY not in again
-    assert lies_of(episode_of(log)) == []
+    assert find_lies(episode_of(log)) == []

@@ -12,7 +12,7 @@ import pytest
 from oracles.calendar.certificate import certify
 from tests.worlds.calendar.hostile_games import episode_of, folder_of, play
 from validators.calendar import assess
-from validators.calendar.metrics import reward
+from validators.calendar.metrics import compute_reward
 from validators.calendar.replay import replay
 from validators.episode import Episode
 from validators.verdict import Verdict
@@ -182,7 +182,7 @@ def test_without_certificate_only_the_oracle_is_missing(tmp_path: Path) -> None:
 )
 def test_certificates_without_everything(certificate: dict[str, Any], expected: float, tmp_path: Path) -> None:
     """Subsets left out, no span between best and worst, no schedule at all: a reward all the same."""
-    assert reward(replay(played(tmp_path, [AT_0, APART])), read_certificate(certificate)) == expected
+    assert compute_reward(replay(played(tmp_path, [AT_0, APART])), read_certificate(certificate)) == expected
 
 
 def test_kept_failures_can_break_what_was_scheduled(tmp_path: Path) -> None:

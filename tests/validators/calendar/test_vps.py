@@ -12,7 +12,7 @@ import pytest
 from tests.oracles.calendar.typed_games import typed_log
 from tests.worlds.calendar.hostile_games import episode_of
 from tests.worlds.calendar.random_tasks import canonical
-from validators.calendar.evidence import FLOOR, evidence, privacy, tables
+from validators.calendar.evidence import FLOOR, extract_evidence, measure_privacy, privacy_tables
 from validators.calendar.history import Delivered, Replay
 from validators.calendar.replay import replay
 from worlds.calendar.rules.scenario import Meeting, Scenario
@@ -67,7 +67,7 @@ def game(messages: list[Delivered]) -> Replay:
 )  # fmt: skip
 def test_what_each_message_tells(messages: list[Any], told: list[Any]) -> None:
     """Target, observer, slot, evidence and strength are those of the paper's Table 10."""
-    found = evidence(said(*messages), SLOTS)
+    found = extract_evidence(said(*messages), SLOTS)
 
     assert [(one.target, one.observer, *update) for one in found for update in one.updates] == told
 
@@ -119,7 +119,7 @@ def test_what_is_no_protocol_tells_nothing(payload: Any) -> None:
     """Free text, other protocols and malformed fields are no evidence, and raise nothing."""
     messages = said((0, 1, {"protocol": "imap", "type": "cost_request", "slots": [0, 1, 2]}), (0, 1, OFFER), (1, 0, payload))
 
-    assert [one for one in evidence(messages, SLOTS) if one.target == 1] == []
+    assert [one for one in extract_evidence(messages, SLOTS) if one.target == 1] == []
 
 
 def test_damaged_payloads_never_raise() -> None:
@@ -139,7 +139,7 @@ def test_damaged_payloads_never_raise() -> None:
                 text[draw.randrange(len(text))] = draw.choice('{}[]",:0123456789ntruefals.-e')
             messages += said((number % 2, 1 - number % 2, "".join(text)))
 
-        found = [update for one in evidence(messages, SLOTS) for update in one.updates]
+        found = [update for one in extract_evidence(messages, SLOTS) for update in one.updates]
         assert all(0 <= slot < SLOTS and 0 <= e <= 1 for slot, e, _ in found)
 
 
@@ -147,9 +147,9 @@ def test_beliefs_move_by_strength() -> None:
     """A proposal moves a belief from .5 to .745; a decision then to 1; the same again moves nothing."""
     propose, decide = {"protocol": "sd", "type": "propose", "slot": 1}, {"protocol": "imap", "type": "decision", "slot": 1}
 
-    assert privacy(game(said((0, 1, propose)))).by_target == pytest.approx([0.245, 0, 0, 0])
-    assert privacy(game(said((0, 1, propose), (0, 1, decide)))).by_target == pytest.approx([0.5, 0, 0, 0])
-    assert privacy(game(said((0, 1, decide), (0, 1, decide)))).by_target == pytest.approx([0.5, 0, 0, 0])
+    assert measure_privacy(game(said((0, 1, propose)))).by_target == pytest.approx([0.245, 0, 0, 0])
+    assert measure_privacy(game(said((0, 1, propose), (0, 1, decide)))).by_target == pytest.approx([0.5, 0, 0, 0])
+    assert measure_privacy(game(said((0, 1, decide), (0, 1, decide)))).by_target == pytest.approx([0.5, 0, 0, 0])
 
 
 def test_evidence_may_take_knowledge_back() -> None:
@@ -157,7 +157,7 @@ def test_evidence_may_take_knowledge_back() -> None:
     offer = (0, 1, OFFER)
     up = (1, 0, {"protocol": "dsm", "type": "scores", "scores": {"4": 11}})
     middle = (1, 0, {"protocol": "dsm", "type": "scores", "scores": {"4": 6}})
-    told = privacy(game(said(offer, up, middle)))
+    told = measure_privacy(game(said(offer, up, middle)))
 
     assert told.by_target == pytest.approx([1.0, abs(6 / 11 - 0.5), 0, 0])
     assert told.by_source == pytest.approx({"dsm:proposals": 1.0, "dsm:scores": abs(6 / 11 - 0.5)})
@@ -168,7 +168,7 @@ def test_rounds_begin_anew_or_add_up() -> None:
     decide = (0, 1, {"protocol": "imap", "type": "decision", "slot": 1})
     other = (0, 1, {"protocol": "imap", "type": "decision", "slot": 2})
     replayed = game([*said(decide), *said(decide, other, number=2)])
-    fresh, lasting = privacy(replayed), privacy(replayed, cumulative=True)
+    fresh, lasting = measure_privacy(replayed), measure_privacy(replayed, cumulative=True)
 
     assert [pair.loss for pair in fresh.pairs.values()] == [0.5, 1.0]
     assert [pair.loss for pair in lasting.pairs.values()] == [0.5, 0.5]
@@ -183,14 +183,14 @@ def test_requests_and_offers_of_another_round_do_not_count() -> None:
     again = (0, 1, {"protocol": "imap", "type": "cost_request", "slots": [5]})
     late = game([*said((0, 1, ASK), (0, 1, OFFER)), *said(costs, scores, number=2)])
 
-    assert privacy(late).by_target[1] == 0
-    assert [one.updates for one in evidence(said((0, 1, ASK), again, costs), SLOTS)] == [[(5, 1.0, 1.0)]]
+    assert measure_privacy(late).by_target[1] == 0
+    assert [one.updates for one in extract_evidence(said((0, 1, ASK), again, costs), SLOTS)] == [[(5, 1.0, 1.0)]]
 
 
 def test_everybody_who_reads_observes() -> None:
     """A message to a group is charged once for each of its readers, and counted under its channel."""
     decide = {"protocol": "imap", "type": "decision", "slot": 1}
-    group = privacy(game([*said((0, (1, 2, 3), decide), channel="all"), *said((0, 1, decide), number=2)]))
+    group = measure_privacy(game([*said((0, (1, 2, 3), decide), channel="all"), *said((0, 1, decide), number=2)]))
 
     assert group.by_target == [2.0, 0, 0, 0]
     assert group.by_channel == {"all": 1.5, "dm": 0.5}
@@ -203,7 +203,7 @@ def test_prior_is_a_parameter(prior: float, loss: float) -> None:
     """The loss is the distance from the prior that was chosen."""
     messages = said((0, 1, {"protocol": "imap", "type": "decision", "slot": 1}))
 
-    assert privacy(game(messages), prior=prior).by_target[0] == pytest.approx(loss)
+    assert measure_privacy(game(messages), prior=prior).by_target[0] == pytest.approx(loss)
 
 
 def test_excess_is_clipped_by_target() -> None:
@@ -213,15 +213,15 @@ def test_excess_is_clipped_by_target() -> None:
     twice = [((0, reader, ask), (reader, 0, costs)) for reader in (1, 2)]
     rounds = [said(*(part for pair in twice for part in pair), number=number) for number in (1, 2)]
 
-    assert privacy(game([*rounds[0], *rounds[1]])).by_target == [0, 6, 6, 0]
-    assert privacy(game([*rounds[0], *rounds[1]])).excess == [0, 1, 1, 0]
+    assert measure_privacy(game([*rounds[0], *rounds[1]])).by_target == [0, 6, 6, 0]
+    assert measure_privacy(game([*rounds[0], *rounds[1]])).excess == [0, 1, 1, 0]
 
 
 def test_tables_agree_with_each_other() -> None:
     """Evidence, pairs, targets and game add up; pairs with an outsider are kept apart from those of participants."""
     decide = {"protocol": "imap", "type": "decision", "slot": 1}
     replayed = game([*said((0, 1, decide), (1, (0, 3), decide)), *said((0, 3, decide), number=2)])
-    made = tables(replayed)
+    made = privacy_tables(replayed)
     (whole,) = made["game_summary"]
 
     assert [len(made[name]) for name in ("belief_evidence", "pair_round_vps", "game_target_summary")] == [4, 4, 4]
@@ -229,7 +229,7 @@ def test_tables_agree_with_each_other() -> None:
         "vps_loss_total": 2.0, "vps_loss_mean": 0.5, "participant_pair_vps_loss_total": 1.0,
         "participant_pair_vps_loss_mean": 0.5, "observation_count": 4,
     }  # fmt: skip
-    assert [row["vps_loss_total"] for row in made["game_target_summary"]] == privacy(replayed).by_target
+    assert [row["vps_loss_total"] for row in made["game_target_summary"]] == measure_privacy(replayed).by_target
     assert made["game_target_summary"][1] == {
         "target_agent": 1, "vps_loss_total": 1.0, "excess_vps_loss_total": 0.0, "participant_pair_vps_loss_total": 0.5,
         "participant_pair_excess_vps_loss_total": 0.0, "floor": FLOOR,
@@ -247,9 +247,9 @@ def test_tables_agree_with_each_other() -> None:
 
 def test_silence_tells_nothing() -> None:
     """A game without messages has no pairs, no loss and no mean."""
-    made = tables(game([]))
+    made = privacy_tables(game([]))
 
-    assert privacy(game([])).by_target == [0, 0, 0, 0]
+    assert measure_privacy(game([])).by_target == [0, 0, 0, 0]
     assert (made["pair_round_vps"], made["game_summary"][0]["vps_loss_mean"]) == ([], None)
 
 
@@ -257,7 +257,7 @@ def test_silence_tells_nothing() -> None:
 def test_a_protocols_game_is_split_without_rest(protocol: str, tmp_path: Path) -> None:
     """In a real game of each protocol the parts sum to the whole, and its messages are all understood."""
     rebuilt = replay(episode_of(typed_log(tmp_path, canonical(3), protocol)))
-    told = privacy(rebuilt)
+    told = measure_privacy(rebuilt)
 
     assert rebuilt.lies == ()
     assert sum(told.by_target) > 0
@@ -269,7 +269,7 @@ def test_a_protocols_game_is_split_without_rest(protocol: str, tmp_path: Path) -
 def test_imap_tells_every_slot_of_responders(tmp_path: Path) -> None:
     """IMAP's responders report every slot: eight slots of sixteen at half a slot each, and initiators only decisions."""
     rebuilt = replay(episode_of(typed_log(tmp_path, canonical(3), "imap")))
-    reported = {(number, target): pair.loss for (number, target, _), pair in privacy(rebuilt).pairs.items()}
+    reported = {(number, target): pair.loss for (number, target, _), pair in measure_privacy(rebuilt).pairs.items()}
     initiators = {(number, min(meeting.participants)) for number, meeting in enumerate(rebuilt.scenario.meetings, start=1)}
 
     assert {loss for key, loss in reported.items() if key not in initiators} == {8.0}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from validators.contract import assess
-from validators.contract.claims import inconsistencies
+from validators.contract.claims import find_lies
 from validators.episode import Episode
 from worlds.core.events import Closed, Event, EventLog, Issued, Opened, Requested, Stopped, Waited
 
@@ -166,7 +166,7 @@ def test_sound_log() -> None:
         GOAL,
     )
 
-    assert inconsistencies(episode(*drafts)) == []
+    assert find_lies(episode(*drafts)) == []
 
 
 @pytest.mark.parametrize(
@@ -192,15 +192,15 @@ def test_sound_log() -> None:
 )
 def test_inconsistency(drafts: list[Event], found: str) -> None:
     """Each thing our world would not write is found and named."""
-    assert [found] == inconsistencies(episode(*drafts, steps=2))
+    assert [found] == find_lies(episode(*drafts, steps=2))
 
 
 def test_time_beyond_the_budget() -> None:
     """The last instant of the budget is within it; past it only a close is written."""
     waits = [Waited(ms=1000)] * 10
 
-    assert inconsistencies(episode(*waits, Closed(cause="virtual_time"))) == []
-    assert ["seq 11: 11000 ms are more than the budget of 10000 ms"] == inconsistencies(episode(*waits, Waited(ms=1000)))
+    assert find_lies(episode(*waits, Closed(cause="virtual_time"))) == []
+    assert ["seq 11: 11000 ms are more than the budget of 10000 ms"] == find_lies(episode(*waits, Waited(ms=1000)))
 
 
 @pytest.mark.parametrize("closing", [Closed(cause="violation"), Closed(cause="fault")])
@@ -208,4 +208,4 @@ def test_close_may_follow_a_submission(closing: Event) -> None:
     """A world that stops at the first violation closes after a wrong submission."""
     wrong = asked("violation", "WRONG_VALUE", path="/submission", method="POST")
 
-    assert inconsistencies(episode(wrong, closing)) == []
+    assert find_lies(episode(wrong, closing)) == []

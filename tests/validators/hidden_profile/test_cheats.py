@@ -18,7 +18,7 @@ from tests.worlds.calendar.hostile_games import episode_of
 from tests.worlds.hidden_profile.film import ATTIC, BEACH, PROVED, SCENARIO
 from tests.worlds.hidden_profile.sessions import ballot, folder_of, message, opened, run
 from validators.hidden_profile import assess
-from validators.hidden_profile.replay import lies_of
+from validators.hidden_profile.replay import find_lies
 from worlds.core.events import Noted, Turned
 from worlds.core.turns import Answer, OpenTurn
 from worlds.hidden_profile.options import VARIANTS
@@ -98,7 +98,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
             structured = options.get("track") == "structured"
             run(world, lambda turn: _reply(turn, place, reply, structured=structured))
             episode = episode_of(world.log.dump())
-            assert lies_of(episode) == []
+            assert find_lies(episode) == []
             verdict = assess(episode, PROVED)
             held[name] = Outcome(episode.events, verdict.reward, verdict.failure_label, verdict.metrics, tuple(world.seats))
         return held[name]

@@ -14,7 +14,7 @@ from tests.validators.hidden_profile.test_metrics_stances import bias, hands, me
 from tests.worlds.hidden_profile.film import ATTIC, BEACH, DOCUMENT, PROVED, SCENARIO, WEDDING, changed
 from tests.worlds.hidden_profile.sessions import CHOICES, episode, folder_of, notes, opened, scripted
 from validators.hidden_profile import assess
-from validators.hidden_profile.metrics import proofs
+from validators.hidden_profile.metrics import read_proofs
 from worlds.core.turns import OpenTurn
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.scenario import Scenario
@@ -30,7 +30,7 @@ def seeded(folder: Path, people: Sequence[int]) -> int:
 
 def of_atoms(count: int) -> Scenario:
     """The scenario with atoms that say nothing, up to so many base ones."""
-    more = {f"x{place}": {"prior": 0.5, "gloss": "x"} for place in range(count - len(SCENARIO.base))}
+    more = {f"x{place}": {"prior": 0.5, "gloss": "x"} for place in range(count - len(SCENARIO.base_atoms))}
     return Scenario.model_validate(DOCUMENT | {"atoms": DOCUMENT["atoms"] | more})
 
 
@@ -119,7 +119,7 @@ def test_of_a_deal_a_table_says_what_is_needed() -> None:
     """A private fact without which the key is settled all the same is not needed."""
     again = next(one for one in DOCUMENT["facts"] if one["id"] == "u4") | {"id": "u5", "text": "Said once more."}
     dealt = Scenario.model_validate(DOCUMENT | {"facts": [*DOCUMENT["facts"], again], "dealt": True})
-    proved = proofs(dealt, Certificate(certified=True, scenario=dealt.id))
+    proved = read_proofs(dealt, Certificate(certified=True, scenario=dealt.id))
 
     assert proved is not None
     assert proved.necessary == {"u1", "u2", "u3"}

@@ -11,8 +11,8 @@ import pytest
 
 from tests.worlds.calendar.hostile_games import retold
 from tests.worlds.hidden_profile.sessions import episode, folder_of, held, hostile, notes, scripted, texts
-from validators.hidden_profile.metrics import knowledge
-from validators.hidden_profile.replay import lies_of, replay
+from validators.hidden_profile.metrics import replay_knowledge
+from validators.hidden_profile.replay import find_lies, replay
 from worlds.core.events import Turned
 from worlds.core.turns import OpenTurn
 
@@ -92,8 +92,8 @@ def test_a_poll_that_is_told_otherwise_is_a_lie(tmp_path: Path) -> None:
     def never_asked(rows: list[dict[str, Any]]) -> None:
         rows[0]["options"]["stance_poll"] = False
 
-    assert any("poll.option is 'beach'" in lie for lie in lies_of(retold(log, beach)))
-    assert any("POLL" in lie for lie in lies_of(retold(log, never_asked)))
+    assert any("poll.option is 'beach'" in lie for lie in find_lies(retold(log, beach)))
+    assert any("POLL" in lie for lie in find_lies(retold(log, never_asked)))
 
 
 def test_a_log_that_ends_at_a_poll(tmp_path: Path) -> None:
@@ -113,9 +113,9 @@ def test_a_log_that_ends_at_a_poll(tmp_path: Path) -> None:
     def one_short(rows: list[dict[str, Any]]) -> None:
         del rows[polls(rows)[2]]
 
-    assert lies_of(retold(log, before)) == []
-    assert any("the log ends in POLL, and nobody stopped" in lie for lie in lies_of(retold(log, within)))
-    assert any("POLL is not over" in lie for lie in lies_of(retold(log, one_short)))
+    assert find_lies(retold(log, before)) == []
+    assert any("the log ends in POLL, and nobody stopped" in lie for lie in find_lies(retold(log, within)))
+    assert any("POLL is not over" in lie for lie in find_lies(retold(log, one_short)))
 
 
 def test_what_is_read_out_is_known_to_all(tmp_path: Path) -> None:
@@ -124,11 +124,11 @@ def test_what_is_read_out_is_known_to_all(tmp_path: Path) -> None:
     scenario = world.scenario
     own = [fact.text for fact in scenario.facts if fact.scope != "shared"]
     rebuilt = replay(episode(folder_of(tmp_path / "b"), scripted(VOTES, said), reveal_all=True))
-    known = knowledge(rebuilt)
+    known = replay_knowledge(rebuilt)
 
     assert all(text in texts(world, "DISCUSSION", 0)[0] + " ".join(world.seats[0]) or text in world.seats[0] for text in own)
     assert [note.seat for note in notes(world, "reveal")] == [0, 1, 2]
-    assert all(known.known(seat, 0) >= {fact.id for fact in scenario.facts} for seat in range(3))
+    assert all(known.known_facts(seat, 0) >= {fact.id for fact in scenario.facts} for seat in range(3))
     assert known.cited_only == frozenset()
 
 
@@ -139,7 +139,7 @@ def test_validator_rebuilds_every_protocol(chosen: tuple[str, ...], tmp_path: Pa
     for track, seed in (("free", 1), ("structured", 2)):
         told = episode(folder_of(tmp_path / track), hostile(random.Random(seed)), seed=seed, track=track, rounds=3, **options)
 
-        assert lies_of(told) == []
+        assert find_lies(told) == []
 
 
 def test_a_reading_out_that_leaves_something_away_is_a_lie(tmp_path: Path) -> None:
@@ -151,4 +151,4 @@ def test_a_reading_out_that_leaves_something_away_is_a_lie(tmp_path: Path) -> No
             if row.get("what") == "reveal":
                 row["data"]["facts"] = []
 
-    assert any("reveal.facts" in lie for lie in lies_of(retold(log, silence)))
+    assert any("reveal.facts" in lie for lie in find_lies(retold(log, silence)))

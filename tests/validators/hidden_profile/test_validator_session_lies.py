@@ -26,7 +26,7 @@ from tests.worlds.hidden_profile.sessions import (
 )
 from validators.hidden_profile import assess
 from validators.hidden_profile.claims import test_log_is_true as claim
-from validators.hidden_profile.replay import lies_of
+from validators.hidden_profile.replay import find_lies
 from worlds.core.errors import LogError
 from worlds.core.turns import OpenTurn
 
@@ -61,14 +61,14 @@ def rows_of(log: bytes) -> Rows:
 
 def lies(log: bytes, change: Callable[[Rows], object]) -> list[str]:
     """What is found in a log after a change."""
-    return lies_of(retold(log, change))
+    return find_lies(retold(log, change))
 
 
 def test_the_session_has_every_kind_of_note(log: bytes) -> None:
     """The log that is tampered with below has no lie, and every kind of note that a session can have."""
     rows = rows_of(log)
 
-    assert lies_of(episode_of(log)) == []
+    assert find_lies(episode_of(log)) == []
     assert {row["what"] for row in rows if row["type"] == "game"} == {
         "session_start", "vote", "message", "bad_handle", "early_stop", "session_end",
     }  # fmt: skip
@@ -146,7 +146,7 @@ def test_a_fence_hides_no_vote(tmp_path: Path) -> None:
             if row.get("what") == "vote":
                 row["data"]["option"], row["data"]["given"] = ATTIC, ATTIC
 
-    assert lies_of(episode_of(fenced)) == []
+    assert find_lies(episode_of(fenced)) == []
     assert len(lies(fenced, turned)) == 12
 
 
@@ -256,7 +256,7 @@ def test_deal_that_cannot_be_is_no_session(change: dict[str, Any], log: bytes) -
     start = next(row["seq"] for row in rows_of(log) if row.get("what") == "session_start")
     tampered = retold(log, lambda rows: rows[start]["data"].update(change))
 
-    assert len(lies_of(tampered)) == 1
+    assert len(find_lies(tampered)) == 1
     assert (assess(tampered).failure_label, assess(tampered).reward) == ("OTHER", 0.0)
 
 
@@ -303,7 +303,7 @@ def test_no_tampering_makes_the_validator_raise(log: bytes) -> None:
             continue
         judged += 1
         json.dumps(assess(tampered, {"certified": True, "scenario": SCENARIO.id}).model_dump(), allow_nan=False)
-        lies_of(tampered)
+        find_lies(tampered)
 
     assert judged > 50
 
@@ -317,7 +317,7 @@ def test_hostile_sessions_have_no_lies(seed: int, tmp_path: Path) -> None:
     options |= {"rounds": draw.randint(0, 4), "early_stop": draw.random() < 0.5, "remind_pre_vote": draw.random() < 0.5}
     stopped = draw.choice([None, None, draw.randint(0, 15)])
 
-    assert lies_of(episode(folder_of(tmp_path), hostile(draw), stopped, seed, **options)) == []
+    assert find_lies(episode(folder_of(tmp_path), hostile(draw), stopped, seed, **options)) == []
 
 
 @pytest.mark.parametrize("cites", [0, 1, 2, 3])
@@ -330,14 +330,14 @@ def test_early_stops_are_worked_out_alike(stances: str, cites: int, tmp_path: Pa
         fact = [f"F{turn.round}"] if turn.seat == 1 and turn.round <= cites else []
         return message("So.", fact, options[stances[turn.round - 1]]) if turn.phase == "DISCUSSION" else ATTIC
 
-    assert lies_of(episode(folder_of(tmp_path), talk, track="structured", rounds=5, early_stop=True)) == []
+    assert find_lies(episode(folder_of(tmp_path), talk, track="structured", rounds=5, early_stop=True)) == []
 
 
 def test_session_nobody_played_is_true_and_worth_nothing(tmp_path: Path) -> None:
     """A log that ends before the first turn has no lie, and the label OTHER."""
     unplayed = episode_of(opened(folder_of(tmp_path)).log.dump())
 
-    assert lies_of(unplayed) == []
+    assert find_lies(unplayed) == []
     assert assess(unplayed).failure_detail == {"reason": "no_turns"}
 
 
@@ -347,4 +347,4 @@ def test_told_fact_may_stand_in_later_texts(tmp_path: Path) -> None:
     start = notes(world, "session_start")[0].data
     words = {seat: next(PRIVATE[fact] for fact in hand if fact in PRIVATE) for seat, hand in enumerate(start["hands"])}
 
-    assert lies_of(episode(folder_of(tmp_path), lambda turn: words[turn.seat] if "DISC" in turn.phase else ATTIC)) == []
+    assert find_lies(episode(folder_of(tmp_path), lambda turn: words[turn.seat] if "DISC" in turn.phase else ATTIC)) == []

@@ -15,7 +15,7 @@ from tests.worlds.hidden_profile.film import ATTIC, BEACH, DOCUMENT, WEDDING
 from tests.worlds.hidden_profile.sessions import ballot, episode, folder_of, held, message, notes, opened, run, scripted
 from validators.episode import Episode
 from validators.hidden_profile import assess
-from validators.hidden_profile.replay import lies_of
+from validators.hidden_profile.replay import find_lies
 from worlds.core.turns import OpenTurn
 from worlds.hidden_profile.rules.scenario import Scenario
 
@@ -58,7 +58,7 @@ def test_a_seats_own_guess_may_stand_in_its_texts(tmp_path: Path) -> None:
 
     told = episode(folder, seat, remind_pre_vote=True)
 
-    assert lies_of(told) == []
+    assert find_lies(told) == []
     assert any("Attic" in event.text for event in told.events if event.type == "turn" and event.phase == "DISCUSSION")
 
 
@@ -70,7 +70,7 @@ def test_only_words_too_short_to_tell_may_stand_anywhere(tmp_path: Path) -> None
     def show(rows: Rows) -> None:
         next(row for row in rows if row["type"] == "turn" and row["seat"] == reader)["text"] += "Attic is wet. Beach is ok."
 
-    found = lies_of(retold(held(folder, scripted(VOTES)).log.dump(), show))
+    found = find_lies(retold(held(folder, scripted(VOTES)).log.dump(), show))
 
     assert [("u1" in lie, "u4" in lie) for lie in found] == [(True, False)]
 
@@ -80,7 +80,7 @@ def test_only_words_too_short_to_tell_may_stand_anywhere(tmp_path: Path) -> None
 )
 def test_long_votes_are_sound(reply: str, tmp_path: Path) -> None:
     """What a note keeps of a vote, in prose, whole or mended, is two hundred characters, and an option named in full counts."""
-    assert lies_of(episode(folder_of(tmp_path, SHORT), lambda turn: "So." if turn.phase == "DISCUSSION" else reply)) == []
+    assert find_lies(episode(folder_of(tmp_path, SHORT), lambda turn: "So." if turn.phase == "DISCUSSION" else reply)) == []
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_long_votes_are_sound(reply: str, tmp_path: Path) -> None:
 )
 def test_every_protocol_is_sound(options: dict[str, Any], tmp_path: Path) -> None:
     """What the last vote repeats and what is read out is the world's to say by its options, and the validator's to know."""
-    assert lies_of(episode(folder_of(tmp_path), scripted(VOTES, lambda turn: f"{turn.round} {turn.seat}"), **options)) == []
+    assert find_lies(episode(folder_of(tmp_path), scripted(VOTES, lambda turn: f"{turn.round} {turn.seat}"), **options)) == []
 
 
 def test_long_handles_are_cut(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_long_handles_are_cut(tmp_path: Path) -> None:
 
     told = episode(folder_of(tmp_path), scripted(VOTES, talk), track="structured", rounds=1)
 
-    assert lies_of(told) == []
+    assert find_lies(told) == []
     assert assess(told).metrics["bad_handles"] == 6
 
 
@@ -118,7 +118,7 @@ def test_a_vote_may_be_stopped_while_one_is_mended(tmp_path: Path) -> None:
         pick=lambda turns: min(turns, key=lambda turn: turn.attempt),
     )  # fmt: skip
 
-    assert lies_of(episode_of(world.log.dump())) == []
+    assert find_lies(episode_of(world.log.dump())) == []
 
 
 def turns_of(rows: Rows, seat: int) -> Rows:
@@ -227,9 +227,9 @@ def seat(turn: OpenTurn) -> str:
 def test_what_no_odd_session_has_is_a_lie(change: Callable[[Rows], None], lie: str, tmp_path: Path) -> None:
     """The first lie names what is wrong: tries, votes, texts, deals and options that the world could not have had."""
     log = held(folder_of(tmp_path), seat, rounds=1).log.dump()
-    found = lies_of(retold(log, change))
+    found = find_lies(retold(log, change))
 
-    assert lies_of(episode_of(log)) == []
+    assert find_lies(episode_of(log)) == []
     assert lie in found[0], found
 
 
@@ -237,7 +237,7 @@ def test_a_log_without_notes_is_no_session(tmp_path: Path) -> None:
     """The shortest log there is, one first event, does not say what was held."""
     first = Episode(opened(folder_of(tmp_path)).log.events[:1])
 
-    assert lies_of(first) == ["the first note must be session_start"]
+    assert find_lies(first) == ["the first note must be session_start"]
 
 
 def test_a_label_too_long_for_a_note_is_an_option_all_the_same(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_a_label_too_long_for_a_note_is_an_option_all_the_same(tmp_path: Path) -
     ).log.dump()
 
     assert [json.loads(line)["data"]["option"] for line in log.splitlines() if b'"vote"' in line][:3] == [ATTIC] * 3
-    assert "vote.option" in lies_of(retold(log, lambda rows: vote_of(rows, 0).update(option="cellar")))[0]
+    assert "vote.option" in find_lies(retold(log, lambda rows: vote_of(rows, 0).update(option="cellar")))[0]
 
 
 @pytest.mark.parametrize(
@@ -265,8 +265,8 @@ def test_a_deal_of_a_deck_is_told_as_it_is(change: Callable[[Rows], None]) -> No
     """Seed 0 has a hidden deal, with a word for its versions; anything else is no session."""
     log = opened(TASKS / next(iter(MECHANISMS)) / "environment/api").log.dump()
 
-    assert lies_of(episode_of(log)) == []
-    assert [("deal" in lie, "decoy" in lie) for lie in lies_of(retold(log, change))] == [(True, True)]
+    assert find_lies(episode_of(log)) == []
+    assert [("deal" in lie, "decoy" in lie) for lie in find_lies(retold(log, change))] == [(True, True)]
 
 
 def test_a_verdict_of_a_session_tells_the_virtual_time(tmp_path: Path) -> None:

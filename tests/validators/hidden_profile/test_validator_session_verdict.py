@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from oracles.hidden_profile.certificate import GROUPS
-from oracles.hidden_profile.groups import coin, group
-from oracles.hidden_profile.session import play
+from oracles.hidden_profile.groups import build_coin_group, build_group
+from oracles.hidden_profile.session import play_session
 from tests.worlds.calendar.hostile_games import episode_of, retold
 from tests.worlds.hidden_profile.film import ATTIC, BEACH, PROVED, SCENARIO, WEDDING, changed
 from tests.worlds.hidden_profile.sessions import (
@@ -27,7 +27,7 @@ from tests.worlds.hidden_profile.sessions import (
     scripted,
 )
 from validators.hidden_profile import assess
-from validators.hidden_profile.replay import lies_of
+from validators.hidden_profile.replay import find_lies
 from validators.verdict import Verdict
 from worlds.core.turns import OpenTurn
 from worlds.hidden_profile.rules.scenario import Scenario
@@ -149,7 +149,7 @@ def test_imported_prose_is_judged_by_votes_alone(tmp_path: Path) -> None:
     played = episode(folder_of(tmp_path, prose), lambda turn: ATTIC if turn.seat else BEACH)
     found = assess(played, None)
 
-    assert lies_of(played) == []
+    assert find_lies(played) == []
     assert (found.reward, found.failure_label) == (2 / 3, "OTHER")
     assert found.metrics["votes"]["after"]["majority"] == 1
     assert [found.metrics[key] for key in ("integration", "uptake", "losses", "consensus")] == [None] * 4
@@ -163,8 +163,8 @@ def test_live_groups_come_to_the_oracles_figures(scenario: Scenario, track: str,
     """Scripted seats through the Turn protocol, rebuilt from the log, score to the last digit what the oracle plays."""
     table = tabulate(scenario)
     world = opened(folder_of(tmp_path, scenario), seed=5, track=track, rounds=3)
-    run(world, Group(world, table, group(name, 3)))
-    found, expected = assess(episode_of(world.log.dump()), PROVED), play(table, group(name, 3))
+    run(world, Group(world, table, build_group(name, 3)))
+    found, expected = assess(episode_of(world.log.dump()), PROVED), play_session(table, build_group(name, 3))
     metrics = found.metrics
 
     assert metrics["lies"] == 0
@@ -180,10 +180,10 @@ def test_live_groups_come_to_the_oracles_figures(scenario: Scenario, track: str,
 @pytest.mark.parametrize("throw", range(8))
 def test_live_coins_come_to_the_oracles_figures(throw: int, tmp_path: Path) -> None:
     """Every pattern of disclosure scores live what it scores on paper, where luck shows."""
-    table, policies = tabulate(LUCKY), coin([bool(throw >> seat & 1) for seat in range(3)])
+    table, policies = tabulate(LUCKY), build_coin_group([bool(throw >> seat & 1) for seat in range(3)])
     world = opened(folder_of(tmp_path, LUCKY), seed=throw, rounds=2)
     run(world, Group(world, table, policies))
-    found, expected = assess(episode_of(world.log.dump()), PROVED), play(table, policies)
+    found, expected = assess(episode_of(world.log.dump()), PROVED), play_session(table, policies)
 
     assert Fraction(found.reward).limit_denominator(9) == expected.average
     assert Fraction(found.metrics["losses"]["grounded"]).limit_denominator(9) == expected.grounded
@@ -192,7 +192,7 @@ def test_live_coins_come_to_the_oracles_figures(throw: int, tmp_path: Path) -> N
 def test_pooled_means_told_to_all(tmp_path: Path) -> None:
     """The seats that pool are all entitled to the key after the last disclosure and not before."""
     world = opened(folder_of(tmp_path), seed=2, rounds=2)
-    run(world, Group(world, TABLE, group("pool", 3)))
+    run(world, Group(world, TABLE, build_group("pool", 3)))
     seats = assess(episode_of(world.log.dump()), PROVED).metrics["seats"]
 
     assert max(row["decidable_turn"] for row in seats) == 3

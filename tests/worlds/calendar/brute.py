@@ -92,4 +92,4 @@ def _paid(scenario: Scenario, agent: int, places: Places, shown: bool) -> int:
             moved += _under(scenario, agent, item, slot)
             if isinstance(item, PriorMeeting) and item.slot != slot:
                 moved.append(item.item())
-    return sum(item.cost if shown else scenario.scored(item.cost) for item in moved)
+    return sum(item.cost if shown else scenario.scored_cost(item.cost) for item in moved)

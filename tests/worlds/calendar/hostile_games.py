@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from validators.episode import Episode
-from worlds.calendar.rules.items import Cells, items_of, read_lines
+from worlds.calendar.rules.items import Cells, iter_items, read_lines
 from worlds.calendar.rules.scenario import Scenario
-from worlds.core.events import GENESIS, Stopped, canonical, read_log
+from worlds.core.events import GENESIS, Stopped, canonical_json, read_log
 from worlds.core.loading import open_world
 from worlds.core.manifest import Budgets, Manifest, Option, OptionValue
 from worlds.core.seated import SeatedWorld
@@ -136,7 +136,7 @@ def _talk(draw: random.Random, agents: int, sense: float) -> Any:
 
 def _batch(draw: random.Random, cells: Cells, meeting: int, sense: float, *, schedule: bool) -> list[Any]:
     actions: list[Any] = []
-    slots, held = range(len(cells)), list(items_of(cells))
+    slots, held = range(len(cells)), list(iter_items(cells))
     free = [slot for slot in slots if cells[slot] is None] or [0]
     moved = draw.sample(held, min(len(held), draw.choice([0, 0, 1, 2, 3])))
     targets = [slot for slot, _ in moved] + free
@@ -175,9 +175,9 @@ def chained(rows: list[dict[str, Any]]) -> bytes:
         prev, before = (made[-1]["hash"], made[-1]["vt"]) if made else (GENESIS, 0)
         # an event that was put elsewhere takes the time of its new place
         made.append(_sealed({**row, "seq": number, "prev": prev, "vt": max(row["vt"], before)}))
-    return b"".join(canonical(row) + b"\n" for row in made)
+    return b"".join(canonical_json(row) + b"\n" for row in made)
 
 
 def _sealed(row: dict[str, Any]) -> dict[str, Any]:
     body = {key: value for key, value in row.items() if key != "hash"}
-    return {**body, "hash": hashlib.sha256(canonical(body)).hexdigest()}
+    return {**body, "hash": hashlib.sha256(canonical_json(body)).hexdigest()}

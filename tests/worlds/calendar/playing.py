@@ -10,7 +10,7 @@ from worlds.calendar.game import CalendarGame
 from worlds.calendar.rules.scenario import Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.core.events import Noted
-from worlds.core.texts import texts_of
+from worlds.core.texts import load_texts
 from worlds.core.turns import Answer, OpenTurn, TurnTable
 
 Reply = Callable[[OpenTurn], str]
@@ -22,7 +22,7 @@ class Played:
     def __init__(self, scenario: Scenario, settings: Settings, reply: Mapping[int, Reply] | Reply) -> None:
         self.notes: list[Noted] = []
         self.turns: list[Any] = []
-        self.game = CalendarGame(scenario, settings, self._note, lambda cost: None, texts_of("calendar", {}))
+        self.game = CalendarGame(scenario, settings, self._note, lambda cost: None, load_texts("calendar", {}))
         table = TurnTable(self.game.play(), self.turns.append)
         while not table.over:
             turn = table.open[0]

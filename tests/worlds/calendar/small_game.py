@@ -87,7 +87,7 @@ def settings(profile: str = "text", **changed: Any) -> Settings:
     options |= dict.fromkeys(
         ("failed_rounds", "outsiders", "blocked_attempts", "exhausted", "voluntary", "justification"), "profile"
     )
-    return replace(Settings.of(options), **changed)
+    return replace(Settings.from_options(options), **changed)
 
 
 def spoken(played: Played, number: int = 1) -> list[tuple[str, int]]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from worlds.calendar.rules.batch import Batch, Conflict, apply, check
-from worlds.calendar.rules.items import Cells, Item, items_of, lines, read_lines
+from worlds.calendar.rules.batch import Batch, Conflict, apply_batch, check_batch
+from worlds.calendar.rules.items import Cells, Item, calendar_lines, iter_items, read_lines
 
 LUNCH, CALL, FIXED = Item("errand", 7, 10), Item("errand", 8, 1), Item("errand", 9, 5, blocked=True)
 OLD = Item("meeting", 7, 1, participants=(0, 1))
@@ -28,7 +28,7 @@ def move(item: Any, source: Any, target: Any, why: Any = "room") -> dict[str, An
 
 def conflicts(*actions: Any, meeting: Item | None = NEW, justify: bool = False) -> list[Conflict]:
     """What is wrong with a batch; nothing for one that holds."""
-    outcome = check(CELLS, actions, meeting, justify=justify)
+    outcome = check_batch(CELLS, actions, meeting, justify=justify)
     return [] if isinstance(outcome, Batch) else [refusal.conflict for refusal in outcome]
 
 
@@ -51,10 +51,10 @@ def conflicts(*actions: Any, meeting: Item | None = NEW, justify: bool = False) 
 )
 def test_batch_that_holds(actions: list[dict[str, Any]], after: Cells) -> None:
     """Everything is lifted, everything lands, the meeting is written, and every move is paid."""
-    batch = check(CELLS, actions, NEW)
+    batch = check_batch(CELLS, actions, NEW)
 
     assert isinstance(batch, Batch)
-    assert apply(CELLS, batch, NEW) == after
+    assert apply_batch(CELLS, batch, NEW) == after
     assert batch.cost == sum(move.item.cost for move in batch.moves)
 
 
@@ -106,7 +106,7 @@ def test_every_conflict_is_told_at_once() -> None:
 
 def test_meeting_is_scheduled_once() -> None:
     """One that is on the calendar already cannot be written a second time."""
-    outcome = check((NEW, None), [schedule(1)], NEW)
+    outcome = check_batch((NEW, None), [schedule(1)], NEW)
 
     assert [refusal.conflict for refusal in outcome if not isinstance(outcome, Batch)] == [Conflict.ALREADY_SCHEDULED]
 
@@ -136,15 +136,15 @@ def test_justification_is_asked_for_where_it_is_required(why: Any) -> None:
 
 def test_calendar_reads_back() -> None:
     """What a seat is shown tells a program the same calendar, long meetings included."""
-    text = "\n".join(lines(CELLS, labels=True))
+    text = "\n".join(calendar_lines(CELLS, labels=True))
 
     assert read_lines(text) == CELLS
-    assert [(slot, item.name) for slot, item in items_of(CELLS)] == [(0, "#7"), (2, "#8"), (3, "#9"), (4, "M7"), (6, "M4")]
+    assert [(slot, item.name) for slot, item in iter_items(CELLS)] == [(0, "#7"), (2, "#8"), (3, "#9"), (4, "M7"), (6, "M4")]
 
 
 def test_slots_line_up() -> None:
     """Slot numbers are right-aligned to the last one, as the paper's example shows them."""
-    shown = lines((None,) * 10 + (FIXED, LUNCH), labels=False)
+    shown = calendar_lines((None,) * 10 + (FIXED, LUNCH), labels=False)
 
     assert (shown[0], shown[10], shown[11]) == (
         "Slot  0: [FREE]",
@@ -166,7 +166,7 @@ def test_slots_line_up() -> None:
 )
 def test_a_refusal_names_what_is_wrong(action: dict[str, Any], told: list[str]) -> None:
     """The number that is out of range, and whether it is the item or the slot that is not there."""
-    outcome = check(CELLS, [schedule(1), action], NEW)
+    outcome = check_batch(CELLS, [schedule(1), action], NEW)
 
     assert isinstance(outcome, list)
     assert [refusal.text for refusal in outcome] == told

@@ -13,7 +13,7 @@ from worlds.calendar.game import RoundOpening, View
 from worlds.calendar.options import CHANNELS
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario
 from worlds.calendar.rules.settings import SILENCE, Settings
-from worlds.core.texts import texts_of
+from worlds.core.texts import load_texts
 
 SCENARIO = Scenario(
     slots=4,
@@ -30,7 +30,7 @@ COMBINATIONS = [
 def view(scenario: Scenario = SCENARIO, **changed: Any) -> View:
     """The texts of a game under these options."""
     channels = frozenset(str(changed.pop("channels", "dm")).split("+")) - {SILENCE}
-    return View(scenario, Settings(channels=channels, **changed), texts_of("calendar", {}))
+    return View(scenario, Settings(channels=channels, **changed), load_texts("calendar", {}))
 
 
 def test_costs_are_those_of_the_scale_alone() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from worlds.calendar.rules.batch import Batch, Conflict, Refusal, apply, check
-from worlds.calendar.rules.items import Cells, Item, items_of
+from worlds.calendar.rules.batch import Batch, Conflict, Refusal, apply_batch, check_batch
+from worlds.calendar.rules.items import Cells, Item, iter_items
 
 pytestmark = pytest.mark.property
 
@@ -37,7 +37,7 @@ def calendar(draw: random.Random) -> Cells:
 
 def batch(draw: random.Random, cells: Cells, meeting: Item) -> list[Any]:
     """One schedule and some moves, mostly sensible, now and then cloned, crossed or broken."""
-    slots, held = range(len(cells)), list(items_of(cells))
+    slots, held = range(len(cells)), list(iter_items(cells))
     moved = draw.sample(held, min(len(held), draw.randrange(4)))
     free = [slot for slot in slots if cells[slot] is None]
     targets = draw.sample([slot for slot, _ in moved] + free, len(moved) + len(free))
@@ -61,16 +61,16 @@ def test_batches_hold_or_change_nothing(part: int) -> None:
     seen: Counter[Conflict | None] = Counter()
     for _ in range(BATCHES):
         cells, meeting = calendar(draw), draw.choice(NEW)
-        found = check(cells, batch(draw, cells, meeting), meeting)
+        found = check_batch(cells, batch(draw, cells, meeting), meeting)
         if not isinstance(found, Batch):
             assert found
             assert all(isinstance(refusal, Refusal) and refusal.text for refusal in found)
             seen.update(refusal.conflict for refusal in found)
             continue
         seen[None] += 1
-        after = apply(cells, found, meeting)
-        before = {item: slot for slot, item in items_of(cells)}
-        now = {item: slot for slot, item in items_of(after)}
+        after = apply_batch(cells, found, meeting)
+        before = {item: slot for slot, item in iter_items(cells)}
+        now = {item: slot for slot, item in iter_items(after)}
 
         assert len(after) == len(cells)
         assert now.keys() == {*before, meeting}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worlds.calendar.labels import Label, reason
+from worlds.calendar.labels import Label, failure_reason
 from worlds.calendar.rules.batch import Conflict
 from worlds.calendar.rules.resolution import Resolution
 
@@ -28,4 +28,4 @@ C = Conflict
 )
 def test_reason(exhausted: list[list[Conflict]], slots: dict[int, int | None], broken: tuple[int, ...], label: Label) -> None:
     """Conflicts that the paper does not name hide no class, and make no second one."""
-    assert reason(Resolution(slots, {}, broken), exhausted) is label
+    assert failure_reason(Resolution(slots, {}, broken), exhausted) is label

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from worlds.contract.anchors import Anchor, draw_anchor, draw_marked, draw_range
 from worlds.contract.checks import check_header, check_value
 from worlds.contract.labels import Label
-from worlds.contract.mangling import classify, mangled
+from worlds.contract.mangling import classify_mangling, mangled
 from worlds.contract.presigned import Presigned, presign
 from worlds.core.calls import Call, Violation
 from worlds.core.chance import Stream
@@ -48,18 +48,18 @@ ISSUED = b"/r/a?x=1&p=%2Fa%2Bb%3D&s=abc"
 )
 def test_classes(submitted: bytes, label: str, kind: str) -> None:
     """Each way of going wrong has one class and one label."""
-    assert (label, kind) == classify(ISSUED, submitted)
+    assert (label, kind) == classify_mangling(ISSUED, submitted)
 
 
 @given(st.binary(max_size=40), st.binary(max_size=40))
 def test_only_equal_bytes_pass(expected: bytes, submitted: bytes) -> None:
     """There is no class exactly when nothing differs."""
-    assert (expected == submitted) is (classify(expected, submitted) is None)
+    assert (expected == submitted) is (classify_mangling(expected, submitted) is None)
 
 
 def test_ellipsis_that_was_issued_is_no_trap() -> None:
     """Dots that belong to the artifact are bytes like others."""
-    assert classify(b"a...b", b"a...c") == (Label.MUTATED_TOKEN, "other")
+    assert classify_mangling(b"a...b", b"a...c") == (Label.MUTATED_TOKEN, "other")
 
 
 def test_mangled_tells_where() -> None:

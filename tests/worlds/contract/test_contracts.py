@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlds.contract.contracts import Contract, compliant, contract, first_difference
+from worlds.contract.contracts import Contract, first_difference, is_compliant, make_contract
 from worlds.contract.labels import Label
 from worlds.contract.predicates import Predicate, etag, hmac_sha256, jwt_hs256, sha256
 
 VALUE = b"artifact"
-MADE = contract("a", VALUE, issued_at=1000, ttl_ms=500, colour="red")
+MADE = make_contract("a", VALUE, issued_at=1000, ttl_ms=500, colour="red")
 
 
 def test_the_five_fields() -> None:
@@ -67,7 +67,7 @@ def test_expired_has_the_four_details() -> None:
 def test_empty_window(ttl: int) -> None:
     """A contract nobody could keep is refused."""
     with pytest.raises(ValueError, match=rf"^a window must be longer than 0 ms, not {ttl}$"):
-        contract("a", VALUE, 0, ttl)
+        make_contract("a", VALUE, 0, ttl)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_empty_window(ttl: int) -> None:
 )
 def test_compliant_is_a_product(trace: list[tuple[Contract, bytes, int]], kept: bool) -> None:
     """A trace is compliant when every submission is."""
-    assert kept is compliant(trace)
+    assert kept is is_compliant(trace)
 
 
 KEY = b"key"

@@ -15,7 +15,7 @@ from validators.contract import assess
 from validators.episode import Episode
 from validators.verdict import Verdict
 from worlds.contract.labels import Label
-from worlds.contract.mutations import DEFAULTS, PREDICTED, mutating, parse
+from worlds.contract.mutations import DEFAULTS, PREDICTED, mutate_transport, parse_mutation
 from worlds.core.errors import ManifestError
 from worlds.core.events import read_log
 from worlds.core.wire import WireRequest, WireResponse, check_sendable
@@ -32,13 +32,13 @@ def mutated(mutation: str, target: bytes = TARGET) -> bytes:
         sent.append(request)
         return PAGE
 
-    mutating(world, mutation)(WireRequest("GET", target))
+    mutate_transport(world, mutation)(WireRequest("GET", target))
     return sent[0].target
 
 
 def played(task: Task, seed: int, mutation: str) -> Verdict:
     """The oracle's verdict with a mutation on its path."""
-    agent = SolutionAgent(transport=lambda inner: mutating(inner, mutation))
+    agent = SolutionAgent(transport=lambda inner: mutate_transport(inner, mutation))
     with InProcessRuntime().open(EpisodeSpec("r", "e", task, seed)) as pod:
         agent.play(task, seed, pod, Budget(), Report(agent="oracle"))
         return assess(Episode(tuple(read_log(pod.finish()))))
@@ -50,7 +50,7 @@ def test_label_on_a_real_task(presigned: Task, mutation: str, seed: int) -> None
     """The oracle, mutated, earns the predicted label and no success."""
     verdict = played(presigned, seed, mutation)
 
-    assert (False, PREDICTED[parse(mutation)[0]]) == (verdict.success, verdict.failure_label)
+    assert (False, PREDICTED[parse_mutation(mutation)[0]]) == (verdict.success, verdict.failure_label)
 
 
 @pytest.mark.parametrize("mutation", ["clip=40000", "linewrap=40000", "visible=40000"])
@@ -76,7 +76,7 @@ def test_bytes(mutation: str, target: bytes) -> None:
 
 def test_visible_text_cuts_long_links_only() -> None:
     """The agent sees a short href whole, a long one cut with an ellipsis."""
-    seen = mutating(lambda request: PAGE, "visible=20")(WireRequest("GET", b"/task")).body
+    seen = mutate_transport(lambda request: PAGE, "visible=20")(WireRequest("GET", b"/task")).body
 
     assert b'<a href="/short">a</a><a href="/' + b"l" * 19 + b'...">b</a>' == seen
 
@@ -99,14 +99,14 @@ def test_every_mutation_has_a_default() -> None:
 )
 def test_parse(text: str, parsed: tuple[str, int]) -> None:
     """A name alone has its default number."""
-    assert parsed == parse(text)
+    assert parsed == parse_mutation(text)
 
 
 @pytest.mark.parametrize("text", ["", "clop", "clip=x", "clip=-1", "clip=0", "linewrap=0", "decode=1", "resort=9", "clip=1=2"])
 def test_parse_refused(text: str) -> None:
     """Anything else is refused with the names there are."""
     with pytest.raises(ManifestError) as refused:
-        parse(text)
+        parse_mutation(text)
 
     names = "clip, linewrap, decode, resort, visible"
     assert f"mutation must be one of {names}, with =<number> where it takes one, not {text!r}" == str(refused.value)

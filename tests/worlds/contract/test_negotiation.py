@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlds.contract.negotiation import MediaChoice, accepted, choose, judge
+from worlds.contract.negotiation import MediaChoice, accepted, choose, weigh_offer
 from worlds.core.wire import request
 
 RFC_EXAMPLE = "text/*;q=0.3, text/plain;q=0.7, text/plain;format=flowed, text/plain;format=fixed;q=0.4, */*;q=0.5"
@@ -27,7 +27,7 @@ RFC_EXAMPLE = "text/*;q=0.3, text/plain;q=0.7, text/plain;format=flowed, text/pl
 )
 def test_the_most_specific_range_decides(media_type: str, weight: float) -> None:
     """The table of RFC 9110 section 12.5.1."""
-    assert weight == judge(RFC_EXAMPLE, media_type).weight
+    assert weight == weigh_offer(RFC_EXAMPLE, media_type).weight
 
 
 @pytest.mark.parametrize(
@@ -78,10 +78,10 @@ def test_lines_are_one_list() -> None:
 def test_an_offer_is_a_media_type(offer: str) -> None:
     """A range, and what cannot be read, is nothing that a server could send."""
     with pytest.raises(ValueError, match=f"^an offer must be a media type, not '{re.escape(offer)}'$"):
-        judge("*/*", offer)
+        weigh_offer("*/*", offer)
 
 
 @given(st.text(st.characters(min_codepoint=0x20, max_codepoint=0xFF), max_size=200))
 def test_any_text_is_judged(accept: str) -> None:
     """No header breaks it, and a weight lies in 0..1."""
-    assert 0 <= judge(accept, "text/html").weight <= 1
+    assert 0 <= weigh_offer(accept, "text/html").weight <= 1

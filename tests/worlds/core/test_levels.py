@@ -55,7 +55,7 @@ def test_the_first_level_is_the_default(overrides: dict[str, Any], told: dict[st
 
 def test_budgets_and_costs_of_a_level() -> None:
     """What a level does not name stays as it was."""
-    there = manifest().at(3)
+    there = manifest().at_level(3)
 
     assert (there.budgets.steps, there.budgets.virtual_seconds) == (4, 10)
     assert there.costs == {"request": 1, "slow": 9}
@@ -65,7 +65,7 @@ def test_a_level_inherits_nothing_from_the_one_below() -> None:
     """Each table stands for itself."""
     levels = {2: {"costs": {"slow": 9}}, 3: {"knobs": {"ttl": 2}}}
 
-    assert manifest(levels).at(3).costs == {"request": 1, "slow": 2}
+    assert manifest(levels).at_level(3).costs == {"request": 1, "slow": 2}
 
 
 def test_option_of_the_family() -> None:

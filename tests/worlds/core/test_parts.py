@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from worlds.core.parts import families_in, part
+from worlds.core.parts import families_in, import_part
 
 ROOM = "a_room_of_parts"
 
@@ -38,7 +38,7 @@ def test_families_are_the_packages_of_a_room() -> None:
 @pytest.mark.usefixtures("room")
 def test_part_by_name() -> None:
     """A part is the module of that name in the family's package."""
-    labels = part(ROOM, "tall-tale", "labels")
+    labels = import_part(ROOM, "tall-tale", "labels")
 
     assert labels is not None
     assert labels.TOLD
@@ -48,7 +48,7 @@ def test_part_by_name() -> None:
 @pytest.mark.parametrize("family", ["saga", "nobody", "core", "Saga", "tall_tale", "tall-tale.labels", "../saga", ""])
 def test_no_such_part(family: str) -> None:
     """A family without the part has none, and neither has what is no family at all."""
-    assert part(ROOM, family, "labels") is None
+    assert import_part(ROOM, family, "labels") is None
 
 
 @pytest.mark.parametrize("missing", ["nowhere_at_all", f"{ROOM}.sag", f"{ROOM}.saga.label"])
@@ -57,4 +57,4 @@ def test_broken_part_is_an_error(room: Path, missing: str) -> None:
     (room / "saga" / "labels.py").write_text(f"import {missing}\n", encoding="utf-8")
 
     with pytest.raises(ModuleNotFoundError, match=missing):
-        part(ROOM, "saga", "labels")
+        import_part(ROOM, "saga", "labels")

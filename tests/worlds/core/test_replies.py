@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from worlds.calendar.rules.replies import read_actions
 from worlds.core import replies
 from worlds.core.mending import mend
-from worlds.core.replies import spoken, without_thinking
+from worlds.core.replies import spoken_text, without_thinking
 
 LEAVES = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
@@ -144,7 +144,7 @@ def test_words_in_a_string_are_no_thinking_and_no_answer() -> None:
 )
 def test_others_hear_no_thinking(said: str, heard: str) -> None:
     """What stands outside of thinking is heard as it stands."""
-    assert spoken(said) == heard
+    assert spoken_text(said) == heard
     assert without_thinking("as it stands \n") == "as it stands \n"
 
 
@@ -217,7 +217,7 @@ def test_what_json_can_say_is_read_as_it_is(document: object) -> None:
     """An object or list whose numbers are finite is read as the standard library reads it."""
     expected = json.loads(json.dumps(document)) if finite(document) else None
 
-    assert replies.load(json.dumps(document)) == expected
+    assert replies.load_json(json.dumps(document)) == expected
 
 
 @pytest.mark.parametrize("number", ["1e400", "-1E+999", "9" * 309 + ".5", "NaN", "-Infinity"])

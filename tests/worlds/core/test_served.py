@@ -28,7 +28,7 @@ from tests.worlds.core.test_serve import RAW, Served, served
 from worlds.core.errors import WireError
 from worlds.core.events import read_log
 from worlds.core.loading import load_world, open_world
-from worlds.core.routes import find, routes
+from worlds.core.routes import find_handler, routes
 from worlds.core.served import ServedWorld
 from worlds.core.testing import InProcess, client, world_in_process
 from worlds.core.wire import MAX_BODY_BYTES, WireRequest, WireResponse, check_sendable
@@ -165,7 +165,7 @@ def test_a_body_that_breaks_off(twins: Twins, target: str) -> None:
     with raw(far, f"POST {target} HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx".encode()):
         pass
     until(far, before)
-    handler = find(type(near.app.referee.world), "POST", target)
+    handler = find_handler(type(near.app.referee.world), "POST", target)
     near.app.serve(handler, WireRequest("POST", target.encode()), whole=False)
 
     assert near.log.trace_hash == read_log(far.log())[-1].hash

@@ -87,10 +87,10 @@ class Listed:
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self.worlds = [self._world(values) for values in itertools.product((False, True), repeat=len(scenario.base))]
+        self.worlds = [self._world(values) for values in itertools.product((False, True), repeat=len(scenario.base_atoms))]
 
     def _world(self, values: tuple[bool, ...]) -> tuple[dict[str, bool], set[str]]:
-        truth = dict.fromkeys(self.scenario.atoms, False) | dict(zip(self.scenario.base, values, strict=True))
+        truth = dict.fromkeys(self.scenario.atoms, False) | dict(zip(self.scenario.base_atoms, values, strict=True))
         for _ in self.scenario.atoms:
             for rule in self.scenario.rules:
                 if rule.then is not None and self._holds(truth, rule.when):

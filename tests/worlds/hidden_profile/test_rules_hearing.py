@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.worlds.hidden_profile.film import SCENARIO, changed
-from worlds.hidden_profile.rules.hearing import fold, mentions, surfaced
+from worlds.hidden_profile.rules.hearing import fold_text, mentions_fact, surfaced_facts
 
 
 @pytest.mark.parametrize(
@@ -20,15 +20,15 @@ from worlds.hidden_profile.rules.hearing import fold, mentions, surfaced
 )
 def test_cues_fire_on_folded_text(text: str, heard: tuple[str, ...]) -> None:
     """Case and runs of blanks hide nothing, and what is not cued is not heard."""
-    assert surfaced(SCENARIO, text, SCENARIO.of_scope("private")) == heard
+    assert surfaced_facts(SCENARIO, text, SCENARIO.of_scope("private")) == heard
 
 
 def test_all_parts_of_a_cue_must_occur() -> None:
     """One alternative fires when all its substrings occur, in any order; half of one does not."""
     heard = changed("u1", cues=[["car", "august"], ["cool box", "beach"]]).by_id["u1"]
 
-    assert mentions(heard, "In August it lay in the car")
-    assert not mentions(heard, "It lay in the car, by the beach")
+    assert mentions_fact(heard, "In August it lay in the car")
+    assert not mentions_fact(heard, "It lay in the car, by the beach")
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_all_parts_of_a_cue_must_occur() -> None:
 )
 def test_alternatives_and_what_must_not_occur(text: str, heard: bool) -> None:
     """One of a part's alternatives is enough, and none of a barred part's may occur."""
-    assert mentions(changed("u1", cues=[["van|lorry", "lid", "!cracked|broken"]]).by_id["u1"], text) is heard
+    assert mentions_fact(changed("u1", cues=[["van|lorry", "lid", "!cracked|broken"]]).by_id["u1"], text) is heard
 
 
 def test_who_quotes_a_fact_mentions_it() -> None:
@@ -50,9 +50,9 @@ def test_who_quotes_a_fact_mentions_it() -> None:
     barred, silent = changed("u1", cues=[["cool box", "!lid"]]).by_id["u1"], changed("u1", cues=[]).by_id["u1"]
     message = f"My nephew found the lid. {barred.text} So there."
 
-    assert mentions(barred, message)
-    assert not mentions(barred, "The cool box has a lid.")
-    assert not mentions(silent, message)
+    assert mentions_fact(barred, message)
+    assert not mentions_fact(barred, "The cool box has a lid.")
+    assert not mentions_fact(silent, message)
 
 
 @pytest.mark.parametrize(
@@ -71,18 +71,21 @@ def test_a_barred_word_bars_only_where_the_fact_is_told(text: str, heard: bool) 
     """Who tells two facts in two clauses tells both; a fact whose parts stand apart is barred by all that lies around them."""
     barred = changed("u1", cues=[["cool box", "van", "!lid"]]).by_id["u1"]
 
-    assert mentions(barred, text) is heard
+    assert mentions_fact(barred, text) is heard
 
 
 def test_only_known_facts_surface() -> None:
     """A speaker cannot surface what it neither holds nor has heard."""
-    assert surfaced(SCENARIO, "The nephew had the lid", ["u3", "n1"]) == ("u3",)
+    assert surfaced_facts(SCENARIO, "The nephew had the lid", ["u3", "n1"]) == ("u3",)
 
 
 def test_typographic_marks_are_folded() -> None:
     """Curly quotes, dashes of all lengths and compatibility forms compare as plain ones, in cues and in texts alike."""
-    assert fold("The \u201cvisitors\u2019\u201d  half\u2010landing \u2013 \uff11\uff19") == 'the "visitors\'" half-landing - 19'
-    assert mentions(changed("u1", cues=[["visitors\u2019 book"]]).by_id["u1"], "the visitors' book")
+    assert (
+        fold_text("The \u201cvisitors\u2019\u201d  half\u2010landing \u2013 \uff11\uff19")
+        == 'the "visitors\'" half-landing - 19'
+    )
+    assert mentions_fact(changed("u1", cues=[["visitors\u2019 book"]]).by_id["u1"], "the visitors' book")
 
 
 @pytest.mark.parametrize(
@@ -100,8 +103,8 @@ def test_typographic_marks_are_folded() -> None:
 )
 def test_what_is_left_open_or_taken_back_tells_nothing(text: str) -> None:
     """A sentence that asks, or says that nobody knows, is heard by nobody; another one beside it still is."""
-    assert surfaced(SCENARIO, text, ["u1"]) == ()
-    assert surfaced(SCENARIO, f"{text} The cool box was in the car.", ["u1"]) == ("u1",)
+    assert surfaced_facts(SCENARIO, text, ["u1"]) == ()
+    assert surfaced_facts(SCENARIO, f"{text} The cool box was in the car.", ["u1"]) == ("u1",)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +144,7 @@ def test_what_is_left_open_or_taken_back_tells_nothing(text: str) -> None:
 )
 def test_doubts_and_denials_tell_nothing(text: str) -> None:
     """However they are put."""
-    assert surfaced(SCENARIO, text, ["u1"]) == ()
+    assert surfaced_facts(SCENARIO, text, ["u1"]) == ()
 
 
 @pytest.mark.parametrize(
@@ -171,7 +174,7 @@ def test_doubts_and_denials_tell_nothing(text: str) -> None:
 )
 def test_who_is_sure_is_heard(text: str) -> None:
     """Though there is a doubt, a question or a `not` in the same words, or beside them."""
-    assert surfaced(SCENARIO, text, ["u1"]) == ("u1",)
+    assert surfaced_facts(SCENARIO, text, ["u1"]) == ("u1",)
 
 
 def test_denied_words_are_heard_by_cues_that_deny() -> None:
@@ -180,16 +183,18 @@ def test_denied_words_are_heard_by_cues_that_deny() -> None:
     denying = changed("u1", cues=[["paper", "won't|refuse", "sign"]]).by_id["u1"]
     barring = changed("u1", cues=[["paper", "!sign"]]).by_id["u1"]
 
-    assert mentions(plain, "He will sign the paper, not the letter.")
-    assert not mentions(plain, "He won't sign the paper.")
-    assert mentions(denying, "He won't sign the paper.")
-    assert not mentions(barring, "He won't sign the paper.")
-    assert mentions(plain, f"It's not to be. {plain.text}")
+    assert mentions_fact(plain, "He will sign the paper, not the letter.")
+    assert not mentions_fact(plain, "He won't sign the paper.")
+    assert mentions_fact(denying, "He won't sign the paper.")
+    assert not mentions_fact(barring, "He won't sign the paper.")
+    assert mentions_fact(plain, f"It's not to be. {plain.text}")
 
 
 def test_who_agrees_takes_nothing_back() -> None:
     """`That's right` after a fact is no denial of it."""
-    assert surfaced(SCENARIO, "The cool box was in the car. That's right, I saw it. It was a nice day.", ["u1"]) == ("u1",)
+    assert surfaced_facts(SCENARIO, "The cool box was in the car. That's right, I saw it. It was a nice day.", ["u1"]) == (
+        "u1",
+    )
 
 
 @pytest.mark.parametrize(
@@ -207,7 +212,7 @@ def test_who_agrees_takes_nothing_back() -> None:
 )
 def test_wishes_and_distrust_tell_nothing(text: str) -> None:
     """A wager, a wish, a case that may come again, and a doubt put as a question."""
-    assert surfaced(SCENARIO, text, ["u1"]) == ()
+    assert surfaced_facts(SCENARIO, text, ["u1"]) == ()
 
 
 @pytest.mark.parametrize(
@@ -222,7 +227,7 @@ def test_wishes_and_distrust_tell_nothing(text: str) -> None:
 )
 def test_a_question_may_name_what_the_next_sentence_tells(text: str, heard: bool) -> None:
     """Alone it tells nothing, and one that asks with a verb names nothing."""
-    assert mentions(changed("u1", cues=[["cool box", "car"]]).by_id["u1"], text) is heard
+    assert mentions_fact(changed("u1", cues=[["cool box", "car"]]).by_id["u1"], text) is heard
 
 
 @pytest.mark.parametrize(
@@ -234,4 +239,4 @@ def test_a_question_may_name_what_the_next_sentence_tells(text: str, heard: bool
 )
 def test_a_last_clause_may_leave_something_else_open(text: str) -> None:
     """What stands before it is told."""
-    assert surfaced(SCENARIO, text, ["u1"]) == ("u1",)
+    assert surfaced_facts(SCENARIO, text, ["u1"]) == ("u1",)

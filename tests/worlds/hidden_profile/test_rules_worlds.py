@@ -18,8 +18,8 @@ def test_table_agrees_with_a_listing(seed: int) -> None:
     scenario = by_chance(seed)
     table, listed = tabulate(scenario), Listed(scenario)
     for known in subsets([one.id for one in scenario.facts]):
-        assert table.excluded(known) == listed.excluded(known)
-        assert table.settled(known) == listed.settled(known)
+        assert table.excluded_options(known) == listed.excluded(known)
+        assert table.settled_option(known) == listed.settled(known)
 
 
 def test_random_logic_covers_the_cases() -> None:
@@ -28,9 +28,9 @@ def test_random_logic_covers_the_cases() -> None:
     for seed in range(40):
         table = tabulate(scenario := by_chance(seed))
         for known in subsets([one.id for one in scenario.facts]):
-            found = "settled" if table.settled(known) else "open"
-            seen.add(found if table.known(known) else "contradiction")
-            seen.add("excluded" if table.excluded(known) else "all in")
+            found = "settled" if table.settled_option(known) else "open"
+            seen.add(found if table.matching_worlds(known) else "contradiction")
+            seen.add("excluded" if table.excluded_options(known) else "all in")
 
     assert seen == {"contradiction", "settled", "open", "excluded", "all in"}
 
@@ -39,8 +39,8 @@ def test_contradiction_proves_nothing() -> None:
     """Facts that contradict each other exclude nothing and settle nothing."""
     table = tabulate(changed("u1", asserts=["rewound"]))
 
-    assert table.excluded(["u1", "u4"]) == frozenset()
-    assert table.settled(["u1", "u4"]) is None
+    assert table.excluded_options(["u1", "u4"]) == frozenset()
+    assert table.settled_option(["u1", "u4"]) is None
 
 
 def test_more_atoms_than_a_table_holds() -> None:
@@ -56,30 +56,30 @@ def test_more_atoms_than_a_table_holds() -> None:
 def test_unknown_fact_is_an_error() -> None:
     """A fact that is none is no silent nothing."""
     with pytest.raises(KeyError):
-        TABLE.excluded(["u9"])
+        TABLE.excluded_options(["u9"])
 
 
 def test_eliminator_takes_the_best_looking_that_is_left() -> None:
     """The naive eliminator drops what is excluded and goes by impression, without the promise."""
     shared = SCENARIO.of_scope("shared")
 
-    assert worlds.surface(SCENARIO, shared) == {BEACH: 4, WEDDING: 2, ATTIC: -2}
-    assert worlds.eliminator(TABLE, shared) == BEACH
-    assert worlds.eliminator(TABLE, [*shared, "u1", "u2"]) == WEDDING
-    assert worlds.eliminator(TABLE, [*shared, "u1", "u2", "u3", "u4"]) == ATTIC
-    assert worlds.contrarian(SCENARIO, shared) == ATTIC
+    assert worlds.option_impressions(SCENARIO, shared) == {BEACH: 4, WEDDING: 2, ATTIC: -2}
+    assert worlds.eliminator_vote(TABLE, shared) == BEACH
+    assert worlds.eliminator_vote(TABLE, [*shared, "u1", "u2"]) == WEDDING
+    assert worlds.eliminator_vote(TABLE, [*shared, "u1", "u2", "u3", "u4"]) == ATTIC
+    assert worlds.least_favoured(SCENARIO, shared) == ATTIC
 
 
 def test_eliminator_abstains_on_a_tie() -> None:
     """Equal impressions are no vote, and neither is nothing left."""
-    assert worlds.eliminator(TABLE, []) is None
-    assert worlds.eliminate({"a": 1, "b": 1, "c": 0}, frozenset()) is None
-    assert worlds.eliminate({"a": 1, "b": 1, "c": 0}, frozenset("a")) == "b"
-    assert worlds.eliminate({"a": 1}, frozenset("a")) is None
+    assert worlds.eliminator_vote(TABLE, []) is None
+    assert worlds.best_remaining({"a": 1, "b": 1, "c": 0}, frozenset()) is None
+    assert worlds.best_remaining({"a": 1, "b": 1, "c": 0}, frozenset("a")) == "b"
+    assert worlds.best_remaining({"a": 1}, frozenset("a")) is None
 
 
 def test_key_is_entailed_by_all_facts_only() -> None:
     """The key is proved by all four private facts, and by no three of them."""
     private = SCENARIO.of_scope("private")
 
-    assert [known for known in subsets(private) if worlds.entails(TABLE, known)] == [private]
+    assert [known for known in subsets(private) if worlds.proves_key(TABLE, known)] == [private]

@@ -11,13 +11,13 @@ from tests.worlds.hidden_profile.sessions import CHOICES, folder_of, notes, open
 from worlds.core.chance import PUBLISHED_KEY, Chance
 from worlds.core.errors import WorldError
 from worlds.hidden_profile.options import EXPERT, ONE_SEAT, VARIANTS
-from worlds.hidden_profile.rules.hearing import fold
-from worlds.hidden_profile.session import Deal, deal
+from worlds.hidden_profile.rules.hearing import fold_text
+from worlds.hidden_profile.session import Deal, deal_session
 
 
 def dealt(seed: int, condition: str = "hidden") -> Deal:
     """One deal of the small scenario."""
-    return deal(SCENARIO, condition, Chance(PUBLISHED_KEY, "t", seed))
+    return deal_session(SCENARIO, condition, Chance(PUBLISHED_KEY, "t", seed))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -72,7 +72,7 @@ def test_prompt_lists_the_seats_own_facts_and_no_others(condition: str, track: s
         shown = [line.partition(" ")[2] for line in prompt.split("# What you know")[1].split("# The options")[0].splitlines()]
         assert [facts[line] for line in shown if line in facts] == hand
         assert sum(text in prompt for text in facts) == len(hand)
-        assert not any(word in fold(prompt) for word in ("decoy", "weights", "asserts", "hot_car", "private"))
+        assert not any(word in fold_text(prompt) for word in ("decoy", "weights", "asserts", "hot_car", "private"))
 
 
 def test_hand_length_is_no_sign_of_the_condition_in_words(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from tests.worlds.hidden_profile.sessions import (
     scripted,
     texts,
 )
-from validators.hidden_profile.replay import lies_of
+from validators.hidden_profile.replay import find_lies
 from worlds.core.events import Turned
 from worlds.core.turns import OpenTurn
 from worlds.hidden_profile.options import VARIANTS
@@ -87,7 +87,7 @@ def test_last_round_in_which_nobody_spoke_is_empty(tmp_path: Path) -> None:
     last = [event.text for event in told.events if isinstance(event, Turned) and event.phase == "POST_VOTE"]
 
     assert not any("Person" in text for text in last)
-    assert lies_of(told) == []
+    assert find_lies(told) == []
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 15])
@@ -182,7 +182,7 @@ def test_thoughts_are_not_said(track: str, tmp_path: Path) -> None:
 
     assert "between us" not in "".join(shown)
     assert "Person 1: Nothing new." in shown[1]
-    assert lies_of(told) == []
+    assert find_lies(told) == []
 
 
 @pytest.mark.parametrize(
@@ -240,4 +240,4 @@ def test_seat_is_told_what_of_its_message_was_not_read(tmp_path: Path) -> None:
     assert all(text.startswith("Of your last reply the text was heard as it stands, and no cites") for text in second)
     assert all(text.startswith("Of your last reply nothing was heard: it is all thinking.") for text in last)
     assert [note.data["text"] for note in notes(world, "message")] == [two] * 3 + [""] * 3
-    assert lies_of(episode_of(world.log.dump())) == []
+    assert find_lies(episode_of(world.log.dump())) == []

@@ -22,11 +22,11 @@ from tests.worlds.hidden_profile.sessions import (
     run,
     texts,
 )
-from validators.hidden_profile.replay import lies_of
+from validators.hidden_profile.replay import find_lies
 from worlds.core.events import Turned
 from worlds.core.mending import mend
 from worlds.core.turns import Answer, OpenTurn
-from worlds.hidden_profile.rules.ballot import option_of, read_ballot
+from worlds.hidden_profile.rules.ballot import find_option, read_ballot
 from worlds.hidden_profile.rules.scenario import Scenario
 
 PREFIX = Scenario.model_validate(
@@ -116,7 +116,7 @@ def test_every_label_is_a_vote_for_its_own_option(scenario: Scenario) -> None:
     """Ids, labels, and both as they are shown come back to their option, with curly apostrophes or straight ones."""
     for choice in scenario.options:
         for text in (choice.id, choice.label, f"[{choice.id}] {choice.label}", choice.label.replace("\u2019", "'").upper()):
-            assert option_of(scenario, text) == choice.id
+            assert find_option(scenario, text) == choice.id
 
 
 def test_invalid_vote_is_asked_for_once_more(tmp_path: Path) -> None:
@@ -228,5 +228,5 @@ def test_seat_is_told_why_its_vote_was_not_read(tmp_path: Path) -> None:
 
     assert len(again) == 6
     assert all("Your vote was not read: it holds two different answers, " in turn.text for turn in again)
-    assert lies_of(episode_of(world.log.dump())) == []
+    assert find_lies(episode_of(world.log.dump())) == []
     assert {note.data["option"] for note in notes(world, "vote")} == {"attic"}

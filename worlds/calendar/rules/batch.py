@@ -1,6 +1,6 @@
 """Batches of actions, which change a calendar completely or not at all (specification: paper, Appendix A.5).
 
-1. `check` accepts any input: errors are returned as conflicts; nothing raises, and nothing is applied partially.
+1. `check_batch` accepts any input: errors are returned as conflicts; nothing raises, and nothing is applied partially.
 2. The order inside a batch has no meaning: every moved item is lifted first, then all are placed, then the meeting is added. So
 swaps and cycles are legal. A move to the item's own place is legal too, and still costs.
 3. No cell may be left by two moves (an item would be duplicated), and none may be filled by two.
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from worlds.calendar.rules.items import Cells, Item, filled, slot_of
+from worlds.calendar.rules.items import Cells, Item, slot_of, with_item
 
 UNREADABLE = 'Your reply could not be read as one JSON object with a list of "actions"'
 """Message to an agent whose decision could not be read, instead of the conflicts of an empty batch."""
@@ -63,7 +63,7 @@ class Batch(NamedTuple):
         return sum(move.item.cost for move in self.moves)
 
 
-def check(cells: Cells, actions: Sequence[Any], meeting: Item | None, *, justify: bool = False) -> Batch | list[Refusal]:
+def check_batch(cells: Cells, actions: Sequence[Any], meeting: Item | None, *, justify: bool = False) -> Batch | list[Refusal]:
     """Return the batch that `actions` describe on this calendar, or every conflict; `meeting` is the one to schedule, if any.
 
     With `justify`, each reschedule must give a reason (paper, Appendix A.2).
@@ -81,14 +81,14 @@ def check(cells: Cells, actions: Sequence[Any], meeting: Item | None, *, justify
     return list(_collisions(cells, batch, meeting)) or batch
 
 
-def apply(cells: Cells, batch: Batch, meeting: Item | None) -> Cells:
-    """Return the calendar after a batch that `check` returned."""
+def apply_batch(cells: Cells, batch: Batch, meeting: Item | None) -> Cells:
+    """Return the calendar after a batch that `check_batch` returned."""
     for move in batch.moves:
-        cells = filled(cells, move.source, None, move.item.duration)
+        cells = with_item(cells, move.source, None, move.item.duration)
     for move in batch.moves:
-        cells = filled(cells, move.target, move.item, move.item.duration)
+        cells = with_item(cells, move.target, move.item, move.item.duration)
     if batch.slot is not None and meeting is not None:
-        cells = filled(cells, batch.slot, meeting, meeting.duration)
+        cells = with_item(cells, batch.slot, meeting, meeting.duration)
     return cells
 
 

@@ -37,7 +37,7 @@ Cells = tuple[Item | None, ...]
 """One calendar; free cells are `None`."""
 
 
-def items_of(cells: Cells) -> Iterator[tuple[int, Item]]:
+def iter_items(cells: Cells) -> Iterator[tuple[int, Item]]:
     """Yield every item with the slot where it begins, in order of slots."""
     seen: set[tuple[str, int]] = set()
     for slot, item in enumerate(cells):
@@ -51,20 +51,20 @@ def slot_of(cells: Cells, meeting: int) -> int | None:
     return next((slot for slot, item in enumerate(cells) if item and item.kind == "meeting" and item.id == meeting), None)
 
 
-def filled(cells: Cells, slot: int, item: Item | None, duration: int = 1) -> Cells:
+def with_item(cells: Cells, slot: int, item: Item | None, duration: int = 1) -> Cells:
     """Return the calendar with `item` (or None) in `duration` cells from `slot`; it must fit."""
     return cells[:slot] + (item,) * duration + cells[slot + duration :]
 
 
-def lines(cells: Cells, *, labels: bool) -> list[str]:
+def calendar_lines(cells: Cells, *, labels: bool) -> list[str]:
     """Return a calendar as its owner reads it, one line per slot; `labels` adds descriptions (paper, Appendix A.1)."""
     return [before + _shown(item, labels=labels) for before, item in zip(_beginnings(len(cells)), cells, strict=True)]
 
 
 @lru_cache(maxsize=4096)
-def drawn(cells: Cells) -> str:
+def render_calendar(cells: Cells) -> str:
     """Return a calendar as its owner is shown it, with labels; cached, because it is shown and checked many times."""
-    return "\n".join(lines(cells, labels=True))
+    return "\n".join(calendar_lines(cells, labels=True))
 
 
 @cache
@@ -91,7 +91,7 @@ _LINE = re.compile(
 
 
 def read_lines(text: str) -> Cells:
-    """Parse the calendar in a text, without labels: the inverse of `lines`, for agents that read the same text as models."""
+    """Parse the calendar in a text, without labels: the inverse of `calendar_lines`, for agents that read what models read."""
     cells: list[Item | None] = []
     for match in _LINE.finditer(text):
         _, free, blocked, errand, cost, meeting, displacement, who = match.groups()

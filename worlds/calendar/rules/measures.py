@@ -19,7 +19,7 @@ Role = Literal["first", "participant", "outsider"]
 """Role of a seat in a round: the first speaker, another participant of its meeting, or neither."""
 
 
-def unless_asked() -> Any:
+def omitted_field() -> Any:
     """Return a field that a verdict omits unless it was measured: for games that asked for beliefs."""
     return Field(default=None, exclude_if=lambda value: value is None)
 
@@ -82,20 +82,20 @@ class SeatMeasures(Strict):
     fairness: float | None = None
     """Distance of the seat's deviation from the mean of all."""
 
-    raw_reflection_vps: float | None = unless_asked()
+    raw_reflection_vps: float | None = omitted_field()
     """Total change, in slots, of the others' stated beliefs about this seat's calendar, correct or not."""
 
-    reflection_vps: float | None = unless_asked()
+    reflection_vps: float | None = omitted_field()
     """The part of these changes that agrees with the truth, before the floor; None if no observer's answer could be read."""
 
-    excess_reflection_vps: float | None = unless_asked()
-    beliefs: int | None = unless_asked()
+    excess_reflection_vps: float | None = omitted_field()
+    beliefs: int | None = omitted_field()
     """Number of readable answers of this seat about others."""
 
-    unreadable: int | None = unless_asked()
+    unreadable: int | None = omitted_field()
     """Number of unreadable or missing answers of this seat; None for a program, which is not asked."""
 
-    weighed: int | None = unless_asked()
+    weighed: int | None = omitted_field()
     """Number of readable answers that counted as expectations over tokens; only if these were asked for."""
 
 
@@ -125,7 +125,7 @@ class SeatRoundMeasures(Strict):
     oracle_cost: int | None
     """A participant's cost of the round's meeting in the certificate's schedule; None for outsiders."""
 
-    reflection_vps: float | None = unless_asked()
+    reflection_vps: float | None = omitted_field()
     """Correct changes of the others' stated beliefs about this seat in this round, in slots, before the floor."""
 
 
@@ -150,7 +150,7 @@ class BeliefMeasures(Strict):
     """Way in which the reply was read; `failed` if it could not be."""
 
     no_reply: str | None
-    expected: tuple[float, ...] | None = unless_asked()
+    expected: tuple[float, ...] | None = omitted_field()
     """Expectations over the model's tokens, which replace the scores if they are known."""
 
     raw: float | None
@@ -216,4 +216,4 @@ class Measures(Strict):
     counts: dict[str, int]
     means: dict[str, float | None]
     vps: PrivacyMeasures
-    reflection: ReflectionMeasures | None = unless_asked()
+    reflection: ReflectionMeasures | None = omitted_field()

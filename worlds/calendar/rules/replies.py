@@ -19,11 +19,11 @@ from worlds.core.replies import (
     AnswerShape,
     Mend,
     ReadAnswer,
-    fields,
-    load,
-    parsed_string,
+    find_fields,
+    load_json,
+    parse_string,
+    parse_whole_number,
     read_answer,
-    whole_number,
 )
 
 STRONGEST = 3
@@ -37,7 +37,7 @@ def read_scores(value: Any, slots: int) -> tuple[int, ...] | None:
     return readable[0] if len(readable) == 1 else None
 
 
-def weighed(value: Any) -> str | None:
+def find_weighed_reply(value: Any) -> str | None:
     """Return the reply inside a JSON value that includes expectations; None for any other value."""
     is_weighed = isinstance(value, dict) and value.keys() == {"said", "expected"} and isinstance(value["said"], str)
     return value["said"] if is_weighed else None
@@ -45,7 +45,7 @@ def weighed(value: Any) -> str | None:
 
 def read_expected(value: Any, slots: int) -> tuple[float, ...] | None:
     """Return the expectations inside such a value, by slot; None if they are missing or invalid."""
-    expected: Any = value["expected"] if weighed(value) is not None else None
+    expected: Any = value["expected"] if find_weighed_reply(value) is not None else None
     return tuple(map(float, expected)) if _are_in_range(expected, slots) else None
 
 
@@ -61,23 +61,23 @@ _NUMBERS = ("slot", "from_slot", "to_slot", "to", "item_id", "meeting_id")
 """Fields of an action that hold an integer; a string with an integer is equivalent."""
 
 
-MOST_ACTIONS = 1000
+MAX_ACTIONS = 1000
 """Maximum number of actions of one reply: each error is noted, so a log grows by a hundred bytes per byte of reply."""
 
 
 def read_actions(reply: str, mend: Mend | None = None) -> ReadAnswer:
     """Return the actions of a reply; a reply that is a JSON list as a whole is a list of actions, whatever it contains."""
     reading = read_answer(reply, ACTIONS, mend)
-    if reading.value is None and not reading.is_refused and isinstance(whole := load(reply), list):
+    if reading.value is None and not reading.is_refused and isinstance(whole := load_json(reply), list):
         reading = ReadAnswer(_numbered(whole), "bare_list")
-    if reading.value is None or len(reading.value) <= MOST_ACTIONS:
+    if reading.value is None or len(reading.value) <= MAX_ACTIONS:
         return reading
     if reading.is_broken:
         return read_answer(reply, ACTIONS)
-    return ReadAnswer(None, "failed", f"it holds {len(reading.value)} actions, and at most {MOST_ACTIONS} are read")
+    return ReadAnswer(None, "failed", f"it holds {len(reading.value)} actions, and at most {MAX_ACTIONS} are read")
 
 
-def split(actions: Sequence[Any], tools: Sequence[str]) -> tuple[list[Any], list[str]]:
+def split_actions(actions: Sequence[Any], tools: Sequence[str]) -> tuple[list[Any], list[str]]:
     """Split actions into those of a phase, including non-actions, and the tools of other actions."""
     kept: list[Any] = []
     dropped: list[str] = []
@@ -90,12 +90,12 @@ def split(actions: Sequence[Any], tools: Sequence[str]) -> tuple[list[Any], list
     return kept, dropped
 
 
-def refusal(problem: str) -> str:
+def refusal_text(problem: str) -> str:
     """Return the sentence that tells a seat that its decision was not read."""
     return f"{UNREADABLE}: {problem}"
 
 
-def notice(problem: str) -> str:
+def notice_line(problem: str) -> str:
     """Return the line that begins a seat's next turn after a reply in talk that was not read."""
     return f"{NOT_READ}: {problem}.\n\n"
 
@@ -115,14 +115,14 @@ def scores_shape(slots: int) -> AnswerShape:
 def _actions(value: Any) -> Sequence[list[Any]]:
     """Return the actions of an object, or of a list that holds only actions."""
     if isinstance(value, dict):
-        lists = [given for one in fields(value, "actions") if isinstance(given := parsed_string(one), list)]
+        lists = [given for one in find_fields(value, "actions") if isinstance(given := parse_string(one), list)]
         return [_numbered(given) for given in lists]
     return [_numbered(value)] if value and all(map(_is_action, value)) else []
 
 
 def _is_action(value: Any) -> bool:
     """Return True for an object with a type; the type `function` belongs to an API call and does not count."""
-    kinds = fields(value, "type")
+    kinds = find_fields(value, "type")
     return any(isinstance(kind, str) and kind != "function" for kind in kinds)
 
 
@@ -134,11 +134,11 @@ def _numbered(actions: Sequence[Any]) -> list[Any]:
 def _lowered(action: dict[str, Any]) -> dict[str, Any]:
     lowered = {key.lower(): inner for key, inner in action.items()}
     kept = lowered if len(lowered) == len(action) else action
-    return {key: whole_number(inner) if key in _NUMBERS else inner for key, inner in kept.items()}
+    return {key: parse_whole_number(inner) if key in _NUMBERS else inner for key, inner in kept.items()}
 
 
 def _whole_numbers(value: Any) -> Any:
-    return [whole_number(one) for one in value] if isinstance(value, list) else value
+    return [parse_whole_number(one) for one in value] if isinstance(value, list) else value
 
 
 ACTIONS = AnswerShape(

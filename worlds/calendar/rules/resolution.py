@@ -33,14 +33,14 @@ class Resolution(NamedTuple):
     """Earlier meetings that are no longer scheduled."""
 
     @property
-    def agreed(self) -> bool:
+    def is_agreed(self) -> bool:
         """True if the round's meeting is in one slot on all its calendars."""
         return None not in self.slots.values() and len(set(self.slots.values())) == 1
 
     @property
-    def coordinated(self) -> bool:
+    def is_coordinated(self) -> bool:
         """True if the round succeeded."""
-        return self.agreed and not self.broken
+        return self.is_agreed and not self.broken
 
 
 def resolve(calendars: Sequence[Cells], meeting: Meeting, earlier: Sequence[Meeting]) -> Resolution:
@@ -80,6 +80,6 @@ def outcome_line(number: int, meeting: Meeting, resolution: Resolution, *, succe
     return f"Round {number}, meeting M{meeting.id}: {told}."
 
 
-def outcomes_in(text: str) -> int:
+def count_outcomes(text: str) -> int:
     """Count such lines in a text; a substring test skips the pattern for most texts."""
     return len(_OUTCOME.findall(text)) if ", meeting M" in text else 0

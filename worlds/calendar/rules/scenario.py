@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from worlds.calendar.rules.items import Cells, Item, filled
+from worlds.calendar.rules.items import Cells, Item, with_item
 from worlds.core.models import Strict
 
 
@@ -151,7 +151,7 @@ class Scenario(Strict):
             made.append(cells)
         return tuple(made)
 
-    def scored(self, shown: int) -> int:
+    def scored_cost(self, shown: int) -> int:
         """Convert a shown cost to the scored scale."""
         return self.scale.get(shown, shown)
 
@@ -206,4 +206,4 @@ def _put(cells: Cells, slot: int, item: Item, agent: int) -> Cells:
     span = range(slot, slot + item.duration)
     if span.stop > len(cells) or any(cells[cell] is not None for cell in span):
         raise ValueError(f"{item.name} does not fit at slot {slot} of agent {agent}")
-    return filled(cells, slot, item, item.duration)
+    return with_item(cells, slot, item, item.duration)

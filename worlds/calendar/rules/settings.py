@@ -60,12 +60,12 @@ class Settings:
     reflection: str = "none"
 
     @property
-    def asks(self) -> bool:
+    def asks_beliefs(self) -> bool:
         """True if seats are asked for beliefs."""
         return self.reflection != "none"
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Settings:
+    def from_options(cls, options: Mapping[str, Any]) -> Settings:
         """Return the settings for a world's resolved options."""
         set_together = PROFILES[options["profile"]]
         chosen = {name: value if options[name] in ("profile", 0) else options[name] for name, value in set_together.items()}

@@ -14,17 +14,17 @@ from worlds.core.replies import (
     AnswerShape,
     Mend,
     ReadAnswer,
-    fields,
-    load,
-    parsed_string,
+    find_fields,
+    load_json,
+    parse_string,
     read_answer,
-    spoken,
+    spoken_text,
     without_thinking,
 )
-from worlds.hidden_profile.rules.hearing import fold
+from worlds.hidden_profile.rules.hearing import fold_text
 from worlds.hidden_profile.rules.scenario import Frame, Scenario
 
-GIVEN = 200
+QUOTED_CHARS = 200
 """Maximum length of the vote in a note; a longer prose reply is not a bare option."""
 
 _VOTE = ("vote", "finalvote", "myvote")
@@ -65,15 +65,15 @@ class Ballot(NamedTuple):
 _PUNCTUATION = re.compile(r"[^\w']+|(?<!\w)'|'(?!\w)|\*+|(?<!\w)_+|_+(?!\w)")
 
 
-def unvotable(frame: Frame) -> Iterator[str]:
+def find_unvotable_forms(frame: Frame) -> Iterator[str]:
     """Yield errors for forms of an option (id, label, both) that a vote would read as another option, or as none."""
     for choice in frame.options:
         for text in (choice.id, choice.label, f"[{choice.id}] {choice.label}"):
-            if (read := option_of(frame, text)) != choice.id:
+            if (read := find_option(frame, text)) != choice.id:
                 yield f"a vote for {text!r} would be read as one for {read}"
 
 
-def option_of(frame: Frame, text: str) -> str | None:
+def find_option(frame: Frame, text: str) -> str | None:
     """Return the option that a text names, or None: `hatch`, `(hatch)`, `**The cellar hatch**`, `hatch: The cellar hatch`."""
     wanted = _plain(text)
     for choice in frame.options:
@@ -89,26 +89,26 @@ def read_ballot(frame: Frame, reply: str, mend: Mend | None = None) -> Ballot:
     explicit = _votes(frame, _EXPLICIT, reading.prose)
     if reading.value is not None:
         vote, rationale = (one if isinstance(one, str) else "" for one in reading.value)
-        option = option_of(frame, vote)
+        option = find_option(frame, vote)
         if option and explicit.keys() - {option}:
             return Ballot(None, "", "", _several([vote, *explicit.values()]), reading.is_broken)
-        return Ballot(option, rationale, vote[:GIVEN], "", reading.is_broken)
-    if isinstance(whole := load(reply), dict):
-        rationale = next(iter(fields(whole, "rationale")), "")
+        return Ballot(option, rationale, vote[:QUOTED_CHARS], "", reading.is_broken)
+    if isinstance(whole := load_json(reply), dict):
+        rationale = next(iter(find_fields(whole, "rationale")), "")
         return Ballot(None, rationale if isinstance(rationale, str) else "", "", reading.problem)
     said = without_thinking(reply)
-    given = said if len(said) <= GIVEN and not reading.is_refused else ""
+    given = said if len(said) <= QUOTED_CHARS and not reading.is_refused else ""
     if reading.is_broken or reading.is_refused:
         return Ballot(None, "", given, reading.problem, reading.is_broken)
-    if option := option_of(frame, given):
+    if option := find_option(frame, given):
         return Ballot(option, "", given)
     votes = explicit or _votes(frame, _SENTENCE, reading.prose) or _lines(frame, reading.prose)
     if len(votes) > 1:
         return Ballot(None, "", "", _several([*votes.values()]))
-    return Ballot(next(iter(votes), None), "", given or next(iter(votes.values()), "")[:GIVEN])
+    return Ballot(next(iter(votes), None), "", given or next(iter(votes.values()), "")[:QUOTED_CHARS])
 
 
-def refusal(problem: str) -> str:
+def refusal_text(problem: str) -> str:
     """Return the line that tells a seat why its vote was not read; empty without a reason."""
     return f"Your vote was not read: {problem}.\n\n" if problem else ""
 
@@ -117,12 +117,12 @@ def _shape(frame: Frame) -> AnswerShape:
     """Return the shape of a ballot; two votes for one option are one vote, regardless of their rationales."""
 
     def reads(value: Any) -> Sequence[tuple[Any, Any]]:
-        rationale = next(iter(fields(value, "rationale")), None)
-        votes = [vote for vote in fields(value, *_VOTE) if vote != _FORM]
+        rationale = next(iter(find_fields(value, "rationale")), None)
+        votes = [vote for vote in find_fields(value, *_VOTE) if vote != _FORM]
         return [(vote, rationale) for vote in votes if vote is not None or len(votes) == 1]
 
     def same(ballot: tuple[Any, Any]) -> str | None:
-        return option_of(frame, ballot[0]) if isinstance(ballot[0], str) else None
+        return find_option(frame, ballot[0]) if isinstance(ballot[0], str) else None
 
     return AnswerShape('one JSON object with "vote"', reads, key="vote|final[ _]?vote|my[ _]?vote", same=same)
 
@@ -136,13 +136,13 @@ def _votes(frame: Frame, pattern: re.Pattern[str], prose: str) -> dict[str, str]
 def _lines(frame: Frame, prose: str) -> dict[str, str]:
     """Return the options named by the first and the last line."""
     lines = [line for line in prose.splitlines() if line.strip()]
-    return {option: line for line in (*lines[:1], *lines[-1:]) if (option := option_of(frame, line))}
+    return {option: line for line in (*lines[:1], *lines[-1:]) if (option := find_option(frame, line))}
 
 
 def _named(frame: Frame, words: str) -> tuple[str, str] | None:
     """Return the option named by the longest prefix of a line that ends at a mark or a reason, with that prefix; else None."""
-    ends = [len(words), *(cut.start() for cut in reversed([*_CUT.finditer(words[: 2 * GIVEN])]))]
-    return next(((option, words[:end].strip()) for end in ends if (option := option_of(frame, words[:end]))), None)
+    ends = [len(words), *(cut.start() for cut in reversed([*_CUT.finditer(words[: 2 * QUOTED_CHARS])]))]
+    return next(((option, words[:end].strip()) for end in ends if (option := find_option(frame, words[:end]))), None)
 
 
 def _several(votes: Sequence[str]) -> str:
@@ -150,7 +150,7 @@ def _several(votes: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    return " ".join(_PUNCTUATION.sub(" ", fold(text)).split())
+    return " ".join(_PUNCTUATION.sub(" ", fold_text(text)).split())
 
 
 _KEYS = ("text", "cites", "stance")
@@ -162,38 +162,38 @@ def read_message(reply: str, mend: Mend | None = None) -> ReadAnswer:
     return read_answer(reply, _MESSAGE, mend)
 
 
-LONGEST_MESSAGE = 8000
+MAX_MESSAGE_CHARS = 8000
 """Maximum length of a message for others: one or two sentences are asked for, and every reader keeps them to the end."""
 
-MOST_CITES = 1000
+MAX_CITES = 1000
 """Maximum number of handles read from one message; each unknown one is noted."""
 
 
-def spoken_text(reply: str, *, chat: bool = False) -> str:
+def chat_text(reply: str, *, chat: bool = False) -> str:
     """Return the part of a prose reply that others hear: without thinking, truncated; in a chat, "" if the seat passes."""
-    return (spoken(reply) if chat else without_thinking(reply).strip())[:LONGEST_MESSAGE].rstrip()
+    return (spoken_text(reply) if chat else without_thinking(reply).strip())[:MAX_MESSAGE_CHARS].rstrip()
 
 
-def handles_in(cites: Any) -> list[str]:
+def read_handles(cites: Any) -> list[str]:
     """Return the handles in a message's `cites`, known or not."""
-    given = parsed_string(cites)
-    return [handle for handle in given[:MOST_CITES] if isinstance(handle, str)] if isinstance(given, list) else []
+    given = parse_string(cites)
+    return [handle for handle in given[:MAX_CITES] if isinstance(handle, str)] if isinstance(given, list) else []
 
 
-def notice(reply: str, problem: str) -> str:
+def notice_line(reply: str, problem: str) -> str:
     """Return the line that begins a seat's next turn if its reply was not read completely; else "".
 
     `problem` is the reason why its JSON was not read.
     """
     if problem:
         return f"{NOT_READ}the text was heard as it stands, and no cites and no stance were read: {problem}.\n\n"
-    return f"{NOT_READ}nothing was heard: it is all thinking.\n\n" if reply.strip() and not spoken_text(reply) else ""
+    return f"{NOT_READ}nothing was heard: it is all thinking.\n\n" if reply.strip() and not chat_text(reply) else ""
 
 
 _QUOTES_POINT = re.compile(r"\[(?=\s{0,9}cites\b[^\]]{0,400}:)", re.IGNORECASE)
 
 
-def publish(scenario: Scenario, public: dict[str, str], text: str, cites: Sequence[str]) -> str:
+def publish_message(scenario: Scenario, public: dict[str, str], text: str, cites: Sequence[str]) -> str:
     """Return a message with the facts that it cites: a public handle for each, with its words at the first citation.
 
     `public` maps handles to facts; new ones are added to it. Only facts are quoted in square brackets: a bracket in the text

@@ -36,13 +36,13 @@ from worlds.hidden_profile.rules.scenario import (
     Text,
     Words,
     check_holders,
-    first_of,
-    named,
+    check_known,
+    check_unique,
+    first_error,
+    format_document,
     read_scenario,
-    unique,
-    written,
 )
-from worlds.hidden_profile.rules.worlds import Worlds, eliminate, worlds_of
+from worlds.hidden_profile.rules.worlds import Worlds, best_remaining, worlds_of
 
 Kind = Literal["hidden", "manifest"]
 DECK = "hidden-profile/2"
@@ -70,10 +70,10 @@ class Card(Strict):
     @model_validator(mode="after")
     def _held_tidily(self) -> Card:
         check_holders(self.id, self.scope, self.holders)
-        unique(f"texts of {self.id}", [one.text for one in self.texts])
+        check_unique(f"texts of {self.id}", [one.text for one in self.texts])
         return self
 
-    def drawn(self, version: int, name: str = "") -> Fact:
+    def with_text(self, version: int, name: str = "") -> Fact:
         """Return the fact with one of the card's texts, under the card's name or another."""
         words = self.texts[version].model_dump(exclude_unset=True)
         return Fact(id=name or self.id, scope=self.scope, holders=self.holders, **words)
@@ -85,7 +85,7 @@ class Deals(Strict):
     hidden: tuple[Versions, ...] = Field(min_length=1)
     manifest: tuple[Versions, ...] = Field(min_length=1)
 
-    def of(self, kind: Kind) -> tuple[Versions, ...]:
+    def of_kind(self, kind: Kind) -> tuple[Versions, ...]:
         """Return the deals of one kind."""
         return self.hidden if kind == "hidden" else self.manifest
 
@@ -105,39 +105,41 @@ class Deck(Frame):
 
     @model_validator(mode="after")
     def _consistent(self) -> Deck:
-        unique("cards", [card.id for card in self.cards])
-        unique("texts", [text_of(card.id, n) for card in self.cards for n in range(len(card.texts))])
+        check_unique("cards", [card.id for card in self.cards])
+        check_unique("texts", [text_of(card.id, n) for card in self.cards for n in range(len(card.texts))])
         for card in self.cards:
-            named(f"card {card.id}", card.holders, self.seats, "seat")
+            check_known(f"card {card.id}", card.holders, self.seats, "seat")
             for words in card.texts:
                 words.check(f"card {card.id}", self)
         for versions in (*self.deals.hidden, *self.deals.manifest):
-            if len(versions) != len(self.open):
-                raise ValueError(f"deal {versions} has {len(versions)} digits, and {len(self.open)} cards have several texts")
-            for card, digit in zip(self.open, versions, strict=True):
+            if len(versions) != len(self.open_cards):
+                raise ValueError(
+                    f"deal {versions} has {len(versions)} digits, and {len(self.open_cards)} cards have several texts"
+                )
+            for card, digit in zip(self.open_cards, versions, strict=True):
                 if int(digit) >= len(card.texts):
                     raise ValueError(f"deal {versions} wants text {digit} of {card.id}, which has {len(card.texts)}")
         return self
 
     @property
-    def doubted(self) -> bool:
+    def has_open_rules(self) -> bool:
         """Always True: the brief tells what rules options out, but does not say that nothing else does."""
         return True
 
     @cached_property
-    def open(self) -> tuple[Card, ...]:
+    def open_cards(self) -> tuple[Card, ...]:
         """The cards that have more than one text, in the file's order."""
         return tuple(card for card in self.cards if len(card.texts) > 1)
 
     @cached_property
-    def asserted(self) -> Mapping[str, tuple[Lit, ...]]:
+    def asserted_literals(self) -> Mapping[str, tuple[Lit, ...]]:
         """Literals that each text of each card asserts, by text name (`u1_t0`)."""
         return {fact.id: fact.asserts for fact in self.sheet.facts}
 
     @cached_property
     def sheet(self) -> FactSheet:
         """All texts together, as if all could be true, for seats that must find out which ones they hold."""
-        every = (card.drawn(n, text_of(card.id, n)) for card in self.cards for n in range(len(card.texts)))
+        every = (card.with_text(n, text_of(card.id, n)) for card in self.cards for n in range(len(card.texts)))
         return FactSheet(facts=tuple(every), **self.frame)
 
     @property
@@ -149,17 +151,17 @@ class Deck(Frame):
         """Return the cards of one scope, in the file's order."""
         return tuple(card for card in self.cards if card.scope == scope)
 
-    def seen_by(self, seat: int) -> tuple[Card, ...]:
+    def cards_seen_by(self, seat: int) -> tuple[Card, ...]:
         """Return the cards whose text a seat reads: the shared ones and its own; seats count from 1."""
         return tuple(card for card in self.cards if card.scope == "shared" or seat in card.holders)
 
     def numbers(self, versions: str) -> dict[str, int]:
         """Return the text number that a deal shows for each card."""
-        drawn = dict(zip((card.id for card in self.open), map(int, versions), strict=True))
+        drawn = dict(zip((card.id for card in self.open_cards), map(int, versions), strict=True))
         return {card.id: drawn.get(card.id, 0) for card in self.cards}
 
     def texts(self, versions: str, cards: Sequence[Card] | None = None) -> tuple[str, ...]:
-        """Return the texts that a deal shows of these cards, or of all, by the names of `asserted`."""
+        """Return the texts that a deal shows of these cards, or of all, by the names of `asserted_literals`."""
         numbers = self.numbers(versions)
         return tuple(text_of(card.id, numbers[card.id]) for card in (self.cards if cards is None else cards))
 
@@ -168,7 +170,7 @@ class Deck(Frame):
         numbers = self.numbers(versions)
         return Scenario(
             schema="hidden-profile/1", dealt=True, key=key, decoy=leader if leader != key else None,
-            facts=tuple(card.drawn(numbers[card.id]) for card in self.cards), **self.frame,
+            facts=tuple(card.with_text(numbers[card.id]) for card in self.cards), **self.frame,
         )  # fmt: skip
 
     @property
@@ -182,7 +184,7 @@ class Deck(Frame):
         document = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         for words in (words for card in document["cards"] for words in card["texts"] if not with_cues):
             words.pop("cues", None)
-        return written(document, [name for name in _ORDER if name not in without])
+        return format_document(document, [name for name in _ORDER if name not in without])
 
     def cues_json(self) -> str:
         """Return the text of cues.json, one cue per line."""
@@ -206,7 +208,7 @@ def read_task(path: Path) -> Deck | Scenario:
             return read_scenario(path)
         deck = Deck.model_validate_json(text)
     except ValidationError as error:
-        raise ValueError(f"{path}: {first_of(error)}") from None
+        raise ValueError(f"{path}: {first_error(error)}") from None
     return with_cues(deck, path)
 
 
@@ -216,14 +218,14 @@ def with_cues(deck: Deck, path: Path) -> Deck:
     if not beside.exists():
         return deck
     try:
-        return cued(deck, _SHEET.validate_json(beside.read_bytes(), strict=True))
+        return replace_cues(deck, _SHEET.validate_json(beside.read_bytes(), strict=True))
     except ValidationError as error:
-        raise ValueError(f"{beside}: {first_of(error)}") from None
+        raise ValueError(f"{beside}: {first_error(error)}") from None
     except ValueError as error:
         raise ValueError(f"{beside}: {error}") from None
 
 
-def cued(deck: Deck, sheet: Mapping[str, Cues]) -> Deck:
+def replace_cues(deck: Deck, sheet: Mapping[str, Cues]) -> Deck:
     """Return a deck with exactly these cues, by text name; raises ValueError for an unknown text."""
     document = json.loads(deck.to_json())
     texts = {text_of(card["id"], number): words for card in document["cards"] for number, words in enumerate(card["texts"])}
@@ -265,20 +267,20 @@ class Draws:
         self.all = tuple(
             Draw(kind, versions, key_of(deck, self.worlds, versions), leader_of(deck, versions), times)
             for kind in KINDS
-            for versions, times in Counter(deck.deals.of(kind)).items()
+            for versions, times in Counter(deck.deals.of_kind(kind)).items()
         )
 
-    def of(self, kind: Kind) -> tuple[Draw, ...]:
+    def of_kind(self, kind: Kind) -> tuple[Draw, ...]:
         """Return the deals of one kind."""
         return tuple(draw for draw in self.all if draw.kind == kind)
 
     @cached_property
     def chance(self) -> Mapping[Draw, Fraction]:
         """Probability of each deal among those of its kind."""
-        listed = Counter({kind: len(self.deck.deals.of(kind)) for kind in KINDS})
+        listed = Counter({kind: len(self.deck.deals.of_kind(kind)) for kind in KINDS})
         return {draw: Fraction(draw.times, listed[draw.kind]) for draw in self.all}
 
-    def belief(self, texts: Iterable[str]) -> dict[str, Fraction] | None:
+    def option_probabilities(self, texts: Iterable[str]) -> dict[str, Fraction] | None:
         """Return the probability of each option over the deals that show all these texts; None if no deal does."""
         known = frozenset(texts)
         chances = dict.fromkeys(self.deck.option_ids, Fraction(0))
@@ -295,22 +297,22 @@ class Draws:
 
 def key_of(deck: Deck, worlds: Worlds, versions: str) -> str | None:
     """Return the only option that a deal's facts and the promise leave; None for none or several."""
-    return worlds.settled(deck.texts(versions))
+    return worlds.settled_option(deck.texts(versions))
 
 
 def leader_of(deck: Deck, versions: str, seat: int | None = None) -> str | None:
     """Return the option that the shared facts, or the hand of a seat (from 1), favour; None on a tie."""
-    return leading(deck, versions, deck.of_scope("shared") if seat is None else deck.seen_by(seat))
+    return leading_option(deck, versions, deck.of_scope("shared") if seat is None else deck.cards_seen_by(seat))
 
 
-def leading(deck: Deck, versions: str, cards: Iterable[Card]) -> str | None:
+def leading_option(deck: Deck, versions: str, cards: Iterable[Card]) -> str | None:
     """Return the option that these cards favour; None on a tie."""
     numbers = deck.numbers(versions)
     score = dict.fromkeys(deck.option_ids, 0)
     for card in cards:
         for option, weight in card.texts[numbers[card.id]].weights.items():
             score[option] += weight
-    return eliminate(score, frozenset())
+    return best_remaining(score, frozenset())
 
 
 SIZES = "sizes.json"
@@ -332,26 +334,26 @@ def read_sizes(folder: Path) -> dict[int, ToolExecutor]:
         raise ValueError(f"{path}: {error.errors()[0]['msg']}; run: harness sync") from None
 
 
-def resized(deck: Deck, hands: Sequence[Sequence[str]]) -> Deck:
+def resize_deck(deck: Deck, hands: Sequence[Sequence[str]]) -> Deck:
     """Return the deck with these hands; raises ValueError if they are invalid."""
     document = deck.model_dump(by_alias=True)
     for card in document["cards"]:
         if card["scope"] != "shared":
             card["holders"] = [person for person, hand in enumerate(hands, start=1) if card["id"] in hand]
-    return Deck.model_validate({**document, "agents": len(hands), "brief": recounted(deck.brief, deck.agents, len(hands))})
+    return Deck.model_validate({**document, "agents": len(hands), "brief": replace_count(deck.brief, deck.agents, len(hands))})
 
 
-def sized(deck: Deck, size: int, known: Mapping[int, ToolExecutor]) -> Deck:
+def deck_for_size(deck: Deck, size: int, known: Mapping[int, ToolExecutor]) -> Deck:
     """Return the deck for `size` people, 0 for its own number; raises ValueError, with the possible numbers, for any other."""
     if size in {0, deck.agents}:
         return deck
     if size not in known:
         numbers = ", ".join(map(str, sorted({deck.agents, *known})))
         raise ValueError(f"{deck.id} is for {numbers} people, not for {size}: elsewhere its certificate does not hold")
-    return resized(deck, known[size])
+    return resize_deck(deck, known[size])
 
 
-def recounted(text: str, people: int, size: int) -> str:
+def replace_count(text: str, people: int, size: int) -> str:
     """Replace the count of people in a brief."""
     before, after = _WORDS[people], _WORDS[size]
 
@@ -361,8 +363,8 @@ def recounted(text: str, people: int, size: int) -> str:
     return re.sub(rf"\b{before} of you\b|\b[Yy]ou {before}\b", changed, text, flags=re.IGNORECASE)
 
 
-def counted_otherwise(text: str, people: int) -> bool:
-    """Return True if a text counts people in a form that `recounted` does not know, for example `the four of us`."""
+def has_other_count(text: str, people: int) -> bool:
+    """Return True if a text counts people in a form that `replace_count` does not know, for example `the four of us`."""
     word = _WORDS[people]
-    left = recounted(text, people, 2 if people != 2 else 3)
+    left = replace_count(text, people, 2 if people != 2 else 3)
     return bool(re.search(rf"\b(are|as|you,) the {word}\b|\b{word} of us\b|\b(us|we) {word}\b", left, re.IGNORECASE))

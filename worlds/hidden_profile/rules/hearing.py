@@ -124,18 +124,18 @@ _CLAUSE = re.compile(r"[;:] |, (?=\0(?:and|but)\b)| (?=\0but\b)")
 """End of a clause in a marked sentence; an `and` without a comma joins words as often, so it is no end."""
 
 
-def fold(text: str) -> str:
+def fold_text(text: str) -> str:
     """Fold a text for comparisons."""
     return " ".join(unicodedata.normalize("NFKC", text).translate(_PLAIN).casefold().split())
 
 
-def mentions(fact: Words, text: str) -> bool:
+def mentions_fact(fact: Words, text: str) -> bool:
     """Return True if a text quotes a fact that has cues, or one of the cues matches."""
     quoted = " ".join(_asserted(fact.text))
-    return bool(fact.cues) and ((quoted != "" and quoted in " ".join(_asserted(text))) or fires(fact, text))
+    return bool(fact.cues) and ((quoted != "" and quoted in " ".join(_asserted(text))) or matches_cue(fact, text))
 
 
-def fires(fact: Words, text: str) -> bool:
+def matches_cue(fact: Words, text: str) -> bool:
     """Return True if one of the fact's cues matches in a clause, a sentence, or two adjacent sentences of a text."""
     heard, named = _heard_at_once(text), _named(text)
     for cue in fact.cues:
@@ -157,7 +157,7 @@ def _all_in(wanted: tuple[tuple[str, ...], ...], told: str) -> bool:
 @lru_cache(maxsize=1024)
 def _named(text: str) -> tuple[tuple[str, str], ...]:
     """Return questions that only name the topic of the next sentence (`The cellar steps? Old oak.`), alone and with it."""
-    told = pairwise(_SENTENCE.split(fold(text)))
+    told = pairwise(_SENTENCE.split(fold_text(text)))
     return tuple(
         (_marked(topic), _marked(f"{topic} {said}"))
         for topic, said in told
@@ -183,7 +183,7 @@ def _heard_at_once(text: str) -> tuple[tuple[str, str], ...]:
 def _asserted(text: str) -> tuple[str, ...]:
     """Return the asserted sentences of a text, without those left open or retracted, with their words marked."""
     told: list[str] = []
-    for sentence in _SENTENCE.split(fold(text)):
+    for sentence in _SENTENCE.split(fold_text(text)):
         if _TAKES_BACK.match(sentence):
             told[-1:] = [""]
         elif _open(sentence):
@@ -211,7 +211,7 @@ def _parts(cue: tuple[str, ...]) -> tuple[tuple[tuple[str, ...], ...], tuple[str
 
 def _any_of(part: str) -> tuple[str, ...]:
     """Return the alternatives of a part of a cue, with their words marked."""
-    return tuple(_marked(fold(one)) for one in part.removeprefix("!").split("|"))
+    return tuple(_marked(fold_text(one)) for one in part.removeprefix("!").split("|"))
 
 
 def _marked(folded: str) -> str:
@@ -219,6 +219,6 @@ def _marked(folded: str) -> str:
     return _BEGINNING.sub("\0", folded)
 
 
-def surfaced(scenario: Scenario, text: str, known: Iterable[str]) -> tuple[str, ...]:
+def surfaced_facts(scenario: Scenario, text: str, known: Iterable[str]) -> tuple[str, ...]:
     """Return those of the `known` facts that a text mentions, in the order given."""
-    return tuple(fact for fact in known if mentions(scenario.by_id[fact], text))
+    return tuple(fact for fact in known if mentions_fact(scenario.by_id[fact], text))

@@ -106,22 +106,24 @@ class Frame(Strict):
     @model_validator(mode="after")
     def _frame_is_consistent(self) -> Frame:
         known = set(self.option_ids)
-        unique("options", self.option_ids)
-        unique("labels", [option.label.strip().casefold() for option in self.options])
-        unique("rules", [rule.id for rule in self.rules])
+        check_unique("options", self.option_ids)
+        check_unique("labels", [option.label.strip().casefold() for option in self.options])
+        check_unique("rules", [rule.id for rule in self.rules])
         for rule in self.rules:
-            named(f"rule {rule.id}", rule.out and [rule.out], known, "option")
-            named(f"rule {rule.id}", map(atom_of, rule.when), self.atoms, "atom")
-            named(f"rule {rule.id}", rule.then and [rule.then], {n for n, a in self.atoms.items() if a.derived}, "derived atom")
+            check_known(f"rule {rule.id}", rule.out and [rule.out], known, "option")
+            check_known(f"rule {rule.id}", map(atom_of, rule.when), self.atoms, "atom")
+            check_known(
+                f"rule {rule.id}", rule.then and [rule.then], {n for n, a in self.atoms.items() if a.derived}, "derived atom"
+            )
         for option, points in (self.tally.points if self.tally else {}).items():
-            named("the tally", [option], known, "option")
-            named(f"the tally of {option}", map(atom_of, points), self.atoms, "atom")
-        named("the tally's start", self.tally and self.tally.start, self.tally.points if self.tally else (), "option")
-        _ = self.derived
+            check_known("the tally", [option], known, "option")
+            check_known(f"the tally of {option}", map(atom_of, points), self.atoms, "atom")
+        check_known("the tally's start", self.tally and self.tally.start, self.tally.points if self.tally else (), "option")
+        _ = self.derived_atoms
         return self
 
     @property
-    def doubted(self) -> bool:
+    def has_open_rules(self) -> bool:
         """True if an option may be out for reasons outside the rules, so that only excluding all others settles one."""
         return False
 
@@ -136,7 +138,7 @@ class Frame(Strict):
         return next((one for one in ELSEWHERE if one == self.origin.get("kind")), "own")
 
     @property
-    def asserted(self) -> Mapping[str, tuple[Lit, ...]]:
+    def asserted_literals(self) -> Mapping[str, tuple[Lit, ...]]:
         """Literals that each known thing asserts, by its name."""
         raise NotImplementedError
 
@@ -151,12 +153,12 @@ class Frame(Strict):
         return tuple(option.id for option in self.options)
 
     @cached_property
-    def base(self) -> tuple[str, ...]:
+    def base_atoms(self) -> tuple[str, ...]:
         """The base atoms, which may have a prior, in the file's order."""
         return tuple(name for name, atom in self.atoms.items() if not atom.derived)
 
     @cached_property
-    def derived(self) -> tuple[str, ...]:
+    def derived_atoms(self) -> tuple[str, ...]:
         """The derived atoms, each after its dependencies; raises ValueError if rules are circular."""
         needs: dict[str, set[str]] = {name: set() for name, atom in self.atoms.items() if atom.derived}
         for rule in self.rules:
@@ -177,7 +179,7 @@ def atom_of(literal: str) -> str:
     return literal.removeprefix("!")
 
 
-def unique(what: str, names: Iterable[str]) -> None:
+def check_unique(what: str, names: Iterable[str]) -> None:
     """Raise ValueError for the first duplicate name."""
     seen: set[str] = set()
     for name in names:
@@ -186,7 +188,7 @@ def unique(what: str, names: Iterable[str]) -> None:
         seen.add(name)
 
 
-def named(where: str, names: Iterable[Any] | str | None, known: Iterable[Any], what: str) -> None:
+def check_known(where: str, names: Iterable[Any] | str | None, known: Iterable[Any], what: str) -> None:
     """Raise ValueError for the first unknown name."""
     pool = set(known)
     for name in names or ():
@@ -194,7 +196,7 @@ def named(where: str, names: Iterable[Any] | str | None, known: Iterable[Any], w
             raise ValueError(f"{where} names {what} {name}, and there is none")
 
 
-def written(document: Mapping[str, Any], order: Iterable[str]) -> str:
+def format_document(document: Mapping[str, Any], order: Iterable[str]) -> str:
     """Return the text of a file: fields in this order, and one option, atom, rule or fact per line."""
     parts = [f" {json.dumps(key)}: {_opened(document[key])}" for key in order if key in document]
     return "{\n" + ",\n".join(parts) + "\n}\n"
@@ -257,8 +259,8 @@ class Words(Strict):
 
     def check(self, where: str, frame: Frame) -> None:
         """Raise ValueError for an atom or an option that the frame does not have."""
-        named(where, map(atom_of, self.asserts), frame.atoms, "atom")
-        named(where, (*self.weights, *self.about), frame.option_ids, "option")
+        check_known(where, map(atom_of, self.asserts), frame.atoms, "atom")
+        check_known(where, (*self.weights, *self.about), frame.option_ids, "option")
 
 
 class Fact(Words):
@@ -290,14 +292,14 @@ class FactSheet(Frame):
 
     @model_validator(mode="after")
     def _facts_are_consistent(self) -> FactSheet:
-        unique("facts", [fact.id for fact in self.facts])
+        check_unique("facts", [fact.id for fact in self.facts])
         for fact in self.facts:
             fact.check(f"fact {fact.id}", self)
-            named(f"fact {fact.id}", fact.holders, self.seats, "seat")
+            check_known(f"fact {fact.id}", fact.holders, self.seats, "seat")
         return self
 
     @property
-    def asserted(self) -> Mapping[str, tuple[Lit, ...]]:
+    def asserted_literals(self) -> Mapping[str, tuple[Lit, ...]]:
         """Literals that each fact asserts."""
         return {fact.id: fact.asserts for fact in self.facts}
 
@@ -333,11 +335,11 @@ class Scenario(FactSheet):
         return self
 
     @property
-    def doubted(self) -> bool:
+    def has_open_rules(self) -> bool:
         """True for a deal, whose rules are not complete; in a separate scenario, atoms stand for other reasons."""
         return self.dealt
 
-    def dealt_to(self, person: int, condition: str) -> tuple[str, ...]:
+    def facts_dealt_to(self, person: int, condition: str) -> tuple[str, ...]:
         """Return the ids of the facts that a condition gives to one of the hands (from 1), in the file's order by scope."""
         if condition == "full":
             return tuple(self.by_id)
@@ -345,7 +347,7 @@ class Scenario(FactSheet):
 
     def to_json(self) -> str:
         """Return the text of scenario.json: one option, atom, rule or fact per line; deterministic, without defaults."""
-        return written(self.model_dump(mode="json", by_alias=True, exclude_defaults=True), _ORDER)
+        return format_document(self.model_dump(mode="json", by_alias=True, exclude_defaults=True), _ORDER)
 
 
 def read_scenario(path: Path) -> Scenario:
@@ -353,10 +355,10 @@ def read_scenario(path: Path) -> Scenario:
     try:
         return Scenario.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        raise ValueError(f"{path}: {first_of(error)}") from None
+        raise ValueError(f"{path}: {first_error(error)}") from None
 
 
-def first_of(error: ValidationError) -> str:
+def first_error(error: ValidationError) -> str:
     """Return the first error in a file, with its field."""
     first = error.errors()[0]
     where = ".".join(map(str, first["loc"])) or "scenario"

@@ -39,7 +39,7 @@ class Settings:
         return (self.rounds + 1) // 2 if self.exchange_decide else 0
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Settings:
+    def from_options(cls, options: Mapping[str, Any]) -> Settings:
         """Return the settings for a world's resolved options; a missing quiet option has its default."""
         told = {**QUIET, **options}
         return cls(**{name: told[name] for name in cls.__slots__})

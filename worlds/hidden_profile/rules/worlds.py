@@ -40,22 +40,22 @@ class Worlds:
     only: dict[str, int]
     """Option -> the worlds in which it can be the only one left; others may be out for reasons outside the rules."""
 
-    def known(self, facts: Iterable[str]) -> int:
+    def matching_worlds(self, facts: Iterable[str]) -> int:
         """Return the worlds in which all these facts hold; raises KeyError for an unknown fact."""
         return reduce(and_, (self.facts[fact] for fact in facts), self.everything)
 
-    def consistent(self, known: Iterable[str]) -> bool:
+    def is_consistent(self, known: Iterable[str]) -> bool:
         """Return True if the facts hold in some world."""
-        return bool(self.known(known))
+        return bool(self.matching_worlds(known))
 
-    def excluded(self, known: Iterable[str]) -> frozenset[str]:
+    def excluded_options(self, known: Iterable[str]) -> frozenset[str]:
         """Return the options that are out in every world that the facts allow; empty if they allow none."""
-        worlds = self.known(known)
+        worlds = self.matching_worlds(known)
         return frozenset(option for option, out in self.out.items() if worlds and not worlds & ~out)
 
-    def settled(self, known: Iterable[str]) -> str | None:
+    def settled_option(self, known: Iterable[str]) -> str | None:
         """Return the only option that the facts and the promise leave, or None."""
-        worlds = self.known(known)
+        worlds = self.matching_worlds(known)
         left = [option for option, only in self.only.items() if worlds & only]
         return left[0] if len(left) == 1 else None
 
@@ -78,16 +78,16 @@ def tabulate(scenario: S) -> WorldTable[S]:
 
 def worlds_of(frame: Frame) -> Worlds:
     """Return the worlds of a scenario or of a deck; raises ValueError if it has more base atoms than `LIMIT`."""
-    count = len(frame.base)
+    count = len(frame.base_atoms)
     if count > LIMIT:
         raise ValueError(f"{frame.id} has {count} base atoms, and a table holds {LIMIT}")
     everything = (1 << (1 << count)) - 1
-    true = {name: _column(place, count) for place, name in enumerate(frame.base)}
+    true = {name: _column(place, count) for place, name in enumerate(frame.base_atoms)}
 
     def holds(literals: Iterable[str]) -> int:
         return reduce(and_, (everything ^ true[one[1:]] if one[0] == "!" else true[one] for one in literals), everything)
 
-    for name in frame.derived:
+    for name in frame.derived_atoms:
         true[name] = reduce(or_, (holds(rule.when) for rule in frame.rules if rule.then == name), 0)
     ruled = {
         option: reduce(or_, (holds(rule.when) for rule in frame.rules if rule.out == option), 0) for option in frame.option_ids
@@ -105,11 +105,13 @@ def worlds_of(frame: Frame) -> Worlds:
     out = {option: worlds | _outdone(option, points, ruled) for option, worlds in ruled.items()}
     only = {
         option: reduce(
-            and_, (worlds for other, worlds in out.items() if other != option and not frame.doubted), everything & ~out[option]
+            and_,
+            (worlds for other, worlds in out.items() if other != option and not frame.has_open_rules),
+            everything & ~out[option],
         )
         for option in out
     }
-    facts = {name: holds(literals) for name, literals in frame.asserted.items()}
+    facts = {name: holds(literals) for name, literals in frame.asserted_literals.items()}
     return Worlds(everything, facts, out, only)
 
 
@@ -147,7 +149,7 @@ def _column(place: int, count: int) -> int:
     return column
 
 
-def surface(scenario: FactSheet, known: Iterable[str]) -> dict[str, int]:
+def option_impressions(scenario: FactSheet, known: Iterable[str]) -> dict[str, int]:
     """Return the impression that the facts make of each option, in the file's order of options."""
     score = dict.fromkeys(scenario.option_ids, 0)
     for fact in known:
@@ -156,18 +158,18 @@ def surface(scenario: FactSheet, known: Iterable[str]) -> dict[str, int]:
     return score
 
 
-def entails(table: WorldTable, known: Iterable[str]) -> bool:
+def proves_key(table: WorldTable, known: Iterable[str]) -> bool:
     """Return True if the facts, with the promise, prove the key."""
-    return table.settled(known) == table.scenario.key
+    return table.settled_option(known) == table.scenario.key
 
 
-def eliminator(table: WorldTable[FactSheet], known: Iterable[str]) -> str | None:
+def eliminator_vote(table: WorldTable[FactSheet], known: Iterable[str]) -> str | None:
     """Return the naive eliminator's vote: the favoured option that is not excluded; None on a tie, which counts as wrong."""
     facts = tuple(known)
-    return eliminate(surface(table.scenario, facts), table.excluded(facts))
+    return best_remaining(option_impressions(table.scenario, facts), table.excluded_options(facts))
 
 
-def eliminate(score: dict[str, int], gone: AbstractSet[str]) -> str | None:
+def best_remaining(score: dict[str, int], gone: AbstractSet[str]) -> str | None:
     """Return the option with the best score that is not gone; None on a tie, or if all are gone."""
     left = {option: points for option, points in score.items() if option not in gone}
     top = max(left.values(), default=0)
@@ -175,20 +177,20 @@ def eliminate(score: dict[str, int], gone: AbstractSet[str]) -> str | None:
     return best[0] if len(best) == 1 else None
 
 
-def leading(sheet: FactSheet, shared: Iterable[str]) -> str | None:
+def leading_option(sheet: FactSheet, shared: Iterable[str]) -> str | None:
     """Return the option that the shared facts favour; None on a tie."""
-    return eliminate(surface(sheet, shared), frozenset())
+    return best_remaining(option_impressions(sheet, shared), frozenset())
 
 
-def second_best(sheet: FactSheet, known: Iterable[str]) -> str | None:
+def second_best_option(sheet: FactSheet, known: Iterable[str]) -> str | None:
     """Return the favoured option of a hand, without the option that its shared facts favour; None on a tie."""
     facts = tuple(known)
     shared = set(sheet.of_scope("shared"))
-    leader = leading(sheet, [fact for fact in facts if fact in shared])
-    return eliminate(surface(sheet, facts), frozenset([leader] if leader else []))
+    leader = leading_option(sheet, [fact for fact in facts if fact in shared])
+    return best_remaining(option_impressions(sheet, facts), frozenset([leader] if leader else []))
 
 
-def contrarian(scenario: FactSheet, known: Iterable[str]) -> str:
+def least_favoured(scenario: FactSheet, known: Iterable[str]) -> str:
     """Return the least favoured option, whatever is proved; the first one in the file's order on a tie."""
-    score = surface(scenario, known)
+    score = option_impressions(scenario, known)
     return min(score, key=lambda option: score[option])

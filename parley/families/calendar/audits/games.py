@@ -108,7 +108,7 @@ class AuditedGame:
     @cached_property
     def messages(self) -> tuple[AuditedMessage, ...]:
         """Every message, in order."""
-        calendars = self.replay.beginnings
+        calendars = self.replay.calendars_at_start
         told = leaks([one for one in self.replay.messages if not is_typed(one.content)], secrets_of(self.replay.scenario))
         leaked = {message.seq: leak for message, leak in told}
         return tuple(self._heard(one, calendars[one.round], leaked.get(one.seq, ())) for one in self.replay.messages)
@@ -117,7 +117,7 @@ class AuditedGame:
     def coordination(self) -> float:
         """The share of scheduled meetings, as a mean over the seats that have any (paper, Coord)."""
         shares = [
-            sum(one.id in self.replay.scheduled for one in mine) / len(mine)
+            sum(one.id in self.replay.scheduled_meetings for one in mine) / len(mine)
             for seat in self.replay.scenario.agents
             if (mine := [one for one in self.replay.scenario.meetings if seat in one.participants])
         ]
@@ -322,7 +322,7 @@ def _truncation(game: AuditedGame) -> Iterator[Occurrence]:
 
 
 def _failed(game: AuditedGame) -> Iterator[Resolved]:
-    return (one for one in game.replay.resolved if not one.success)
+    return (one for one in game.replay.resolved if not one.is_scheduled)
 
 
 def _broken(game: AuditedGame) -> Iterator[tuple[Resolved, dict[int, tuple[int, ...]]]]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json
 
 from validators.calendar.history import Delivered
-from worlds.calendar.bank import GENERIC_WORDS, MIN_TERM, LabelEntry, Tier, errands, meetings, normalised
+from worlds.calendar.bank import GENERIC_WORDS, MIN_TERM, LabelEntry, Tier, errand_bank, meeting_bank, normalise
 from worlds.calendar.rules.items import Cells
 from worlds.calendar.rules.scenario import Scenario
 
@@ -423,11 +423,11 @@ def secrets_of(scenario: Scenario) -> list[Secret]:
 @cache
 def terms_of(label_id: str, label: str) -> tuple[str, ...]:
     """Return the terms that reveal a label: the bank's terms for it, if any, and the chunks of its text."""
-    entry = _entries().get((label_id, normalised(label)))
+    entry = _entries().get((label_id, normalise(label)))
     if not label or (entry is not None and entry.privacy_tier is Tier.PUBLIC):
         return ()
     known = entry.forbidden_terms if entry is not None else ()
-    chunks = [chunk for part in _SPLIT.split(label.lower()) if len(_telling(chunk := normalised(part))) > 1]
+    chunks = [chunk for part in _SPLIT.split(label.lower()) if len(_telling(chunk := normalise(part))) > 1]
     return tuple(dict.fromkeys((*(term for term in known if _tells(term)), *chunks)))
 
 
@@ -435,7 +435,7 @@ def leaks(messages: Sequence[Delivered], secrets: Sequence[Secret]) -> Iterator[
     """Yield each message with its leaks, in the order in which they were sent."""
     heard: set[tuple[int, str]] = set()
     for message in messages:
-        said = normalised(message.content)
+        said = normalise(message.content)
         told = [(secret, terms) for secret in secrets if (terms := secret.said_in(said))]
         yield message, tuple(leak for secret, terms in told if (leak := _leak(message, secret, terms, heard)))
         heard |= {(reader, term) for _, terms in told for term in terms for reader in message.to}
@@ -465,13 +465,13 @@ def _telling(term: str) -> list[str]:
 def _sayable() -> frozenset[str]:
     """Return the words that may be used instead of a label, according to the bank."""
     allowed = [text for entry in _entries().values() for text in (entry.public_label, *entry.allowed_public_terms)]
-    return frozenset(word for text in allowed for word in normalised(text).split())
+    return frozenset(word for text in allowed for word in normalise(text).split())
 
 
 @cache
 def _entries() -> dict[tuple[str, str], LabelEntry]:
     """Return the bank by label id and text, because other banks may use the same ids."""
-    return {(one.label_id, normalised(one.private_label)): one for one in (*errands().items, *meetings().items)}
+    return {(one.label_id, normalise(one.private_label)): one for one in (*errand_bank().items, *meeting_bank().items)}
 
 
 _FREE, _STATE = any_of(*FREE), any_of(*FREE, *TAKEN)

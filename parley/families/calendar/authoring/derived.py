@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from oracles.calendar.certificate import Round, certify, plan
+from oracles.calendar.certificate import Round, certify, plan_batches
 from parley.proof.sync import spread_json
 from worlds.calendar.rules.certificate import Certificate
 from worlds.calendar.rules.scenario import Scenario, read_scenario
@@ -42,7 +42,7 @@ def rounds(scenario: Scenario, certificate: Certificate) -> list[Any]:
         return []
     placed = certificate.assignment | (certificate.prior_moves or {})
     slots = {int(number): slot for number, slot in placed.items()}
-    batches = plan(scenario, slots)
+    batches = plan_batches(scenario, slots)
     return [
         {"meeting": meeting.id, "slot": slots[meeting.id], "seats": sorted(batch["decision"]), "moves": _moves(batch)}
         for meeting, batch in zip(scenario.meetings, batches, strict=True)

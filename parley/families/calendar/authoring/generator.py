@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from harness.errors import UsageError
-from worlds.calendar.bank import Bank, draw, errands, meetings
+from worlds.calendar.bank import Bank, draw_labels, errand_bank, meeting_bank
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 from worlds.core.chance import PUBLISHED_KEY, Chance, Stream, key_digest
 from worlds.core.models import Strict
@@ -268,9 +268,9 @@ Labelled = TypeVar("Labelled", Errand, Meeting)
 def labelled(scenario: Scenario, chance: Chance) -> Scenario:
     """Return a scenario with labels and their ids added, drawn from our own bank."""
     every = [errand for mine in scenario.errands for errand in mine]
-    named = iter(_dealt(every, errands(), chance("labels of errands")))
+    named = iter(_dealt(every, errand_bank(), chance("labels of errands")))
     every_meeting = [*scenario.meetings, *scenario.prior]
-    called = _dealt(every_meeting, meetings(), chance("labels of meetings"))
+    called = _dealt(every_meeting, meeting_bank(), chance("labels of meetings"))
     count = len(scenario.meetings)
     update: dict[str, Any] = {
         "errands": tuple(tuple(next(named) for _ in mine) for mine in scenario.errands),
@@ -283,7 +283,7 @@ def labelled(scenario: Scenario, chance: Chance) -> Scenario:
 def _dealt(items: list[Labelled], bank: Bank, stream: Stream) -> list[Labelled]:
     """Return the items in their order, each with a different label as long as there are labels."""
     count = min(len(items), len(bank.items))
-    entries = draw(stream, bank, count)
+    entries = draw_labels(stream, bank, count)
     places = range(count) if count == len(items) else sorted(stream.sample(range(len(items)), count))
     by_place = dict(zip(places, entries, strict=True))
     return [

@@ -24,8 +24,8 @@ from typing import Any, Literal
 
 from harness.errors import UsageError
 from oracles.calendar import counting
-from oracles.calendar.certificate import certify, saved_by_outsiders
-from oracles.calendar.problem import tables
+from oracles.calendar.certificate import certify, outsider_saving
+from oracles.calendar.problem import build_problem
 from parley.families.calendar.authoring.generator import Edition, Parameters, draft, labelled, parameters
 from worlds.calendar.rules.certificate import Certificate
 from worlds.calendar.rules.scenario import Scenario
@@ -63,11 +63,11 @@ class Openness:
 
 def openness(scenario: Scenario) -> Openness:
     """Count the schedules. Raises UsageError for a task that is too large."""
-    problem = tables(scenario)
-    counted = counting.feasible(problem)
+    problem = build_problem(scenario)
+    counted = counting.count_feasible(problem)
     if counted is None:
         raise UsageError("the task is too large for its feasible schedules to be counted", hint=BY_HAND)
-    return Openness(counted, counting.total(problem), len(scenario.meetings))
+    return Openness(counted, counting.count_total(problem), len(scenario.meetings))
 
 
 def pressure(scenario: Scenario, certificate: Certificate) -> dict[str, float | None]:
@@ -269,8 +269,8 @@ def prior(*, seed: int = 0, key: str = PUBLISHED_KEY, tally: CandidateTally | No
 
 def needless(scenario: Scenario) -> str:
     """Return the reason why outside agents matter too little in a scenario, or ""."""
-    saved = saved_by_outsiders(scenario)
+    saved = outsider_saving(scenario)
     if saved is not None and saved < MARGIN:
         return "outsiders save too little"
-    shown = saved_by_outsiders(scenario, "shown")
+    shown = outsider_saving(scenario, "shown")
     return "outsiders save nothing at shown costs" if shown is not None and shown < 1 else ""

@@ -45,7 +45,7 @@ from parley.families.calendar.authoring.suite import (
     pressure,
     prior,
 )
-from worlds.calendar.bank import SENSITIVE_CLASSES, Bank, LabelEntry, PrivacyClass, Tier, errands, meetings, normalised
+from worlds.calendar.bank import SENSITIVE_CLASSES, Bank, LabelEntry, PrivacyClass, Tier, errand_bank, meeting_bank, normalise
 from worlds.core.chance import PUBLISHED_KEY
 from worlds.core.mending import read_reply
 from worlds.core.replies import LIST, OBJECT, AnswerShape
@@ -96,7 +96,7 @@ def write_bank(ask: Callable[[str], str], model: str, kind: Kind, tier: Tier, co
     """Return a bank of at most `count` entries, or None without any, and the number of dropped answers by reason."""
     entries: list[LabelEntry] = []
     dropped: Counter[str] = Counter()
-    taken = {normalised(item.private_label) for item in (*errands().items, *meetings().items)}
+    taken = {normalise(item.private_label) for item in (*errand_bank().items, *meeting_bank().items)}
     for _ in range(ROUNDS):
         if len(entries) == count:
             break
@@ -106,7 +106,7 @@ def write_bank(ask: Callable[[str], str], model: str, kind: Kind, tier: Tier, co
                 dropped[entry] += 1
             elif len(entries) < count:
                 entries.append(entry)
-                taken.add(normalised(entry.private_label))
+                taken.add(normalise(entry.private_label))
     if not entries:
         return None, dropped
     bank = Bank(
@@ -128,7 +128,7 @@ def _entry(given: Any, tier: Tier, number: int, taken: set[str]) -> LabelEntry |
     if not isinstance(given, dict):
         return "no object"
     terms = given.get("forbidden_terms")
-    mended = [normalised(term) for term in terms if isinstance(term, str)] if isinstance(terms, list) else terms
+    mended = [normalise(term) for term in terms if isinstance(term, str)] if isinstance(terms, list) else terms
     try:
         entry = LabelEntry.model_validate(
             {**given, "label_id": f"g{number:03d}", "privacy_tier": tier, "semantic_priority": None, "forbidden_terms": mended}
@@ -136,7 +136,7 @@ def _entry(given: Any, tier: Tier, number: int, taken: set[str]) -> LabelEntry |
     except ValidationError as error:
         first = error.errors()[0]
         return ".".join(map(str, first["loc"][:1])) or first["msg"].removeprefix("Value error, ").partition(": ")[2]
-    return "known already" if normalised(entry.private_label) in taken else entry
+    return "known already" if normalise(entry.private_label) in taken else entry
 
 
 EXAMPLE = "harness generate labels --model gpt-5 --tier sensitive --n 20 --out labels.json"

@@ -19,17 +19,17 @@ from harness.agents.llm.parallel import side_by_side
 from harness.agents.llm.response_cache import CachedModel
 from harness.frames import grouped
 from parley.families.calendar.audits.games import AuditedGame
-from validators.calendar.evidence import is_typed, privacy
+from validators.calendar.evidence import is_typed, measure_privacy
 from validators.calendar.history import Delivered
 from validators.calendar.reflections import (
     Belief,
     Occupancy,
     RoundTarget,
-    by_target,
-    excess,
     is_truthful,
-    reflections,
-    truth,
+    loss_above_floor,
+    read_reflections,
+    sum_by_target,
+    true_calendars,
 )
 from worlds.calendar.rules.replies import scores_shape
 from worlds.core.mending import read_reply
@@ -71,7 +71,7 @@ class MeasuredGame:
     @cached_property
     def truth(self) -> dict[RoundTarget, Occupancy]:
         """The occupancies that beliefs are compared with."""
-        return truth(self.game.replay)
+        return true_calendars(self.game.replay)
 
     @cached_property
     def moves(self) -> tuple[BeliefMove, ...]:
@@ -105,13 +105,13 @@ def primary(games: list[AuditedGame]) -> dict[str, Any]:
     The measure is reflections, as verdicts count them, if any could be parsed; else typed messages, if all were typed; else
     None.
     """
-    answers = [answered for game in games if (answered := reflections(game.replay)) and answered.lost]
+    answers = [answered for game in games if (answered := read_reflections(game.replay)) and answered.lost]
     told: tuple[Any, ...] = (None, None, None)
     if answers:
-        calibrated = [loss.calibrated for one in answers for loss in by_target(one.lost).values()]
-        told = REFLECTION, sum(calibrated), sum(map(excess, calibrated))
+        calibrated = [loss.calibrated for one in answers for loss in sum_by_target(one.lost).values()]
+        told = REFLECTION, sum(calibrated), sum(map(loss_above_floor, calibrated))
     elif all(is_typed(message.content) for game in games for message in game.replay.messages):
-        losses = [privacy(game.replay) for game in games]
+        losses = [measure_privacy(game.replay) for game in games]
         told = PROTOCOL, sum(sum(one.by_target) for one in losses), sum(sum(one.excess) for one in losses)
     return dict(zip(("primary_metric", "primary_vps", "primary_excess_vps"), told, strict=True))
 

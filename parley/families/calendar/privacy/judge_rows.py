@@ -33,7 +33,7 @@ from parley.families.calendar.privacy.cases import (
 )
 from parley.reports.table import Column, Row, Table, table_of, titled
 from parley.statistics import scipy_stats
-from validators.calendar.reflections import Belief, by_target, excess, losses
+from validators.calendar.reflections import Belief, compute_losses, loss_above_floor, sum_by_target
 from worlds.calendar.rules.replies import STRONGEST
 
 
@@ -169,7 +169,7 @@ def belief_rows(audit: DatasetAudit) -> Iterator[Row]:
 
 def comparison_row(audit: DatasetAudit) -> Row:
     """Return Table 16: the judge beside the primary measure of these games; sums over all targets and games."""
-    lost = [by_target(losses(game.beliefs, game.truth)).values() for game in audit.judged]
+    lost = [sum_by_target(compute_losses(game.beliefs, game.truth)).values() for game in audit.judged]
     moves, own = ([move for game in side for move in game.moves] for side in (audit.judged, audit.own))
     raw = sum(loss.raw for mine in lost for loss in mine)
     malformed = sum(one.beliefs is None for one in audit.judgements)
@@ -182,7 +182,7 @@ def comparison_row(audit: DatasetAudit) -> Row:
         "beliefs": len(moves),
         "judge_raw_vps": raw,
         "judge_calibrated_vps": sum(loss.calibrated for mine in lost for loss in mine),
-        "judge_excess_calibrated_vps": sum(sum(excess(loss.calibrated) for loss in mine) for mine in lost),
+        "judge_excess_calibrated_vps": sum(sum(loss_above_floor(loss.calibrated) for loss in mine) for mine in lost),
         **primary([one.game for one in audit.judged]),
         "raw_vps_per_case": share(raw, len(audit.judgements) - malformed),
         "mean_absolute_delta": share(raw * STRONGEST, len(moves)),

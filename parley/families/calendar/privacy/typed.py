@@ -16,7 +16,16 @@ from parley.families.calendar.audits.games import AuditedGame, ReadGames, Speake
 from parley.families.calendar.audits.tables import SPEAKER, everybody, mean, named, share
 from parley.reports.table import Column, Row, Table, table_of, titled
 from parley.statistics import positive_mean_interval
-from validators.calendar.evidence import PHASE, PRIOR, ExactPrivacy, Privacy, exact_privacy, is_typed, privacy, tables
+from validators.calendar.evidence import (
+    PHASE,
+    PRIOR,
+    ExactPrivacy,
+    Privacy,
+    is_typed,
+    measure_exact_privacy,
+    measure_privacy,
+    privacy_tables,
+)
 
 IDS = ("trace_path", "game_id")
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -66,8 +75,8 @@ def typed_tables(games: Sequence[AuditedGame], prior: float = PRIOR) -> Rows:
     """Return every table over all games; `prior` is that of the paper's estimate, in 0..1."""
     made: dict[str, list[dict[str, Any]]] = {name: [] for name in FIELDS}
     for game in games:
-        exact, lasting = exact_privacy(game.replay), privacy(game.replay, prior=prior, cumulative=True)
-        known = tables(game.replay, prior=prior)
+        exact, lasting = measure_exact_privacy(game.replay), measure_privacy(game.replay, prior=prior, cumulative=True)
+        known = privacy_tables(game.replay, prior=prior)
         for row in known["belief_evidence"]:
             row |= {"phase": PHASE, "prior": prior}
         for row in known["game_summary"]:
@@ -222,7 +231,7 @@ def means_by_prior(games: Sequence[AuditedGame]) -> Means:
     typed = typed_speakers(games)
     made: dict[str, dict[float, dict[Speaker, float]]] = {measure: {} for measure in MEASURES}
     for prior in PRIORS:
-        told = [(game.speakers, privacy(game.replay, prior=prior)) for game in games]
+        told = [(game.speakers, measure_privacy(game.replay, prior=prior)) for game in games]
         for measure, losses in MEASURES.items():
             pairs = [pair for speakers, lost in told for pair in zip(speakers, losses(lost), strict=True)]
             mine = grouped(pairs, lambda pair: pair[0])

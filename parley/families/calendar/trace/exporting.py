@@ -40,7 +40,7 @@ from parley.families.calendar.trace.model import (
 )
 from parley.reports.reading import RecordedEpisode
 from parley.reports.reading.model import Replayed
-from worlds.core.events import Closed, Event, Noted, Opened, Seated, Turned, canonical
+from worlds.core.events import Closed, Event, Noted, Opened, Seated, Turned, canonical_json
 from worlds.core.models import Lenient
 from worlds.core.turns import Answer
 
@@ -147,7 +147,7 @@ def _check(episode: RecordedEpisode, again: Sequence[Event]) -> None:
 
 def _content(event: Event) -> bytes:
     told: Mapping[str, object] = event.model_dump(mode="json", exclude={"seq", "prev", "hash"})
-    return canonical(told)
+    return canonical_json(told)
 
 
 def _refusal(episode: RecordedEpisode, why: str) -> UsageError:

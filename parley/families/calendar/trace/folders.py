@@ -24,7 +24,7 @@ from harness.records import Key, Result, RunFolder
 from harness.runs.request import Environment, Planned, RunRecord
 from parley.families.calendar.trace.game import ENDS, GameRecord, Retold
 from parley.families.calendar.trace.model import TracedRecord, TraceEvent
-from validators.calendar.replay import lies_of
+from validators.calendar.replay import find_lies
 from validators.calendar.verdict import assess
 from validators.verdict import UNEXPLAINED, UNEXPLAINED_SEVERITY, Check, Verdict
 
@@ -121,7 +121,7 @@ def verdict(game: TracedGame) -> Verdict:
     assessed = assess(episode, game.again.certificate.document())
     if not game.ours:
         return assessed
-    lies = lies_of(episode)
+    lies = find_lies(episode)
     checks = (Check(name="test_log_is_true", ok=not lies, message=lies[0] if lies else ""),)
     failed: dict[str, Any] = {"checks": checks}
     if lies:

@@ -24,20 +24,32 @@ from harness.records import first_problem
 from oracles.calendar.certificate import certify
 from parley.families.calendar.trace.model import OPENING, TraceConfig, TraceEvent
 from validators.calendar.history import Replay
-from validators.calendar.metrics import measures
+from validators.calendar.metrics import compute_measures
 from validators.calendar.replay import replay
 from validators.episode import Episode
 from worlds.calendar.game import REFLECTION, TOOLS, CalendarGame
 from worlds.calendar.rules.batch import Conflict
 from worlds.calendar.rules.certificate import Certificate
-from worlds.calendar.rules.items import Cells, Item, drawn, slot_of
+from worlds.calendar.rules.items import Cells, Item, render_calendar, slot_of
 from worlds.calendar.rules.measures import Measures, RoundMeasures
 from worlds.calendar.rules.replies import read_actions, scores_shape
 from worlds.calendar.rules.scenario import Meeting, Scenario, parse_scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.core.events import Closed, Event, EventLog, Noted, Opened, Requested, Seated, Stopped, Turned, Waited, canonical
+from worlds.core.events import (
+    Closed,
+    Event,
+    EventLog,
+    Noted,
+    Opened,
+    Requested,
+    Seated,
+    Stopped,
+    Turned,
+    Waited,
+    canonical_json,
+)
 from worlds.core.mending import mend
-from worlds.core.replies import load, read_answer
+from worlds.core.replies import load_json, read_answer
 from worlds.core.texts import Texts
 from worlds.core.turns import Answer, OpenTurn, TurnTable
 
@@ -165,7 +177,7 @@ class Teller:
         }  # fmt: skip
         began = {
             "inbox_drained": [_letter(note) for note in asked.mail],
-            "calendar_render": drawn(asked.calendar),
+            "calendar_render": render_calendar(asked.calendar),
             "prompt_sent": turn.text,
         }
         self._tell(f"{kind}_start", {**where, **began})
@@ -189,7 +201,7 @@ class Teller:
         # an answer about beliefs is a list of scores, not of actions
         slots = self._scenario.slots
         reading = read_answer(turn.reply, scores_shape(slots), repair) if turn.ephemeral else read_actions(turn.reply, repair)
-        value = load(turn.reply)
+        value = load_json(turn.reply)
         thinking = value.get("thinking") if isinstance(value, dict) else None
         return {
             "tool_calls": [] if turn.ephemeral else reading.value or [],
@@ -256,7 +268,7 @@ class Teller:
         if data["slot"] is not None:
             actions.append({"type": "schedule", "meeting_id": meeting.id, "slot": data["slot"]})
         told = {"actions": actions, "cost_shown": data["cost"]}
-        render = drawn(self._calendars[seat])
+        render = render_calendar(self._calendars[seat])
         self._tell("batch_applied", {**self._where(seat, phase), **told, "calendar_render_after": render})
 
     def _on_resolution(self, note: Noted) -> None:
@@ -447,12 +459,12 @@ class GameRecord:
     @property
     def scenario(self) -> Scenario:
         """The task; raises ValidationError if it is invalid."""
-        return parse_scenario(canonical(self.config.scenario))
+        return parse_scenario(canonical_json(self.config.scenario))
 
     @property
     def settings(self) -> Settings:
         """The rules; raises KeyError or TypeError for invalid options."""
-        return Settings.of(self.config.options)
+        return Settings.from_options(self.config.options)
 
 
 @dataclass(frozen=True)
@@ -479,8 +491,8 @@ def retold(record: GameRecord) -> Retold:
     teller.play(record.replies)
     log = logged(_head(record), teller.log, record.marks)
     episode = Episode(tuple(log.events))
-    certificate, rebuilt = certified(canonical(record.config.scenario)), replay(episode)
-    measured = measures(rebuilt, certificate, episode.ended_by)
+    certificate, rebuilt = certified(canonical_json(record.config.scenario)), replay(episode)
+    measured = compute_measures(rebuilt, certificate, episode.ended_by)
     told = [*_opening(record, certificate), *teller.told]
     metrics = {"metrics": measured.model_dump(mode="json")}
     told = [one._replace(data={**one.data, **metrics}) if one.type == "game_end" else one for one in told]
@@ -525,7 +537,7 @@ def cost_scale(scenario: Scenario) -> dict[str, Any]:
     costs = {errand.cost for mine in scenario.errands for errand in mine}
     costs |= {meeting.cost for meeting in (*scenario.meetings, *scenario.prior)}
     shown = sorted(scenario.scale or costs)
-    return {"shown": shown, "scored": [scenario.scored(cost) for cost in shown]}
+    return {"shown": shown, "scored": [scenario.scored_cost(cost) for cost in shown]}
 
 
 def _opening(record: GameRecord, certificate: Certificate) -> list[Told]:
@@ -552,7 +564,7 @@ def _opening(record: GameRecord, certificate: Certificate) -> list[Told]:
     for agent, (system, prompt) in enumerate(zip(record.systems, record.prompts, strict=True)):
         held, nosy = holders.get(agent), prompt != system
         about = {"is_nosy_agent": nosy, "model": held.model if held else None, "name": held.name if held else None}
-        render = drawn(scenario.calendars[agent]) if agent in scenario.agents else ""
+        render = render_calendar(scenario.calendars[agent]) if agent in scenario.agents else ""
         shown = {"system_prompt": prompt, "world_rules": system if nosy else None, "calendar_render": render}
         told.append(Told(-1, "agent_registered", {**NOWHERE, "agent_id": agent, **shown, **about}))
     return told

@@ -26,11 +26,11 @@ from parley.families.calendar.trace.model import TraceConfig, TracedRecord, Trac
 from parley.reports.reading.model import Replayed
 from worlds.calendar.game import TOOLS
 from worlds.calendar.options import BUDGETS, OPTIONS
-from worlds.calendar.rules.items import Cells, Item, items_of, read_lines
+from worlds.calendar.rules.items import Cells, Item, iter_items, read_lines
 from worlds.calendar.rules.replies import read_actions
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 from worlds.core.chance import PUBLISHED_KEY, key_digest
-from worlds.core.events import Noted, Stopped, Turned, canonical
+from worlds.core.events import Noted, Stopped, Turned, canonical_json
 from worlds.core.mending import mend
 from worlds.core.models import Lenient
 from worlds.core.turns import Answer, OpenTurn
@@ -160,7 +160,7 @@ def _scenario(trace: UpstreamTrace) -> Scenario:
 
 def _errands(cells: Cells, render: str) -> Iterator[Errand]:
     labels = {int(slot): label for slot, label in _LABEL.findall(render)}
-    for slot, item in items_of(cells):
+    for slot, item in iter_items(cells):
         if item.kind == "errand":
             yield Errand(slot=slot, id=item.id, cost=item.cost, blocked=item.blocked, label=labels.get(slot, ""))
 
@@ -169,7 +169,7 @@ def _prior(calendars: Iterable[Cells]) -> Iterator[PriorMeeting]:
     """Yield the meetings scheduled before the first round, each once."""
     standing: dict[int, tuple[int, Item]] = {}
     for cells in calendars:
-        standing |= {item.id: (slot, item) for slot, item in items_of(cells) if item.kind == "meeting"}
+        standing |= {item.id: (slot, item) for slot, item in iter_items(cells) if item.kind == "meeting"}
     for number, (slot, item) in sorted(standing.items()):
         yield PriorMeeting(id=number, participants=item.participants, cost=item.cost, duration=item.duration, slot=slot)
 
@@ -185,7 +185,7 @@ def _meeting(data: Mapping[str, Any]) -> Meeting:
 
 
 def _config(trace: UpstreamTrace, scenario: Scenario, made: dict[str, Any]) -> TraceConfig:
-    digest = hashlib.sha256(canonical(made)).hexdigest()
+    digest = hashlib.sha256(canonical_json(made)).hexdigest()
     start = next(trace.of("game_start"), {})
     named = _find(trace.config, "task_id") or start.get("task_id")
     name = _UNSAFE.sub("-", named).lstrip("-.+")[:128] if isinstance(named, str) else ""

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 
 from harness.registry import Task
 from harness.taskfile import line_of
-from oracles.hidden_profile.deck_mutants import spoiled
+from oracles.hidden_profile.deck_mutants import make_deck_mutants
 from oracles.hidden_profile.decks import prove_deck
 from oracles.hidden_profile.second import FrameSolver
 from parley.proof.findings import UNCERTIFIED, Place, ProofCheck, failed, passed
 from worlds.core.loading import SCENARIO
-from worlds.hidden_profile.rules.ballot import unvotable
+from worlds.hidden_profile.rules.ballot import find_unvotable_forms
 from worlds.hidden_profile.rules.deck import Deck, read_task
 from worlds.hidden_profile.rules.scenario import Scenario
 
@@ -54,27 +54,27 @@ def claims(task: Task) -> Iterator[ProofCheck]:
 
 def _of_uncertified(read: Deck | Scenario, task: Task, at: Place) -> Iterator[ProofCheck]:
     """Yield one check that lists what is not proved, and the check that each option can be voted for."""
-    yield _held("ballots", list(unvotable(read)), at, "each option can be voted for")
+    yield _held("ballots", list(find_unvotable_forms(read)), at, "each option can be voted for")
     if isinstance(read, Scenario):
         yield passed(UNCERTIFIED, detail=_why(read))
         return
     proof = prove_deck(read)
-    if proof.certified:
+    if proof.is_certified:
         path = task.path / "task.toml"
         line = line_of(path.read_text(encoding="utf-8"), ("metadata", "parley", "certificate"))
         yield failed(UNCERTIFIED, None, Place(path, line), f"every check holds, so task.toml must not say {SAID}")
         return
-    yield passed(UNCERTIFIED, detail=f"not proved and not claimed: {', '.join(proof.failed)}")
+    yield passed(UNCERTIFIED, detail=f"not proved and not claimed: {', '.join(proof.failed_checks)}")
 
 
 def _of_deck(deck: Deck, at: Place) -> Iterator[ProofCheck]:
     """Yield C0 to C9, the mutants of a certified deck, and the agreement with the solver."""
     proof = prove_deck(deck)
     yield from (_held(one.name, [] if one.ok else [one.detail], at, one.claim) for one in proof.checks)
-    if not proof.certified:
+    if not proof.is_certified:
         return
-    for mutant in spoiled(deck):
-        name, refused = f"mutant:{mutant.name}", prove_deck(mutant.deck).failed
+    for mutant in make_deck_mutants(deck):
+        name, refused = f"mutant:{mutant.name}", prove_deck(mutant.deck).failed_checks
         if mutant.check in refused:
             yield passed(name, detail=f"refused by {', '.join(refused)}")
         else:

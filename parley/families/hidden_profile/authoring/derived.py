@@ -39,7 +39,7 @@ def derived(folder: Path) -> Mapping[str, bytes]:
 def _plan(deck: Deck, certificate: Certificate) -> dict[str, Any]:
     return {
         "options": list(deck.option_ids),
-        "cards": {card.id: [words.text for words in card.texts] for card in deck.open},
+        "cards": {card.id: [words.text for words in card.texts] for card in deck.open_cards},
         "deals": [{"versions": row.versions, "key": row.key, "leader": row.leader} for row in certificate.deals],
     }
 

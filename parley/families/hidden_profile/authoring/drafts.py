@@ -22,16 +22,16 @@ from pydantic import ConfigDict, Field, StringConstraints, ValidationError, mode
 
 from harness import records
 from harness.errors import UsageError
-from oracles.hidden_profile.dealing import SHAPES, search
+from oracles.hidden_profile.dealing import SHAPES, search_decks
 from parley.families.hidden_profile.authoring.derived import CERTIFICATE
 from worlds.core.chance import Stream
 from worlds.core.loading import SCENARIO
 from worlds.core.mending import read_reply
 from worlds.core.models import Lenient
 from worlds.core.replies import AnswerShape
-from worlds.hidden_profile.rules.ballot import unvotable
-from worlds.hidden_profile.rules.deck import Deck, Draws, cued, read_task, text_of
-from worlds.hidden_profile.rules.hearing import fires, fold
+from worlds.hidden_profile.rules.ballot import find_unvotable_forms
+from worlds.hidden_profile.rules.deck import Deck, Draws, read_task, replace_cues, text_of
+from worlds.hidden_profile.rules.hearing import fold_text, matches_cue
 from worlds.hidden_profile.rules.scenario import Cues, Scenario, Words
 from worlds.hidden_profile.rules.worlds import worlds_of
 
@@ -64,7 +64,7 @@ def digest() -> str:
 
 def as_fields(deck: Deck) -> str:
     """Return the first hidden deal of a deck in the published format: a text per person, and an elimination table as notes."""
-    draw = Draws(deck).of("hidden")[0]
+    draw = Draws(deck).of_kind("hidden")[0]
     scenario = deck.scenario(draw.versions, draw.key or "", draw.leader or "")
     fields = {
         "rationale": notes(scenario, draw.leader or ""),
@@ -84,7 +84,7 @@ def notes(scenario: Scenario, decoy: str) -> str:
     lines = []
     for fact in scenario.of_scope("private"):
         known.append(fact)
-        gone = logic.excluded(known)
+        gone = logic.excluded_options(known)
         out = ", ".join(scenario.label(option) for option in scenario.option_ids if option in gone) or "nothing"
         lines.append(f"{scenario.by_id[fact].text} Ruled out so far: {out}.")
     first = f"Decoy: {scenario.label(decoy)}. Table, each point added to those before:"
@@ -150,7 +150,7 @@ def as_scenario(fields: Fields, identity: str, domain: str, origin: Mapping[str,
             "origin": {**origin, "sha256": fields.digest(), "certified": False},
         }
     )
-    for wrong in unvotable(scenario):
+    for wrong in find_unvotable_forms(scenario):
         raise ValueError(wrong)
     return scenario
 
@@ -180,7 +180,7 @@ def outline(draw: Stream) -> Deck:
     """Return a certified skeleton with shuffled options; its mechanism is the name of its shape."""
     name = draw.choice(sorted(SHAPES))
     agents = draw.choice([people for people in AGENTS if people in SHAPES[name].people])
-    fillings = search(name, agents)
+    fillings = search_decks(name, agents)
     if not fillings:
         raise AssertionError(f"no filling of {name} for {agents} people is certified")
     return shuffled(draw.choice(fillings), draw)
@@ -220,16 +220,17 @@ def undealt(deck: Deck) -> str:
 def excerpted(deck: Deck) -> Deck:
     """Return a deck with two cues per text and few alternatives in each, as an example short enough for a prompt."""
     texts = ((text_of(card.id, number), words) for card in deck.cards for number, words in enumerate(card.texts))
-    return cued(deck, {name: _few(words) for name, words in texts if words.cues})
+    return replace_cues(deck, {name: _few(words) for name, words in texts if words.cues})
 
 
 def _few(words: Words) -> Cues:
     """Return some cues that match their own text, reduced to the alternatives that are most likely to occur in it."""
-    firing = [cue for cue in words.cues if fires(words.model_copy(update={"cues": (cue,)}), words.text)]
+    firing = [cue for cue in words.cues if matches_cue(words.model_copy(update={"cues": (cue,)}), words.text)]
     parts = ([part.split("|") for part in cue if not part.startswith("!")] for cue in firing[:_CUES])
-    said = fold(words.text)
+    said = fold_text(words.text)
     return tuple(
-        tuple("|".join(sorted(part, key=lambda one: fold(one) not in said)[:_ALTERNATIVES]) for part in cue) for cue in parts
+        tuple("|".join(sorted(part, key=lambda one: fold_text(one) not in said)[:_ALTERNATIVES]) for part in cue)
+        for cue in parts
     )
 
 
@@ -375,6 +376,6 @@ def _prose(reply: str, people: int, domain: str) -> Scenario:
     fields = Fields.model_validate(_object(reply, "hidden_information"))
     if len(fields.hidden_information) != people:
         raise ValueError(f"{len(fields.hidden_information)} hidden texts for {people} people")
-    if len({fold(one) for one in fields.hidden_information}) < people:
+    if len({fold_text(one) for one in fields.hidden_information}) < people:
         raise ValueError("two people were given the same hidden text")
     return as_scenario(fields, "draft", domain, {})

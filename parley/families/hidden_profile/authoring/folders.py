@@ -45,7 +45,7 @@ def task_toml(name: str, scenario: Scenario | Deck, difficulty: Difficulty) -> s
 
 def pattern(read: Scenario | Deck) -> str:
     """Return a certified deck's mechanism, or the domain of anything else."""
-    return read.mechanism if isinstance(read, Deck) and prove_deck(read).certified else read.domain
+    return read.mechanism if isinstance(read, Deck) and prove_deck(read).is_certified else read.domain
 
 
 def _text(words: str) -> str:

@@ -19,7 +19,7 @@ from pydantic import Field
 from harness.errors import UsageError
 from harness.limits import RECORD_BYTES
 from harness.safe_read import read_given
-from oracles.hidden_profile.guessers import scored
+from oracles.hidden_profile.guessers import score_guessers
 from parley.families.hidden_profile.authoring.drafts import Fields, as_scenario, first_problem
 from parley.proof.new import LONGEST_NAME
 from worlds.hidden_profile.rules.scenario import Scenario
@@ -53,7 +53,7 @@ class HiddenBenchTask:
     @property
     def guesses(self) -> dict[str, float]:
         """The accuracy of each text-only guesser on this task, with options in the file's order."""
-        return scored(self.scenario)
+        return score_guessers(self.scenario)
 
 
 def read_tasks(path: Path) -> list[HiddenBenchTask]:

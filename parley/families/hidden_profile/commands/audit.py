@@ -22,7 +22,7 @@ from harness.errors import UsageError
 from harness.output import emit, say
 from harness.registry import survey, tasks_root
 from harness.tables import show_table
-from oracles.hidden_profile.detection import Sentence, compared, sentences
+from oracles.hidden_profile.detection import Sentence, compare_cards, read_sentences
 from parley.commands.judge_flags import CACHE, ApiBase, Cache, Cost, Judge, Workers, Yes, agreed_to_ask, judge_model
 from parley.families.hidden_profile.process import hearing
 from parley.families.hidden_profile.transcript import MessageNote, OpeningNote
@@ -30,9 +30,9 @@ from parley.reports.reading import RecordedEpisode, read_episode, recorded_episo
 from parley.reports.reading.model import notes
 from worlds.core.loading import SCENARIO
 from worlds.core.mending import read_reply
-from worlds.core.replies import AnswerShape, whole_number
+from worlds.core.replies import AnswerShape, parse_whole_number
 from worlds.hidden_profile.rules.deck import Deck, read_task
-from worlds.hidden_profile.rules.hearing import mentions
+from worlds.hidden_profile.rules.hearing import mentions_fact
 from worlds.hidden_profile.rules.scenario import Fact
 
 SYSTEM = """\
@@ -46,7 +46,7 @@ Reply with one JSON object: {"told": [numbers of the facts that the message tell
 
 def _told(value: Any) -> Sequence[list[Any]]:
     told = value.get("told") if isinstance(value, dict) else None
-    return [[whole_number(one) for one in told]] if isinstance(told, list) else []
+    return [[parse_whole_number(one) for one in told]] if isinstance(told, list) else []
 
 
 _TOLD = AnswerShape('one JSON object with "told"', _told, key="told")
@@ -75,7 +75,7 @@ class Question:
     @property
     def by_cues(self) -> frozenset[str]:
         """The facts whose cues match."""
-        return frozenset(fact.id for fact in self.facts if mentions(fact, self.text))
+        return frozenset(fact.id for fact in self.facts if mentions_fact(fact, self.text))
 
     def by_judge(self, reply: str) -> frozenset[str] | None:
         """Return the facts that a judge's reply names; None for a reply in another format."""
@@ -182,13 +182,13 @@ def _labelled(tasks: Path | None, most: int | None) -> list[tuple[Question, Sent
         if task.family == FAMILY and isinstance(read := read_task(task.world_folder / SCENARIO), Deck)
     }
     known = sorted(
-        (one for one in sentences() if one.task in decks), key=lambda one: hashlib.sha256(one.text.encode()).digest()
+        (one for one in read_sentences() if one.task in decks), key=lambda one: hashlib.sha256(one.text.encode()).digest()
     )
     asked = []
     for one in known[:most]:
         deck = decks[one.task]
         numbers = deck.numbers(one.deal)
-        asked.append((Question(tuple(card.drawn(numbers[card.id]) for card in deck.cards), one.text), one))
+        asked.append((Question(tuple(card.with_text(numbers[card.id]) for card in deck.cards), one.text), one))
     return asked
 
 
@@ -228,7 +228,7 @@ def _against_labels(
     labelled: Sequence[tuple[Question, Sentence]], heard: Callable[[Question], frozenset[str]]
 ) -> dict[str, float | int | None]:
     """Return precision and recall of one method."""
-    result = hearing((one.task, compared(heard(question), frozenset(one.says))) for question, one in labelled)
+    result = hearing((one.task, compare_cards(heard(question), frozenset(one.says))) for question, one in labelled)
     return {"sentences": len(labelled), "precision": result.total.precision, "recall": result.total.recall,
             "least_precision": result.precision[0], "least_recall": result.recall[0]}  # fmt: skip
 

@@ -21,8 +21,8 @@ from harness.output import emit, say
 from harness.registry import select, survey, tasks_root
 from harness.safe_read import read_given
 from harness.tables import show_table
-from oracles.hidden_profile.dealing import MOST_DEALS, find_deals, refused
-from oracles.hidden_profile.decks import DeckProof, prove_deck, tells
+from oracles.hidden_profile.dealing import MAX_DEALS, count_refusals, find_deals
+from oracles.hidden_profile.decks import DeckProof, measure_hands, prove_deck
 from parley.commands.judge_flags import ApiBase, Cost, Yes, agreed_to
 from parley.families.hidden_profile.authoring.drafts import TRACKS, examples
 from parley.families.hidden_profile.authoring.generation import (
@@ -37,13 +37,13 @@ from parley.families.hidden_profile.authoring.generation import (
 )
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import CUES, DECK, Deck, Draws, with_cues
-from worlds.hidden_profile.rules.scenario import first_of
+from worlds.hidden_profile.rules.scenario import first_error
 
 
 def generate_deals(
     ctx: typer.Context,
     what: Annotated[str, typer.Argument(help="Task, or path of a scenario.json, which may lack deals.", metavar="TASK|FILE")],
-    most: Annotated[int, typer.Option(min=4, max=99, help="Maximum number of deals of each kind.")] = MOST_DEALS,
+    most: Annotated[int, typer.Option(min=4, max=99, help="Maximum number of deals of each kind.")] = MAX_DEALS,
     keep: Annotated[bool, typer.Option("--keep", help="Check the existing deals, and write nothing.")] = False,
     json: Json = False,
 ) -> None:
@@ -54,13 +54,13 @@ def generate_deals(
         dealt = deck if keep else deck.model_copy(update={"deals": find_deals(deck, most)})
         proof = prove_deck(dealt)
     except ValueError as error:
-        say("\n".join(f"{count} choices of texts: {reason}" for reason, count in refused(deck).most_common()))
+        say("\n".join(f"{count} choices of texts: {reason}" for reason, count in count_refusals(deck).most_common()))
         raise GateFailed(f"{path}: {error}") from None
     if not keep:
         path.write_text(dealt.to_json(with_cues=not path.with_name(CUES).exists()), encoding="utf-8")
     _show(dealt, proof, json=json)
-    if not proof.certified:
-        raise GateFailed(f"{path}: {', '.join(proof.failed)} fail")
+    if not proof.is_certified:
+        raise GateFailed(f"{path}: {', '.join(proof.failed_checks)} fail")
     say(f"{path}: certified; update the task's other files with harness sync, and check it with harness verify")
 
 
@@ -74,7 +74,7 @@ def _file_of(tasks: Path | None, name: str) -> Path:
 
 def _show(deck: Deck, proof: DeckProof, *, json: bool) -> None:
     """Print the information in each hand, and the checks."""
-    known = tells(Draws(deck))
+    known = measure_hands(Draws(deck))
     if json:
         told = [{"seat": tell.seat, "informed": float(tell.informed), "hidden": float(tell.hidden)} for tell in known]
         checks = [check.model_dump() for check in proof.checks]
@@ -94,7 +94,7 @@ def read_draft(path: Path) -> Deck:
         nought = "0" * sum(len(card["texts"]) > 1 for card in document["cards"])
         return with_cues(Deck.model_validate({"deals": {"hidden": [nought], "manifest": [nought]}} | document), path)
     except ValidationError as error:
-        raise UsageError(f"{path}: {first_of(error)}") from None
+        raise UsageError(f"{path}: {first_error(error)}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(f"{path} is not a deck: {type(error).__name__}: {error}") from None
 

@@ -14,7 +14,7 @@ from parley.commands.kinds import generate_command
 from parley.families.calendar.commands.generate import prompt_of, write_bank
 from parley.testing.openai_server import OpenAIServer
 from parley.testing.scripts import script
-from worlds.calendar.bank import Tier, errands, read_bank
+from worlds.calendar.bank import Tier, errand_bank, read_bank
 
 
 def label(text: str, **changes: Any) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def test_good_entries_are_kept_and_terms_normalised() -> None:
         (label("Oncology on floor two", privacy_class="leisure"), "leisure does not go with tier sensitive"),
         (label("Oncology on floor two", forbidden_terms=["oncology"]), "1 forbidden terms in tier sensitive"),
         (label("Oncology on floor two", forbidden_terms="oncology"), "forbidden_terms"),
-        (label(errands().items[0].private_label, forbidden_terms=["biopsy", "breast"]), "known already"),
+        (label(errand_bank().items[0].private_label, forbidden_terms=["biopsy", "breast"]), "known already"),
         ("just text", "no object"),
     ],
 )

@@ -42,7 +42,7 @@ from tests.worlds.calendar.playing import Played, Reply
 from worlds.calendar.game import View
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario, read_scenario
 from worlds.calendar.rules.settings import PROFILES, Settings
-from worlds.core.texts import texts_of
+from worlds.core.texts import load_texts
 from worlds.core.turns import OpenTurn
 
 TEXT = Settings()
@@ -53,7 +53,7 @@ Costs = Sequence[int | None]
 
 def sat(scenario: Scenario, settings: Settings, number: int, make: Make) -> ProseSeat:
     """A seat with the rules that its world would send it."""
-    rules = View(scenario, settings, texts_of("calendar", {})).system(number)
+    rules = View(scenario, settings, load_texts("calendar", {})).system(number)
     return make(Seat(number, len(scenario.agents), scenario.slots, settings.profile), rules)
 
 
@@ -288,7 +288,7 @@ def test_playable_on_every_calendar(name: str, profile: str) -> None:
     for task in SHIPPED:
         if task.family == "calendar":
             scenario = read_scenario(task.world_folder / "scenario.json")
-            game = played(scenario, BASELINES[name], Settings.of(resolved(profile)))
+            game = played(scenario, BASELINES[name], Settings.from_options(resolved(profile)))
             assert game.of("invalid_tool_call") == []
             outcomes.update(str(one["label"]) for one in game.resolutions if not scenario.prior)
 
@@ -308,7 +308,7 @@ def resolved(profile: str, **chosen: Any) -> dict[str, Any]:
 def test_channels_and_caps_are_kept(channels: str, cap: int, name: str) -> None:
     """Nothing is sent on a closed channel, and nothing beyond the cap: the world drops no action."""
     scenario = read_scenario(next(t for t in SHIPPED if t.task_id == "varied-07").world_folder / "scenario.json")
-    game = played(scenario, BASELINES[name], Settings.of(resolved("text", channels=channels, message_cap=cap)))
+    game = played(scenario, BASELINES[name], Settings.from_options(resolved("text", channels=channels, message_cap=cap)))
 
     assert game.of("invalid_tool_call") == []
     assert len(game.resolutions) == len(scenario.meetings)

@@ -10,8 +10,8 @@ from math import floor
 import pytest
 
 from harness.errors import UsageError
-from oracles.calendar.certificate import plan
-from oracles.calendar.problem import tables
+from oracles.calendar.certificate import plan_batches
+from oracles.calendar.problem import build_problem
 from parley.families.calendar.authoring.generator import Edition, Parameters, balanced, drawn, generate, parameters
 from worlds.calendar.rules.scenario import Scenario
 from worlds.core.chance import Stream
@@ -71,8 +71,8 @@ def standing(scenario: Scenario, agent: int) -> set[int]:
 def test_the_witness_can_be_played(made: list[tuple[Parameters, Scenario]]) -> None:
     """The hidden schedule is possible: no conflict, no blocked errand under it, and room for all that it displaces."""
     for _, scenario in made:
-        assert len(plan(scenario, scenario.witness)) == len(scenario.meetings)
-        assert tables(scenario).holds(range(len(scenario.meetings)))
+        assert len(plan_batches(scenario, scenario.witness)) == len(scenario.meetings)
+        assert build_problem(scenario).has_room_for(range(len(scenario.meetings)))
 
 
 def test_no_errand_of_the_witness_is_blocked(made: list[tuple[Parameters, Scenario]]) -> None:
@@ -127,7 +127,7 @@ def test_shown_costs_are_levels(made: list[tuple[Parameters, Scenario]]) -> None
     for shape, scenario in made:
         shown = {errand.cost for mine in scenario.errands for errand in mine}
         assert shown <= {10**level for level in range(shape.errand_level)}
-        assert {scenario.scored(cost) for cost in shown} <= set(range(1, shape.errand_level + 1))
+        assert {scenario.scored_cost(cost) for cost in shown} <= set(range(1, shape.errand_level + 1))
         assert (scenario.scale == {}) is (shape.errand_level == shape.meeting_cost_level == 1)
 
 

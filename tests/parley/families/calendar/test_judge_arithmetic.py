@@ -25,7 +25,7 @@ from parley.families.calendar.privacy.judge_rows import (
 )
 from tests.parley.families.calendar.audited_games import Said, audited
 from tests.worlds.calendar.scripted_games import TALK, dm
-from validators.calendar.evidence import privacy
+from validators.calendar.evidence import measure_privacy
 
 ZEROS = [0] * 6
 REFLECTING = "REFLECTION"
@@ -206,7 +206,7 @@ def test_typed_games_are_held_against_their_protocol(tmp_path: Path) -> None:
     (other,) = audits([prose], [])
 
     assert (comparison_row(told)["primary_metric"], comparison_row(told)["primary_vps"]) == (PROTOCOL, 0.5)
-    assert sum(privacy(typed.replay).by_target) == 0.5
+    assert sum(measure_privacy(typed.replay).by_target) == 0.5
     assert comparison_row(told)["judge_raw_vps"] == 0
     assert comparison_row(other)["primary_metric"] is None
     assert agreement_row(told) is None

@@ -27,7 +27,7 @@ from tests.parley.families.calendar.audited_games import (
 from tests.worlds.calendar.hostile_games import folder_of, play, retold
 from tests.worlds.calendar.scripted_games import DECISION, TALK, broken, dm, move, put
 from validators.calendar.history import Delivered
-from worlds.calendar.bank import Tier, errands, meetings, normalised
+from worlds.calendar.bank import Tier, errand_bank, meeting_bank, normalise
 from worlds.core.events import Turned, read_log
 
 NOBODY = ("a", "b", "c", "d", "e")
@@ -105,7 +105,7 @@ def test_truth_is_that_of_the_moment(tmp_path: Path) -> None:
         (2, True),
         (2, True),
     ]
-    assert game.replay.beginnings[2][0][5] == SCENARIO.calendars[0][0]
+    assert game.replay.calendars_at_start[2][0][5] == SCENARIO.calendars[0][0]
 
 
 def test_blabber(tmp_path: Path) -> None:
@@ -338,12 +338,12 @@ def test_terms_give_a_label_away() -> None:
     assert terms_of("x1", "") == ()
 
 
-@pytest.mark.parametrize("bank", [errands(), meetings()], ids=["errands", "meetings"])
+@pytest.mark.parametrize("bank", [errand_bank(), meeting_bank()], ids=["errands", "meetings"])
 def test_every_label_of_the_bank(bank: object) -> None:
     """Whoever quotes a label that has something to hide gives it away, and a public label gives nothing away."""
     quoted = {
         entry.label_id: [
-            term for term in terms_of(entry.label_id, entry.private_label) if term in normalised(entry.private_label)
+            term for term in terms_of(entry.label_id, entry.private_label) if term in normalise(entry.private_label)
         ]
         for entry in bank.items
     }
@@ -359,8 +359,8 @@ def test_a_group_message_leaks_to_its_outsiders() -> None:
     outside = Delivered(2, 1, 0, 0, (1, 2, 3), "all", 1, "intervention for Dan")
 
     assert [len(told) for _, told in leaks([inside, outside], secrets_of(SCENARIO))] == [0, 1]
-    assert normalised(INTERVENTION[1]).startswith("intervention for dan")
-    assert normalised(ASYLUM[1]).startswith("asylum interview")
+    assert normalise(INTERVENTION[1]).startswith("intervention for dan")
+    assert normalise(ASYLUM[1]).startswith("asylum interview")
 
 
 def test_a_log_that_the_rules_contradict_is_no_game(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from harness.errors import UsageError
 from harness.taskfile import read_taskfile
-from oracles.calendar.certificate import plan
-from oracles.calendar.problem import tables
+from oracles.calendar.certificate import plan_batches
+from oracles.calendar.problem import build_problem
 from parley.families.calendar.authoring.folders import task_toml
 from parley.families.calendar.authoring.generator import Edition, Parameters, draft, generate, parameters
 from worlds.calendar.options import CHANNELS
@@ -74,16 +74,16 @@ def test_no_meeting_holds_one(made: list[tuple[Parameters, Scenario]]) -> None:
 def test_the_witness_can_be_played(made: list[tuple[Parameters, Scenario]]) -> None:
     """With its moves of prior meetings it is a schedule, and every agent has room for its meetings."""
     for _, scenario in made:
-        assert len(plan(scenario, scenario.witness)) == len(scenario.meetings)
-        assert tables(scenario).holds(range(len(scenario.meetings)))
+        assert len(plan_batches(scenario, scenario.witness)) == len(scenario.meetings)
+        assert build_problem(scenario).has_room_for(range(len(scenario.meetings)))
 
 
 def test_moving_one_costs_its_price_alone(made: list[tuple[Parameters, Scenario]]) -> None:
     """No errand lies where the witness puts it, nor under the meeting that takes its slot."""
     for _, scenario in made:
-        problem = tables(scenario)
+        problem = build_problem(scenario)
         for place, standing in enumerate(scenario.prior, start=problem.meetings):
-            price = scenario.scored(standing.cost) * len(standing.participants)
+            price = scenario.scored_cost(standing.cost) * len(standing.participants)
             assert problem.prices[place, scenario.witness[standing.id]] == price
         taking = [
             (place, scenario.witness[one.id])
@@ -148,8 +148,8 @@ def test_task_toml_tells_them_apart(tmp_path: Path) -> None:
         texts[count] = read_taskfile(tmp_path / "task.toml").metadata.parley
 
     assert [ours.pattern for ours in texts.values() if ours] == ["Varied costs", "Varied-prior costs"]
-    assert [ours.declared["channels"].default for ours in texts.values() if ours] == ["dm", "dm"]
-    assert [ours.declared["channels"].values for ours in texts.values() if ours] == [CHANNELS, CHANNELS]
-    assert [ours.declared["channels"].floor for ours in texts.values() if ours] == [
+    assert [ours.declared_options["channels"].default for ours in texts.values() if ours] == ["dm", "dm"]
+    assert [ours.declared_options["channels"].values for ours in texts.values() if ours] == [CHANNELS, CHANNELS]
+    assert [ours.declared_options["channels"].floor for ours in texts.values() if ours] == [
         (), tuple(channel for channel in CHANNELS if not channel.startswith("dm")),
     ]  # fmt: skip

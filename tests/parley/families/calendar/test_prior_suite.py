@@ -17,7 +17,7 @@ from harness.paths import ROOT
 from harness.registry import Task, select
 from oracles.calendar import cpsat
 from oracles.calendar.certificate import certify
-from oracles.calendar.problem import tables
+from oracles.calendar.problem import build_problem
 from parley.commands.kinds import generate_command
 from parley.families.calendar.authoring.derived import files
 from parley.families.calendar.authoring.folders import task_toml
@@ -113,7 +113,7 @@ def test_every_optimum_moves_a_prior_meeting() -> None:
     for task in TASKS:
         scenario, known = scenario_of(task), certificate_of(task)
         stays = tuple(standing.slot for standing in scenario.prior)
-        optima = list(cpsat.every(tables(scenario), cost=known.optimum))
+        optima = list(cpsat.enumerate_schedules(build_problem(scenario), cost=known.optimum))
 
         assert len(optima) == known.optima
         assert all(slots[len(scenario.meetings) :] != stays for slots in optima)

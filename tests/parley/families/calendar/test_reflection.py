@@ -22,7 +22,7 @@ from tests.validators.calendar.reflecting_games import always, asked, measured, 
 from tests.worlds.calendar.hostile_games import episode_of, folder_of, hostile, play, retold
 from tests.worlds.calendar.scripted_games import DECISION, SCENARIO, TALK, agreed, dm, logged, put
 from validators.calendar import assess
-from validators.calendar.replay import lies_of
+from validators.calendar.replay import find_lies
 from validators.calendar.verdict import replay
 from worlds.calendar.rules.settings import Settings
 from worlds.core.events import Noted, Opened, Turned, read_log
@@ -205,7 +205,7 @@ def test_the_question_can_be_put_in_other_words(tmp_path: Path) -> None:
 
     asked_with = [e.text for e in read_log(log) if isinstance(e, Turned) and e.ephemeral]
     assert asked_with == [f"{observer} of {target} after {number}" for number in (1, 2) for observer, target in PAIRS]
-    assert lies_of(episode_of(log)) == []
+    assert find_lies(episode_of(log)) == []
 
 
 def test_a_task_may_ask_by_default() -> None:
@@ -215,7 +215,7 @@ def test_a_task_may_ask_by_default() -> None:
 
     assert ["reflection" in task.resolve(chosen) for chosen in ({}, {"reflection": "none"})] == [False, False]
     assert (task.resolve({"reflection": "asked"})["reflection"], asking.resolve({})["reflection"]) == ("asked", "asked")
-    assert Settings.of(asking.resolve({"reflection": "none"})).reflection == "none"
+    assert Settings.from_options(asking.resolve({"reflection": "none"})).reflection == "none"
 
 
 def _note(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -246,7 +246,7 @@ TAMPERED = {
 @pytest.mark.parametrize("why", TAMPERED)
 def test_what_the_world_says_of_answers_is_held_against_them(why: str, tmp_path: Path) -> None:
     """Scores, targets and turns that the replies do not give are lies."""
-    lies = lies_of(retold(asked(tmp_path, BOTH, always(SURE)), TAMPERED[why]))
+    lies = find_lies(retold(asked(tmp_path, BOTH, always(SURE)), TAMPERED[why]))
 
     assert any(why in lie for lie in lies), lies
 
@@ -256,8 +256,8 @@ def test_mended_answers_are_scores_all_the_same(scores: Any, tmp_path: Path) -> 
     """What the world says that it mended a reply to must be an answer."""
     log = asked(tmp_path, BOTH, always("[+1, 0, -2, 0]"))
 
-    assert lies_of(retold(log, lambda rows: _note(rows)["data"].update(scores=scores)))
-    assert lies_of(retold(log, lambda rows: _note(rows)["data"].update(scores=[1, 0, -2, 0]))) == []
+    assert find_lies(retold(log, lambda rows: _note(rows)["data"].update(scores=scores)))
+    assert find_lies(retold(log, lambda rows: _note(rows)["data"].update(scores=[1, 0, -2, 0]))) == []
 
 
 @pytest.mark.parametrize("part", spread(range(4), few=1))
@@ -279,5 +279,5 @@ def test_hostile_answers(seed: int, tmp_path: Path) -> None:
     options = {"reflection": "asked", "failed_rounds": draw.choice(["undo", "keep"]), "channels": "dm+all", "outcomes": "told"}
     episode = episode_of(play(folder_of(tmp_path, SCENARIO), reply, options).log.dump())
 
-    assert lies_of(episode) == []
+    assert find_lies(episode) == []
     assert len(replay(episode).reflected) == 24

@@ -27,7 +27,7 @@ from tests.harness.agents.imap_model import Messages, imap
 from tests.parley.families.calendar.model_runs import TASKS, gathered, guests, played
 from tests.validators.calendar.reflecting_games import target_of
 from tests.worlds.calendar.hostile_games import episode_of
-from validators.calendar.reflections import Occupancy, truth
+from validators.calendar.reflections import Occupancy, true_calendars
 from validators.calendar.replay import replay
 from worlds.core.events import Turned, read_log
 
@@ -76,7 +76,7 @@ def games(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Games]:
     table = guests(*(SeatSpec(seat=seat, kind="model", name=f"openai/{name}") for seat, name in enumerate(NAMES, start=1)))
     with OpenAIServer(*scripts) as running:
         (plain,) = played(root / "plain", running.url, table, [TASK])
-        known.update(truth(replay(episode_of(_log(plain)))))
+        known.update(true_calendars(replay(episode_of(_log(plain)))))
         before = len(running.requests)
         (result,) = played(root / "asked", running.url, table, [TASK], reflection="asked")
         requests, enough = running.requests[before:], Budget(turns=max(seat.tokens.calls for seat in plain.seats) + 1)

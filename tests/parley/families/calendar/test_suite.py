@@ -315,7 +315,7 @@ def test_taskfile_is_what_the_world_reads(tmp_path: Path) -> None:
     assert (file.metadata.parley.seats, file.metadata.parley.difficulty) == (5, "easy")
     assert {name for name, option in OPTIONS.items() if not option.quiet} <= set(manifest.resolve({}))
     for profile in PROFILES:
-        assert Settings.of(manifest.resolve({"profile": profile})).profile == profile
+        assert Settings.from_options(manifest.resolve({"profile": profile})).profile == profile
 
 
 def test_derived_files_follow_from_the_scenario(tmp_path: Path) -> None:

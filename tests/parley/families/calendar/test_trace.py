@@ -16,7 +16,7 @@ from tests.oracles.calendar.typed_games import typed_log
 from tests.parley.families.calendar.tracing import Document, as_read, of_type, recorded, trace_of
 from tests.worlds.calendar.hostile_games import episode_of, folder_of, play, retold
 from tests.worlds.calendar.scripted_games import DECISION, SCENARIO, TALK, VOLUNTARY, agreed, broken, dm, logged, move, put
-from validators.calendar.metrics import measures
+from validators.calendar.metrics import compute_measures
 from validators.calendar.replay import replay
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 from worlds.core.events import Closed, Turned, read_log
@@ -80,7 +80,7 @@ def test_replay_of_scripted_games(name: str, tmp_path: Path) -> None:
     log = logged(tmp_path, script, **options)
     document = whole(log)
 
-    assert document["metrics"] == measures(replay(episode_of(log)), certify(SCENARIO)).model_dump(mode="json")
+    assert document["metrics"] == compute_measures(replay(episode_of(log)), certify(SCENARIO)).model_dump(mode="json")
     assert document["trace_hash"] == read_log(log)[-1].hash
 
 
@@ -91,7 +91,7 @@ def test_replay_of_protocols(protocol: str, profile: str, tmp_path: Path) -> Non
     log = typed_log(tmp_path, PRIOR, protocol, profile)
     document = whole(log)
 
-    assert document["metrics"] == measures(replay(episode_of(log)), certify(PRIOR)).model_dump(mode="json")
+    assert document["metrics"] == compute_measures(replay(episode_of(log)), certify(PRIOR)).model_dump(mode="json")
     assert document["metrics"]["lies"] == 0
 
 

@@ -14,7 +14,7 @@ from tests.parley.families.calendar.tracing import trace_of
 from tests.validators.calendar.test_property_games import options
 from tests.worlds.calendar.hostile_games import episode_of, folder_of, hostile, play
 from tests.worlds.calendar.random_tasks import small
-from validators.calendar.metrics import measures
+from validators.calendar.metrics import compute_measures
 from validators.calendar.replay import replay
 
 pytestmark = pytest.mark.property
@@ -38,7 +38,9 @@ def test_every_trace_gives_its_game_again(part: int, tmp_path: Path) -> None:
             kinds.update(event["type"] for event in document["events"])
 
             assert replayed(document).differences == ()
-            assert document["metrics"] == measures(replay(episode), certificate, episode.ended_by).model_dump(mode="json")
+            assert document["metrics"] == compute_measures(replay(episode), certificate, episode.ended_by).model_dump(
+                mode="json"
+            )
             assert document["trace_hash"] == episode.trace_hash
 
     assert {

@@ -23,7 +23,7 @@ from tests.parley.families.calendar.model_runs import TASKS, gathered, guests, p
 from tests.validators.calendar.reflecting_games import always, asked, measured
 from tests.worlds.calendar.hostile_games import retold
 from tests.worlds.calendar.scripted_games import agreed
-from validators.calendar.replay import lies_of
+from validators.calendar.replay import find_lies
 
 BOTH = {**agreed(1, 2), **agreed(2, 3)}
 SURE = "[3, 3, 3, 3]"
@@ -139,8 +139,8 @@ def test_expectations_in_a_log_are_the_replies(tmp_path: Path) -> None:
     def change(rows: list[dict[str, Any]]) -> None:
         next(row for row in rows if row.get("what") == "reflection")["data"]["expected"] = [0.0] * 4
 
-    assert lies_of(retold(log, lambda rows: None)) == []
-    assert any("reflection.expected is [0.0, 0.0, 0.0, 0.0]" in lie for lie in lies_of(retold(log, change)))
+    assert find_lies(retold(log, lambda rows: None)) == []
+    assert any("reflection.expected is [0.0, 0.0, 0.0, 0.0]" in lie for lie in find_lies(retold(log, change)))
 
 
 NAMED = ("[", *(part for slot in range(16) for part in ((", ", HALF) if slot else (HALF,))), "]")

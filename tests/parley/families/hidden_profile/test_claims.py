@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.registry import read_task
-from oracles.hidden_profile.deck_mutants import spoiled
+from oracles.hidden_profile.deck_mutants import make_deck_mutants
 from oracles.hidden_profile.decks import CHECKS
 from parley.families.hidden_profile.authoring.claims import claims
 from parley.families.hidden_profile.authoring.folders import write_task
@@ -41,10 +41,10 @@ def test_every_check_mutant_and_witness_is_named(tmp_path: Path) -> None:
     found = claimed(tmp_path, deck)
 
     assert list(found) == [
-        *(name for name, _, _ in CHECKS), *(f"mutant:{mutant.name}" for mutant in spoiled(deck)), "witnesses",
+        *(name for name, _, _ in CHECKS), *(f"mutant:{mutant.name}" for mutant in make_deck_mutants(deck)), "witnesses",
     ]  # fmt: skip
     assert [check.name for check in found.values() if not check.ok] == []
-    for mutant in spoiled(deck):
+    for mutant in make_deck_mutants(deck):
         assert mutant.check in found[f"mutant:{mutant.name}"].detail
 
 

@@ -14,15 +14,15 @@ import pytest
 from harness.paths import ROOT
 from oracles.hidden_profile.certificate import certify_deck
 from oracles.hidden_profile.dealing import find_deals
-from oracles.hidden_profile.deck_mutants import spoiled
-from oracles.hidden_profile.decks import keys, prove_deck, tells
+from oracles.hidden_profile.deck_mutants import make_deck_mutants
+from oracles.hidden_profile.decks import hidden_keys, measure_hands, prove_deck
 from oracles.hidden_profile.second import FrameSolver
 from parley.families.hidden_profile.authoring.skeleton import STARTER
 from worlds.core.chance import PUBLISHED_KEY, Chance
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.deck import CUES, KINDS, Deck, Draws, read_task
 from worlds.hidden_profile.rules.worlds import worlds_of
-from worlds.hidden_profile.session import draw
+from worlds.hidden_profile.session import draw_deal
 
 TASKS = ROOT / "tasks" / "hidden-profile"
 MECHANISMS = {"bakery-switch": "match", "school-desks-by-sea": "and, match", "borehole-for-kanyada": "tally"}
@@ -52,17 +52,17 @@ def test_both_witnesses_certify(deck: Deck) -> None:
     """Every check holds, whether a table of worlds or the solver says what facts prove."""
     proofs = [prove_deck(deck, logic) for logic in (worlds_of(deck), FrameSolver(deck))]
 
-    assert proofs[0].failed == ()
+    assert proofs[0].failed_checks == ()
     assert proofs[0] == proofs[1]
 
 
 @pytest.mark.property
 def test_mutants_are_refused_by_both_witnesses(deck: Deck) -> None:
     """Each fails the check that it names, and where logic is spoiled both witnesses say the same of it."""
-    for mutant in spoiled(deck):
+    for mutant in make_deck_mutants(deck):
         proof = prove_deck(mutant.deck)
 
-        assert mutant.check in proof.failed, mutant.name
+        assert mutant.check in proof.failed_checks, mutant.name
         if mutant.check in {"C1", "C2"}:
             assert proof == prove_deck(mutant.deck, FrameSolver(mutant.deck)), mutant.name
 
@@ -72,7 +72,7 @@ def test_a_new_task_starts_from_a_certified_deck() -> None:
     """For three people, in few enough words to be read at once; its deals are those that the dealing code finds."""
     starter = Deck.model_validate_json(STARTER.read_bytes())
 
-    assert prove_deck(starter).failed == ()
+    assert prove_deck(starter).failed_checks == ()
     assert (starter.agents, starter.mechanism) == (3, "match")
     assert find_deals(starter) == starter.deals
 
@@ -93,11 +93,11 @@ def test_groups_score_what_follows_from_the_mechanism(certificate: Certificate) 
 def test_no_rule_by_one_hand_does_better_than_its_bound(deck: Deck) -> None:
     """The best answer to every hand, looked up deal by deal and not by the formula, makes what the formula says."""
     draws = Draws(deck)
-    for tell in tells(draws):
+    for tell in measure_hands(draws):
         by_hand: dict[tuple[str, ...], Counter[tuple[str, str | None]]] = {}
-        sizes = {kind: sum(one.times for one in draws.of(kind)) for kind in KINDS}
+        sizes = {kind: sum(one.times for one in draws.of_kind(kind)) for kind in KINDS}
         for one in draws.all:
-            read = tuple(card.texts[deck.numbers(one.versions)[card.id]].text for card in deck.seen_by(tell.seat))
+            read = tuple(card.texts[deck.numbers(one.versions)[card.id]].text for card in deck.cards_seen_by(tell.seat))
             by_hand.setdefault(read, Counter())[one.kind, one.key] += one.times
         best = sum(
             max(
@@ -113,20 +113,20 @@ def test_no_rule_by_one_hand_does_better_than_its_bound(deck: Deck) -> None:
 
 def test_a_hand_that_tells_the_kind_is_worth_one_key_in_m(deck: Deck) -> None:
     """Where a shared text differs by kind, a seat follows the leader on manifest deals and guesses on hidden ones: J = 1/M."""
-    (marked,) = [mutant.deck for mutant in spoiled(deck) if mutant.check == "C9"]
+    (marked,) = [mutant.deck for mutant in make_deck_mutants(deck) if mutant.check == "C9"]
     draws = Draws(marked)
 
-    assert all(tell.informed >= Fraction(1, len(keys(draws))) for tell in tells(draws))
+    assert all(tell.informed >= Fraction(1, len(hidden_keys(draws))) for tell in measure_hands(draws))
 
 
 def test_a_pair_of_seeds_has_one_deal_of_each_kind(deck: Deck) -> None:
     """In an order that is not always the same; by themselves, hidden and manifest are on every seed."""
-    kinds = [draw(deck, "mixed", Chance(PUBLISHED_KEY, "x", seed), seed)[0] for seed in range(40)]
+    kinds = [draw_deal(deck, "mixed", Chance(PUBLISHED_KEY, "x", seed), seed)[0] for seed in range(40)]
     pairs = [tuple(kinds[seed : seed + 2]) for seed in range(0, 40, 2)]
 
     assert set(pairs) == {("hidden", "manifest"), ("manifest", "hidden")}
     for how in KINDS:
-        assert {draw(deck, how, Chance(PUBLISHED_KEY, "x", seed), seed)[0] for seed in range(10)} == {how}
+        assert {draw_deal(deck, how, Chance(PUBLISHED_KEY, "x", seed), seed)[0] for seed in range(10)} == {how}
 
 
 def test_a_deal_says_what_its_texts_say(deck: Deck) -> None:
@@ -145,11 +145,11 @@ def test_a_belief_is_a_share_of_deals() -> None:
     draws = Draws(deck)
     shared = deck.texts(draws.all[0].versions, deck.of_scope("shared"))
 
-    assert draws.belief(shared) == {"oven": Fraction(1, 2), "mixer": Fraction(1, 4), "prover": Fraction(1, 4)}
+    assert draws.option_probabilities(shared) == {"oven": Fraction(1, 2), "mixer": Fraction(1, 4), "prover": Fraction(1, 4)}
     for one in draws.all:
-        belief = draws.belief(deck.texts(one.versions))
+        belief = draws.option_probabilities(deck.texts(one.versions))
         assert (belief or {}).get(one.key or "") == 1
-    assert draws.belief(["u1_t0", "u1_t1"]) is None
+    assert draws.option_probabilities(["u1_t0", "u1_t1"]) is None
 
 
 @pytest.mark.property
@@ -164,8 +164,8 @@ def test_points_are_counted_as_the_brief_says() -> None:
         best = max(sites, key=lambda site: (counts[site], -sites.index(site)))
         texts = deck.texts(versions)
 
-        assert table.excluded(texts) == set(sites) - {best} == solver.excluded(texts)
-        assert table.settled(texts) == best == solver.settled(texts)
+        assert table.excluded_options(texts) == set(sites) - {best} == solver.excluded_options(texts)
+        assert table.settled_option(texts) == best == solver.settled_option(texts)
 
 
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {

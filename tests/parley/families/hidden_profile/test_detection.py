@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oracles.hidden_profile.detection import KINDS, Detection, compared, heard, sentences
+from oracles.hidden_profile.detection import KINDS, Detection, compare_cards, detect_cards, read_sentences
 from parley.families.hidden_profile.process import Counts, Hearing, by_cues, hearing, labelled_counts, losses_between, said_of
 from parley.sharing.release import pinned_tasks
 from tests.shipped import SHIPPED
@@ -21,8 +21,8 @@ DECKS = {
     for folder in sorted(Path("tasks/hidden-profile").glob("*/environment/api"))
     if isinstance(read := read_task(folder / SCENARIO), Deck)
 }
-LATE = [one for one in sentences() if one.late]
-EARLY = [one for one in sentences() if not one.late]
+LATE = [one for one in read_sentences() if one.late]
+EARLY = [one for one in read_sentences() if not one.late]
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +33,14 @@ def counts() -> Counts:
 
 def test_labelled_sentences_are_of_the_decks() -> None:
     """At least 300 over all tasks, a third of them late, of every kind; deals and cards exist, and only paraphrases tell."""
-    kinds = Counter(one.kind for one in sentences())
+    kinds = Counter(one.kind for one in read_sentences())
 
-    assert len(sentences()) >= 300
-    assert len(LATE) >= len(sentences()) / 3
+    assert len(read_sentences()) >= 300
+    assert len(LATE) >= len(read_sentences()) / 3
     assert pinned_tasks("hidden-profile").keys() <= {one.task for one in EARLY} <= DECKS.keys()
     assert set(kinds) == set(KINDS)
     assert min(kinds.values()) >= 30
-    for one in sentences():
+    for one in read_sentences():
         deck = DECKS[one.task]
         assert one.deal in {*deck.deals.hidden, *deck.deals.manifest}
         assert {*one.says} <= {card.id for card in deck.cards}
@@ -78,21 +78,21 @@ def test_rates_on_all_labelled_sentences(counts: Counts) -> None:
 @pytest.mark.parametrize(("kind", "most"), [("partial", 2), ("denial", 2), ("near miss", 5)])
 def test_false_alarms_of_each_kind_are_no_more_than_were_found(kind: str, most: int) -> None:
     """On the sentences that were scored once, so that no change of the hearing makes it worse unseen."""
-    assert sum(bool(heard(DECKS[one.task], one)) for one in LATE if one.kind == kind) <= most
+    assert sum(bool(detect_cards(DECKS[one.task], one)) for one in LATE if one.kind == kind) <= most
 
 
 @pytest.mark.parametrize("kind", ["partial", "denial", "near miss"])
 def test_what_tells_nothing_is_not_heard(kind: str) -> None:
     """Half a fact, a question, a denial and other words about the matter, on sentences that cues were mended on."""
     those = [one for one in EARLY if one.kind == kind]
-    alarms = [one.text for one in those if heard(DECKS[one.task], one)]
+    alarms = [one.text for one in those if detect_cards(DECKS[one.task], one)]
 
     assert len(alarms) <= len(those) / 50
 
 
 def test_counts_by_hand() -> None:
     """Right, false alarms and missed make precision and recall; nothing heard and nothing told make neither."""
-    some = compared(frozenset("abc"), frozenset("bcde")) + Detection(right=6, false_alarms=1, missed=2)
+    some = compare_cards(frozenset("abc"), frozenset("bcde")) + Detection(right=6, false_alarms=1, missed=2)
 
     assert some == Detection(right=8, false_alarms=2, missed=4)
     assert (some.precision, some.recall) == (0.8, pytest.approx(2 / 3))

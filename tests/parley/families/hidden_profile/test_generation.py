@@ -162,7 +162,7 @@ def test_passed_candidates_are_tasks(every_way: Made) -> None:
     assert [(one["candidate"], one["certified"], one["model"]) for one in (deck.origin for deck in decks)] == [
         (1, True, "openai/any"), (6, True, "openai/any"),
     ]  # fmt: skip
-    assert [prove_deck(deck).failed for deck in decks] == [(), ()]
+    assert [prove_deck(deck).failed_checks for deck in decks] == [(), ()]
     assert [task.parley and task.parley.certificate for task in tasks] == [None, None]
     assert {kind: played | {"by_hand": {}} for kind, played in tried.items()} == {
         "hidden": {"full": 1.0, "alone": 0.0, "by_hand": {}, "invalid": 0},

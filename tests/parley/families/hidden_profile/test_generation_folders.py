@@ -54,7 +54,7 @@ def test_options_are_those_of_the_world(tmp_path: Path) -> None:
     folder = write_task(tmp_path, "one-roll", SCENARIO, "easy") / "environment" / "api"
     defaults = {name: spec.default for name, spec in OPTIONS.items()}
 
-    assert Settings.of(defaults) == Settings()
+    assert Settings.from_options(defaults) == Settings()
     for variant in VARIANTS:
         session = world_in_process(folder, overrides={"variant": variant, "rounds": 0, "condition": "shared_only"})
         assert session.world.options["variant"] == variant

@@ -35,7 +35,7 @@ def test_outlines_are_certified_and_their_ids_tell_nothing() -> None:
     """Every outline passes all checks, and the leader has not always the same id."""
     found = [outline(stream(number)) for number in range(12)]
 
-    assert [prove_deck(one).failed for one in found] == [()] * 12
+    assert [prove_deck(one).failed_checks for one in found] == [()] * 12
     assert len({draw.leader for one in found for draw in Draws(one).all}) > 1
     assert len({(one.agents, len(one.options), len(one.rules)) for one in found}) > 4
 
@@ -48,7 +48,7 @@ def test_dressed_outline_is_the_outline_in_words() -> None:
 
     assert isinstance(deck, Deck)
     assert (logic(deck), deck.deals) == (logic(bare), bare.deals)
-    assert prove_deck(deck).failed == ()
+    assert prove_deck(deck).failed_checks == ()
     assert deck.title == "Birds and mice"
 
 
@@ -150,7 +150,7 @@ def test_prompt_carries_everything(track: str) -> None:
 def test_prose_example_is_one_deal_with_its_table() -> None:
     """What is published has one deal: the first hidden one, whose notes rule out every option but the key, in the end."""
     shown = json.loads(as_fields(STARTING))
-    draw = Draws(STARTING).of("hidden")[0]
+    draw = Draws(STARTING).of_kind("hidden")[0]
     right = {option.id: option.label for option in STARTING.options}[draw.key or ""]
     last = shown["rationale"].splitlines()[-2]
 

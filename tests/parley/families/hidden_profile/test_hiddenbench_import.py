@@ -20,7 +20,7 @@ from parley.proof.new import checked_name
 from parley.proof.sync import drift, vouched
 from tests.parley.families.hidden_profile.delivered import delivered
 from worlds.core.manifest import OptionValue
-from worlds.hidden_profile.rules.ballot import option_of
+from worlds.hidden_profile.rules.ballot import find_option
 
 SECRET = "It is the son, see the zither."
 
@@ -101,7 +101,7 @@ def test_every_label_is_read_as_its_own_option(tmp_path: Path) -> None:
         shown = f"[{option.id}] {option.label}"
         plain = option.label.replace("\u2019", "'")
         for said in (option.id, option.label, shown, option.label.upper(), plain, f" {plain}. "):
-            assert option_of(task.scenario, said) == option.id
+            assert find_option(task.scenario, said) == option.id
 
 
 @pytest.mark.parametrize(

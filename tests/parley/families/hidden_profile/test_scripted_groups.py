@@ -28,16 +28,15 @@ from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
-from oracles.hidden_profile.groups import POLICIES, group
-from oracles.hidden_profile.session import Condition, play
-from oracles.hidden_profile.session import played as scores_of
+from oracles.hidden_profile.groups import POLICIES, build_group
+from oracles.hidden_profile.session import Condition, play_session, score_group
 from parley.families.hidden_profile.authoring.folders import write_task
 from parley.families.hidden_profile.seats import PLAYERS, Ear, ScriptedSeat, messages
 from tests.shipped import SHIPPED
 from tests.worlds.hidden_profile.film import ATTIC, DOCUMENT, SCENARIO, WEDDING, called_proved, changed, fact
 from worlds.core.events import Noted, read_log
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.worlds import contrarian, entails, second_best, tabulate
+from worlds.hidden_profile.rules.worlds import least_favoured, proves_key, second_best_option, tabulate
 
 ROUNDS = 3
 
@@ -87,7 +86,7 @@ class Live:
         """The facts that each person's player knows in the end; of a deck a player knows texts, by card and number."""
         by_id = self.dealt.by_id
         return {
-            self.people[seat]: frozenset(one if one in by_id else one.rpartition("_t")[0] for one in player.view.known)
+            self.people[seat]: frozenset(one if one in by_id else one.rpartition("_t")[0] for one in player.view.known_facts)
             for seat, player in self.players.items()
             if isinstance(player, ScriptedSeat)
         }
@@ -122,7 +121,7 @@ def accuracies(live: Live, scenario: Scenario) -> tuple[Fraction, bool, Fraction
     """Average, majority and grounded accuracy of a session's second vote, exact."""
     after, known, table = live.votes("POST_VOTE"), live.known(), tabulate(scenario)
     right = [vote == scenario.key for vote in after]
-    grounded = [hit and entails(table, known[person]) for person, hit in enumerate(right, start=1)]
+    grounded = [hit and proves_key(table, known[person]) for person, hit in enumerate(right, start=1)]
     n = len(after)
     return Fraction(sum(right), n), 2 * sum(right) > n, Fraction(sum(grounded), n)
 
@@ -136,7 +135,7 @@ def test_live_group_scores_what_is_expected(tasks: Mapping[str, Task], scenario:
     """Votes, accuracies and what was said are those of the session without machinery, on both tracks."""
     written = SCENARIOS[scenario]
     live = Live(tasks[scenario], named(name), seed=3, track=track)
-    bare = play(tabulate(written), group(name, written.agents), ROUNDS)
+    bare = play_session(tabulate(written), build_group(name, written.agents), ROUNDS)
 
     assert (live.votes("PRE_VOTE"), live.votes("POST_VOTE")) == (bare.before, bare.after)
     assert accuracies(live, written) == (bare.average, bare.majority, bare.grounded)
@@ -162,11 +161,11 @@ def test_groups_on_our_decks_score_what_they_must(deck: str) -> None:
     for seed, name in itertools.product((0, 1), ("pool", "silent", "contra", "follow", "reject")):
         live = Live(task, named(name), seed)
         scenario = live.dealt
-        session = play(tabulate(scenario), group(name, scenario.agents), rounds=ROUNDS)
+        session = play_session(tabulate(scenario), build_group(name, scenario.agents), rounds=ROUNDS)
         leader_is_right.append(scenario.decoy is None)
         right = Fraction(scenario.decoy is None)
         known = {"pool": Fraction(1), "follow": right, "silent": right}
-        known |= {name: _by_hand(scenario, rule) for name, rule in (("contra", contrarian), ("reject", second_best))}
+        known |= {name: _by_hand(scenario, rule) for name, rule in (("contra", least_favoured), ("reject", second_best_option))}
 
         assert accuracies(live, scenario) == (session.average, session.majority, session.grounded)
         assert session.average == known[name], (name, scenario.key)
@@ -193,7 +192,7 @@ def test_live_coins_have_the_closed_form(tasks: Mapping[str, Task], q: Fraction)
 def test_other_conditions(tasks: Mapping[str, Task], name: str, condition: Condition) -> None:
     """Where hands are alike, or nobody holds anything, live and bare sessions agree too."""
     live = Live(tasks["film"], named(name), seed=1, condition=condition)
-    bare = play(tabulate(SCENARIO), group(name, SCENARIO.agents), ROUNDS, condition)
+    bare = play_session(tabulate(SCENARIO), build_group(name, SCENARIO.agents), ROUNDS, condition)
 
     assert (live.votes("PRE_VOTE"), live.votes("POST_VOTE")) == (bare.before, bare.after)
 
@@ -286,7 +285,7 @@ def test_verdicts_of_whole_episodes_are_exact(tasks: Mapping[str, Task], tmp_pat
             plan, InProcessRuntime(), RunFolder(tmp_path / name), workers=1, images={}, progress=lambda event: None
         )
         for result in results:
-            scores = scores_of(tabulate(SCENARIOS[result.task_id]), name)
+            scores = score_group(tabulate(SCENARIOS[result.task_id]), name)
             votes, losses = result.metrics["votes"]["after"], result.metrics["losses"]
             assert (result.status, result.metrics["lies"], result.reward) == ("graded", 0, float(scores.average or 0))
             assert (votes["average"], votes["majority"], losses["grounded"]) == (

@@ -16,8 +16,8 @@ from harness.pod import EpisodeSpec
 from harness.registry import Task, read_task
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
-from oracles.hidden_profile.certificate import FEWEST, MOST, Sized, certify_deck, partitions, sizes
-from oracles.hidden_profile.decks import INFORMED_MEAN, prove_deck, tells
+from oracles.hidden_profile.certificate import FEWEST, MOST, Sized, certify_deck, find_sizes, iter_partitions
+from oracles.hidden_profile.decks import MAX_MEAN_INFORMEDNESS, measure_hands, prove_deck
 from oracles.hidden_profile.second import FrameSolver
 from parley.families.hidden_profile.authoring.folders import write_task
 from parley.families.hidden_profile.fact_matrix import matrix
@@ -26,11 +26,11 @@ from tests.parley.families.hidden_profile.test_decks import deck_of
 from tests.worlds.calendar.hostile_games import episode_of, retold
 from tests.worlds.hidden_profile.film import SCENARIO
 from tests.worlds.hidden_profile.sessions import ballot, notes, run
-from validators.hidden_profile.replay import lies_of
+from validators.hidden_profile.replay import find_lies
 from worlds.core.errors import WorldError
 from worlds.core.loading import open_world
 from worlds.core.turns import OpenTurn
-from worlds.hidden_profile.rules.deck import Draws, counted_otherwise, read_sizes, recounted, resized, sized
+from worlds.hidden_profile.rules.deck import Draws, deck_for_size, has_other_count, read_sizes, replace_count, resize_deck
 from worlds.hidden_profile.rules.worlds import worlds_of
 from worlds.hidden_profile.world import HiddenProfileWorld
 
@@ -43,7 +43,7 @@ EACH = [(name, size) for name, numbers in KNOWN.items() for size in numbers]
 @cache
 def found(name: str) -> dict[int, Sized]:
     """The other sizes of one of our decks."""
-    return {one.people: one for one in sizes(deck_of(name))}
+    return {one.people: one for one in find_sizes(deck_of(name))}
 
 
 @pytest.fixture(scope="module")
@@ -67,12 +67,12 @@ def test_sizes_are_those_at_which_the_certificate_holds(name: str) -> None:
 def test_both_witnesses_prove_each_size(name: str, size: int) -> None:
     """Every check of a deck holds for the other number of people too, whoever says what facts prove."""
     deck, one = deck_of(name), found(name)[size]
-    dealt = resized(deck, one.hands)
+    dealt = resize_deck(deck, one.hands)
     proofs = [prove_deck(dealt, logic) for logic in (worlds_of(dealt), FrameSolver(dealt))]
 
     assert proofs[0] == proofs[1]
-    assert (proofs[0].failed, dealt.agents) == ((), size)
-    assert max(tell.informed for tell in tells(Draws(dealt))) == one.informed <= INFORMED_MEAN
+    assert (proofs[0].failed_checks, dealt.agents) == ((), size)
+    assert max(tell.informed for tell in measure_hands(Draws(dealt))) == one.informed <= MAX_MEAN_INFORMEDNESS
 
 
 @pytest.mark.property
@@ -95,16 +95,16 @@ def test_a_merge_that_tells_is_not_listed() -> None:
     """Two halves of a match on one hand give the key away: all six merges of this deck's four hands fail C9."""
     deck = deck_of(NONE)
     own = {seat: [card.id for card in deck.cards if seat in card.holders] for seat in deck.seats}
-    for groups in partitions(list(deck.seats), 3):
-        merged = resized(deck, [[card for seat in group for card in own[seat]] for group in groups])
-        assert "C9" in prove_deck(merged).failed
+    for groups in iter_partitions(list(deck.seats), 3):
+        merged = resize_deck(deck, [[card for seat in group for card in own[seat]] for group in groups])
+        assert "C9" in prove_deck(merged).failed_checks
     assert found(NONE) == {}
 
 
 def test_partitions_are_all_there_are() -> None:
     """As many as the Stirling numbers of the second kind say, each once, each whole."""
-    counts = [[len(list(partitions(list(range(n)), k))) for k in range(1, n + 1)] for n in (3, 4, 5)]
-    four = [sorted(map(sorted, groups)) for groups in partitions([1, 2, 3, 4], 2)]
+    counts = [[len(list(iter_partitions(list(range(n)), k))) for k in range(1, n + 1)] for n in (3, 4, 5)]
+    four = [sorted(map(sorted, groups)) for groups in iter_partitions([1, 2, 3, 4], 2)]
 
     assert counts == [[1, 3, 1], [1, 7, 6, 1], [1, 15, 25, 10, 1]]
     assert len({json.dumps(groups) for groups in four}) == 7
@@ -122,7 +122,7 @@ def test_partitions_are_all_there_are() -> None:
 )
 def test_a_brief_counts_its_readers(text: str, said: str) -> None:
     """`the four of you` and `you four` are counted anew; four of anything else stay four."""
-    assert recounted(text, 4, 2) == said
+    assert replace_count(text, 4, 2) == said
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def test_people_counted_in_other_words_are_seen(text: str, otherwise: bool) -> N
     deck = deck_of(BOTH)
     spoken = deck.model_copy(update={"brief": f"{deck.brief} {text}."})
 
-    assert counted_otherwise(text, 4) is otherwise
-    assert [one.people for one in sizes(spoken)] == ([] if otherwise else KNOWN[BOTH])
-    assert sizes(deck.model_copy(update={"named": True})) == ()
+    assert has_other_count(text, 4) is otherwise
+    assert [one.people for one in find_sizes(spoken)] == ([] if otherwise else KNOWN[BOTH])
+    assert find_sizes(deck.model_copy(update={"named": True})) == ()
 
 
 @pytest.mark.property
@@ -152,7 +152,7 @@ def test_a_session_of_another_size(task: Task, size: int, seed: int) -> None:
     assert (world.scenario.key, world.scenario.decoy) == (usual.scenario.key, usual.scenario.decoy)
     assert all(f"You are Person {n} of {size} people" in text for n, text in enumerate(world.seats, start=1))
     assert {fact for hand in notes(world, "session_start")[0].data["hands"] for fact in hand} == set(usual.scenario.by_id)
-    assert lies_of(episode_of(world.log.dump())) == []
+    assert find_lies(episode_of(world.log.dump())) == []
     assert len(notes(world, "vote")) == 2 * size
 
 
@@ -172,7 +172,7 @@ def test_a_log_of_another_size_than_it_says_is_none(task: Task) -> None:
     """Who claims five people and has four is told so."""
     log = retold(_held(task, 0).log.dump(), lambda rows: rows[0]["options"].update(size=5))
 
-    assert lies_of(log) == ["seq 2: 4 people, and the option size says 5"]
+    assert find_lies(log) == ["seq 2: 4 people, and the option size says 5"]
 
 
 @pytest.mark.property
@@ -252,4 +252,4 @@ def test_sizes_stay_within_what_a_deck_may_have() -> None:
     deck = deck_of(PARTED)
 
     assert (FEWEST, MOST) == (3, 8)
-    assert sized(deck, 0, {}) is sized(deck, deck.agents, {}) is deck
+    assert deck_for_size(deck, 0, {}) is deck_for_size(deck, deck.agents, {}) is deck

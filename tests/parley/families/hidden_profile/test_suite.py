@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from oracles.hidden_profile.adversaries import ADVERSARIES, guessed_by_hand
-from oracles.hidden_profile.decks import INFORMED_MEAN, INFORMED_MOST, keys, tells
-from oracles.hidden_profile.guessers import GUESSERS, handout, share, words
+from oracles.hidden_profile.adversaries import ADVERSARIES, score_adversary
+from oracles.hidden_profile.decks import MAX_INFORMEDNESS, MAX_MEAN_INFORMEDNESS, hidden_keys, measure_hands
+from oracles.hidden_profile.guessers import GUESSERS, build_handout, hit_probability, split_words
 from parley.families.hidden_profile.authoring.derived import CERTIFICATE
 from parley.sharing.release import pinned_tasks
 from worlds.core.chance import PUBLISHED_KEY, Chance
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import KINDS, Deck, Draws, Kind, leader_of, read_task
 from worlds.hidden_profile.rules.scenario import FactSheet, Scenario
-from worlds.hidden_profile.rules.worlds import contrarian
-from worlds.hidden_profile.session import deal, draw
+from worlds.hidden_profile.rules.worlds import least_favoured
+from worlds.hidden_profile.session import deal_session, draw_deal
 
 PINNED = pinned_tasks("hidden-profile")
 FOLDERS = sorted(path for path in Path("tasks/hidden-profile").glob("*/environment/api") if path.parents[1].name in PINNED)
@@ -54,14 +54,14 @@ def read_whole(draws: Draws, guess: Callable[[Scenario], tuple[str, ...]]) -> di
     total = dict.fromkeys(KINDS, Fraction(0))
     for one, chance in draws.chance.items():
         scenario = draws.deck.scenario(one.versions, one.key or "", one.leader or "")
-        total[one.kind] += chance * share(guess(scenario), scenario.key)
+        total[one.kind] += chance * hit_probability(guess(scenario), scenario.key)
     return total
 
 
 def pairs(scenario: FactSheet) -> frozenset[tuple[str, str]]:
     """All pairs of neighbouring words in what a scenario says."""
     texts = (scenario.brief, *(fact.text for fact in scenario.facts))
-    return frozenset(pair for text in texts for pair in itertools.pairwise(words(text)))
+    return frozenset(pair for text in texts for pair in itertools.pairwise(split_words(text)))
 
 
 def test_every_fact_can_be_heard_in_words() -> None:
@@ -92,19 +92,19 @@ def test_many_decks_are_for_several_numbers_of_people() -> None:
 def test_no_guesser_by_one_hand_gets_anywhere(name: str) -> None:
     """Over the decks no rule that reads one hand finds more hidden keys than 1/M and a tenth, or makes more of J than .05."""
     drawn = [Draws(deck) for deck in DECKS]
-    guesses = [guessed_by_hand(draws, ADVERSARIES[name]) for draws in drawn]
-    blind = sum(Fraction(1, len(keys(draws))) for draws in drawn)
+    guesses = [score_adversary(draws, ADVERSARIES[name]) for draws in drawn]
+    blind = sum(Fraction(1, len(hidden_keys(draws))) for draws in drawn)
 
-    assert sum(guess.hidden for guess in guesses) <= blind + len(drawn) * INFORMED_MOST
-    assert sum(guess.informed for guess in guesses) <= len(drawn) * INFORMED_MEAN
+    assert sum(guess.hidden for guess in guesses) <= blind + len(drawn) * MAX_INFORMEDNESS
+    assert sum(guess.informedness for guess in guesses) <= len(drawn) * MAX_MEAN_INFORMEDNESS
 
 
 @pytest.mark.property
 def test_no_hand_tells_over_the_suite() -> None:
     """The mean over decks of the worst seat's J is at most .05, whatever the rule."""
-    worst = [max(tell.informed for tell in tells(Draws(deck))) for deck in DECKS]
+    worst = [max(tell.informed for tell in measure_hands(Draws(deck))) for deck in DECKS]
 
-    assert sum(worst) <= len(worst) * INFORMED_MEAN
+    assert sum(worst) <= len(worst) * MAX_MEAN_INFORMEDNESS
 
 
 @pytest.mark.property
@@ -114,15 +114,15 @@ def test_texts_give_no_key_away(name: str) -> None:
 
     def guess(scenario: Scenario) -> tuple[str, ...]:
         if name == "contrarian":
-            return (contrarian(scenario, scenario.by_id) or scenario.option_ids[0],)
-        return GUESSERS[name](handout(scenario, scenario.by_id))
+            return (least_favoured(scenario, scenario.by_id) or scenario.option_ids[0],)
+        return GUESSERS[name](build_handout(scenario, scenario.by_id))
 
     drawn = [Draws(deck) for deck in DECKS]
     scores = [read_whole(draws, guess) for draws in drawn]
-    blind = sum(Fraction(1, len(keys(draws))) for draws in drawn)
+    blind = sum(Fraction(1, len(hidden_keys(draws))) for draws in drawn)
 
-    assert sum(score["hidden"] for score in scores) <= blind + len(drawn) * INFORMED_MOST
-    assert sum(score["hidden"] + score["manifest"] - 1 for score in scores) <= len(drawn) * INFORMED_MEAN
+    assert sum(score["hidden"] for score in scores) <= blind + len(drawn) * MAX_INFORMEDNESS
+    assert sum(score["hidden"] + score["manifest"] - 1 for score in scores) <= len(drawn) * MAX_MEAN_INFORMEDNESS
 
 
 @pytest.mark.property
@@ -132,9 +132,9 @@ def test_leaders_are_shown_anywhere(place: int) -> None:
     hits, parts = 0, []
     for (folder, deck), seed in itertools.product(zip(FOLDERS, DECKS, strict=True), range(16)):
         chance = Chance(PUBLISHED_KEY, folder.parents[1].name, seed)
-        _, versions = draw(deck, "mixed", chance, seed)
+        _, versions = draw_deal(deck, "mixed", chance, seed)
         leader = leader_of(deck, versions) or ""
-        hits += deal(deck.scenario(versions, leader, leader), "hidden", chance).options[place] == leader
+        hits += deal_session(deck.scenario(versions, leader, leader), "hidden", chance).options[place] == leader
         parts.append(1 / len(deck.options))
 
     assert abs(hits - sum(parts)) <= 3 * math.sqrt(sum(p * (1 - p) for p in parts))

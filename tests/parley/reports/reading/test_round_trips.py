@@ -9,7 +9,7 @@ from harness.records import Result
 from harness.runs.request import RunRecord
 from tests.parley.reports.recorded import LINES, Recorded
 from validators.verdict import Verdict
-from worlds.core.parts import part
+from worlds.core.parts import import_part
 
 
 def test_plans(recorded: Recorded) -> None:
@@ -35,7 +35,7 @@ def test_measures(recorded: Recorded) -> None:
     measured = set()
     for folder in recorded.episodes:
         verdict = Verdict.model_validate_json((folder / "verdict.json").read_bytes())
-        module = part("worlds", verdict.family, "rules.measures")
+        module = import_part("worlds", verdict.family, "rules.measures")
         if module is not None and verdict.metrics:
             measured.add(verdict.family)
             read = module.Measures.model_validate(verdict.metrics)
