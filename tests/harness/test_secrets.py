@@ -127,7 +127,7 @@ def test_folder_with_a_secret_is_not_published(harness: Command, tmp_path: Path)
         for words in commands:
             said = harness(*words, env=ENV)
             assert (said.returncode, said.stdout) == (2, ""), words
-            assert f"{log} holds {what}, so it is not published" in said.stderr.replace(str(run.resolve()), str(run)), words
+            assert f"{log} contains {what}, so it is not published" in said.stderr.replace(str(run.resolve()), str(run)), words
             assert planted not in said.stderr
             assert not [path for path in tmp_path.iterdir() if path.name != "run"]
     assert harness("pack", run, "--out", tmp_path / "a.run.parquet", env=ENV | {ALLOWED: "1"}).returncode == 0
@@ -142,7 +142,7 @@ def test_packed_run_with_a_secret_is_not_published(harness: Command, tmp_path: P
     assert harness("pack", run, "--out", tmp_path / "a.run.parquet").returncode == 0
 
     said = harness("view", tmp_path / "a.run.parquet", "--bundle", tmp_path / "out", env=ENV)
-    assert (said.returncode, "agent.log holds the value of SOME_OTHER_TOKEN" in said.stderr) == (2, True)
+    assert (said.returncode, "agent.log contains the value of SOME_OTHER_TOKEN" in said.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

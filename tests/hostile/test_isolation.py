@@ -27,7 +27,7 @@ NAMES = [
 """Names of files that only other rooms have."""
 
 CODE = [
-    *("class Referee", "def judge_submission", "class ContractWorld", "def assess(", "def inconsistencies", "VIOLATIONS = {"),
+    *("class Referee", "def judge_submission", "class ContractWorld", "def assess(", "def find_lies", "VIOLATIONS = {"),
     *("PARLEY_HOST_TOKEN", "PARLEY_SEED", "X-Parley-Host", "def trace_hash", "MUTATED_TOKEN", "parley.run", "def run_episode"),
 ]
 """Text that stands only in the code of worlds, validators, solutions and harness."""

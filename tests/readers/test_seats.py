@@ -71,5 +71,5 @@ def test_a_task_without_seats_is_no_zero(trials: dict[str, Any]) -> None:
     alone = trials["alone"]
 
     assert alone["ended"] == "HealthcheckError"
-    assert "only a task with seats has one" in alone["why"]
+    assert "only tasks with seats are games" in alone["why"]
     assert alone["context"]["metadata"]["calls"] == 0

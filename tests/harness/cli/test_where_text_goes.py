@@ -36,7 +36,7 @@ PRINTED: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
     "verify --mutations": (
         ("verify", "presigned-url-download", "--mutations"),
         ("task", "mutation", "predicted", "direct pass", "by handles", ""),
-        "pairs of task and mutation bite",
+        "pairs of task and mutation change bytes",
     ),
     "generate calendar": (
         ("generate", "calendar", "--name", "x", "--label", "easy", "--agents", "3", "--meetings", "2", "--participants", "2",
@@ -155,5 +155,5 @@ def test_only_a_run_has_a_table_beside_json(root: Path) -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "show_table"
     ]
 
-    assert {name for name, beside in calls if beside} == {"report.py", "many.py"}
+    assert {name for name, beside in calls if beside} == {"report.py", "closing.py"}
     assert {"doctor.py", "verify.py", "generate.py"} <= {name for name, beside in calls if not beside}

@@ -143,7 +143,7 @@ def test_run_of_an_older_version(harness: Command, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr == (
         f"harness: {tmp_path}/run/run.json was written by an older version, which did not record the whole request\n"
-        "  try: harness run presigned-url-download --runtime inprocess --out NEW_FOLDER, with the options it was begun with\n"
+        "  try: harness run presigned-url-download --runtime inprocess --out NEW_FOLDER, with the original options\n"
     )
     assert harness("report", tmp_path / "run").returncode == 0
 

@@ -110,7 +110,7 @@ BREAKAGES = (
         "KeyError: 'valeu'",
     ),
     Breakage(
-        "unknown family", TOML, 'family = "contract"', 'family = "chess"', "family", f"{TOML}:family =", "there are calendar"
+        "unknown family", TOML, 'family = "contract"', 'family = "chess"', "family", f"{TOML}:family =", "known: calendar"
     ),
     Breakage("drift", TEMPLATE, "Get it", "Fetch it", "drift", "instruction.md:Get it", "run: harness sync"),
     Breakage(

@@ -99,7 +99,7 @@ def test_untrusted_folder_runs_no_code_when_exported(harness: Command, root: Pat
     assert not ran.exists()
     assert plain.returncode in {0, 2}, plain.stderr
     assert (pinned.returncode, "lies outside" in pinned.stderr or "not as" in pinned.stderr) in {(1, True), (2, True)}
-    assert (keyed.returncode, "notes.md holds what looks like an API key" in keyed.stderr) == (2, True), keyed.stderr
+    assert (keyed.returncode, "notes.md contains what looks like an API key" in keyed.stderr) == (2, True), keyed.stderr
     assert linked.returncode in {2, 4}
     assert "is a link to '/etc/passwd'" in linked.stderr
     assert "Traceback" not in "".join(one.stderr for one in (plain, pinned, keyed, linked))

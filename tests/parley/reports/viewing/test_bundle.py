@@ -126,4 +126,4 @@ def test_the_command(commands: Commands, recorded: Recorded, tmp_path: Path) -> 
     assert [one.code for one in (empty, nowhere, other)] == [2, 2, 2]
     assert f"{tmp_path} holds no run.json" in empty.err
     assert f"no folder named {tmp_path}/nowhere" in nowhere.err
-    assert "0.0.0.0 is no loopback address" in other.err
+    assert "0.0.0.0 is not a loopback address" in other.err
