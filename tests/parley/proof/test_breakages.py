@@ -98,7 +98,7 @@ BREAKAGES = (
         '            raise Violation(Label.WRONG_VALUE, f"the slice must be {self.slice}")',
         "leak",
         f"{SERVER}:def give_value",
-        "tells header x-seed-slice",
+        "reveals header x-seed-slice",
     ),
     Breakage(
         "KeyError in a handler",
