@@ -5,8 +5,8 @@ candidates, with equally frequent keys of hidden ones, so that the worst seat's 
 hands together (C9).
 2. A shape is a deck of anonymous atoms that passes every check; authors write words for it. It has a gate for each option, the
 leader's first, which rules it out. Every atom of a gate is one private card with two texts, for true and false.
-3. Cards are dealt in several ways, to one person each or to two. The first way with valid deals is used, with every impression
-of a small grid that the prover certifies. No randomness is involved.
+3. Cards are dealt in several ways, to one person each or to two, and the first way with valid deals is used. It is tried with
+the impressions on a small grid, and those that the prover certifies are kept. No randomness is involved.
 """
 
 from __future__ import annotations

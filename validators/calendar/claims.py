@@ -1,4 +1,4 @@
-"""Test that every calendar task runs; a hidden validator imports it.
+"""The test that all calendar tasks share; the hidden validator of each task imports it.
 
 `from validators.calendar.claims import test_log_is_true` is the whole test_outcome.py of a task. The verdict measures how well
 the game was played; the log must be correct however badly that was.

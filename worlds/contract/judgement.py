@@ -15,7 +15,7 @@ from worlds.core.calls import Violation
 def validity_first(*checks: Callable[[], object]) -> None:
     """Run every check, then raise the first failure on the validity axis, or else the first failure.
 
-    `also` of a validity failure is set to the first integrity failure, its own before that of a later check.
+    `also` of a validity failure is set to the first integrity failure: that of the same check, or else of a later one.
     """
     broken = [violation for check in checks if (violation := _broken(check)) is not None]
     late = next((violation for violation in broken if _axis(violation) is Axis.VALIDITY), None)

@@ -456,7 +456,7 @@ def _participants(
 
 
 def _witness(chosen: Parameters, meetings: Sequence[Meeting], taken: Cells, chance: Chance) -> dict[int, int] | None:
-    """Return a slot for each meeting; None if one finds none."""
+    """Return a slot for each meeting; None if some meeting has no slot."""
     slots = [take_slot(chosen.num_slots, one.participants, one.duration, taken, chance("witness")) for one in meetings]
     return None if None in slots else {one.id: slot for one, slot in zip(meetings, slots, strict=True) if slot is not None}
 
