@@ -52,7 +52,7 @@ _BUDGET = {"wall": "wall_s", "turns": "turns", "tokens": "tokens", "cost": "cost
 
 
 class ResumedRun(NamedTuple):
-    """What is played when a run is resumed."""
+    """Tasks, options and agent of a resumed run."""
 
     request: RunRequest
     tasks: list[Task]

@@ -152,7 +152,7 @@ Clusters = Sequence[Sequence[float]]
 
 
 class Who(NamedTuple):
-    """What the seats of a row have in common."""
+    """Properties that all seats of a row share."""
 
     setting: str
     block: Block
