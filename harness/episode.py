@@ -25,15 +25,12 @@ from harness.live_agent import Agent
 from harness.options import is_bent
 from harness.outcome import Outcome, outcome_of
 from harness.output import about
-from harness.plugins import load
+from harness.plugins import optional
 from harness.pod import EpisodeSpec, Pod, Runtime
 from harness.records import Key
 
 Opening = Callable[[EpisodeSpec], AbstractContextManager[Pod]]
 """Function that opens the pod of an episode, as `Runtime.open` does."""
-
-_ROUTED = "harness.agents.path:RoutedPod"
-"""Class of pods whose requests are changed, imported if the options change any."""
 
 
 def run_episode(
@@ -85,7 +82,7 @@ def act(spec: EpisodeSpec, pod: Pod, agent: Agent, budget: Budget, played: Episo
 
 def seen_by_agent(pod: Pod, spec: EpisodeSpec) -> Pod:
     """Return the pod as the agent sees it: path options change its requests, and a retry's note is in its instruction."""
-    seen: Pod = load(_ROUTED)(pod, spec.task.family, spec.overrides) if is_bent(spec.overrides) else pod
+    seen: Pod = optional("changed requests")(pod, spec.task.family, spec.overrides) if is_bent(spec.overrides) else pod
     if spec.note:
         seen.instruction = f"{pod.instruction}\n{spec.note}\n"
     return seen

@@ -19,6 +19,10 @@ from worlds.core.parts import families_in, import_part
 _ROOM = "parley.families"
 
 OPTIONAL = {
+    "changed requests": "harness.agents.path:RoutedPod",
+    "verbose log": "harness.verbose:log_to_stderr",
+    "resumed request": "harness.cli.resuming:resumed",
+    "amended plan": "harness.runs.resume_rules:amend",
     "ray": "parley.ray.site:RayCluster",
     "processes": "parley.bulk:BulkSite",
     "until": "parley.sweeps.session:DecidingSession",
@@ -50,7 +54,7 @@ OPTIONAL = {
     "seat variants": "parley.requests.texts:read_seat_variants",
     "check variants": "parley.requests.texts:check_variants",
 }
-"""Optional parts of a run that are in `parley`."""
+"""Optional parts of a run: most are in `parley`, and a few of the core are here because most runs do not need them."""
 
 Kind = Literal["commands", "agents", "runtimes"]
 

@@ -29,9 +29,7 @@ DYNAMIC = {"harness.cli", "harness.plugins", "parley", "parley.libraries", "worl
 Commands, the entries of a table, former and public names, the parts of a family, and what is to be forked warm."""
 
 TABLES = {
-    "harness.agent_factory", "harness.cli", "harness.cli.run", "harness.episode", "harness.plugins",
-    "harness.runs.run",
-        "harness.runtime_choice", "parley",
+    "harness.agent_factory", "harness.cli", "harness.plugins", "harness.runtime_choice", "parley",
     "parley.proof.prover", *(f"parley.families.{name}.headline" for name in ("calendar", "contract", "hidden_profile")),
 }  # fmt: skip
 """Modules with a table of what is imported when it is asked for, or with the name of a program."""

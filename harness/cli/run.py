@@ -22,7 +22,7 @@ from harness.errors import BoundaryError, Cancelled, ProviderLost, UsageError, q
 from harness.headline import setup_caveat
 from harness.live_agent import ReplyCache
 from harness.output import emit, say
-from harness.plugins import load, optional
+from harness.plugins import optional
 from harness.records import Result
 from harness.registry import Task
 from harness.runs.executors.base import LEAST
@@ -38,9 +38,6 @@ from worlds.core.levels import LEVEL
 STDOUT = "-"
 """The value of --jsonl for stdout."""
 
-_LOG = "harness.verbose:log_to_stderr"
-_RESUMED = "harness.cli.resuming:resumed"
-"""Functions for -v, and for --resume."""
 
 _CURES = {
     "tools_not_seen": "harness run ... --protocol text",
@@ -59,7 +56,7 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
         print(print_config(ctx), end="")
         return
     if flags.verbose:
-        load(_LOG)()
+        optional("verbose log")()
     replies = _replies(flags)
     session = _resumed(ctx, flags, flags.resume, replies) if flags.resume else _begun(ctx, flags, replies)
     session.check(resumed=flags.resume is not None, asks=not flags.dry_run)
@@ -106,7 +103,7 @@ def _begun(ctx: typer.Context, flags: RunFlags, replies: ReplyCache | None) -> R
 def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: ReplyCache | None) -> RunSession:
     """Return the session of the run in a folder, as its run.json says."""
     key = chosen_key(flags.key, folder)
-    again = load(_RESUMED)(ctx, flags, folder, key, partial(_first, flags, key), _confirmed)
+    again = optional("resumed request")(ctx, flags, folder, key, partial(_first, flags, key), _confirmed)
     tasks, more = _granted(again.tasks, flags), {"only": again.parts, "choice": again.choice}
     return _session(flags, again.request, tasks, key, folder, replies=replies, **more)
 

@@ -22,7 +22,7 @@ from harness.agents.solutions import holds_seats
 from harness.causes import Responsible
 from harness.errors import Cancelled, HarnessError, ProviderLost, UsageError
 from harness.interrupts import interrupting
-from harness.plugins import load, optional
+from harness.plugins import optional
 from harness.pod import ROOMS, EpisodeSpec, Runtime
 from harness.records import Key, Result, RunFolder
 from harness.runs.episode_filter import EVERYTHING, EpisodeChoice
@@ -34,9 +34,6 @@ from harness.runs.retry import EpisodeRetries, RetryPolicy
 from harness.runs.seed_key import keep_key
 from harness.secrets import public_address, scrub
 from harness.version import commit, package_version
-
-_AMEND = "harness.runs.resume_rules:amend"
-"""Function that records the increases of a plan, imported if a run is resumed."""
 
 
 def run_plan(
@@ -125,7 +122,7 @@ def open_folder(plan: Plan, folder: RunFolder, runtime: str, images: Mapping[str
         folder.write_plan(plan.record(runtime, images).model_dump(mode="json"))
         keep_key(plan.key, folder.path)
         return
-    load(_AMEND)(plan, frozen, folder, plan.record(runtime, images))
+    optional("amended plan")(plan, frozen, folder, plan.record(runtime, images))
 
 
 def _orders(plan: Plan, runtime: str, keys: Sequence[Key], images: Mapping[str, str], cast: AgentPool) -> list[Order]:
