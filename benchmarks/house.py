@@ -43,7 +43,7 @@ class Load:
 
 LOADS = (
     Load("harness --help", ("--help",), 900, 900),
-    Load("harness list", ("list",), 2_600, 2_600),
+    Load("harness list", ("list",), 2_630, 2_600),
     Load("harness run, in process", (*_PLAY, "--runtime", "inprocess", "--out", "{folder}/run"), 12_500, 12_500),
     Load("harness run, in Docker", (*_PLAY, "--runtime", "docker", "--out", "{folder}/docker"), 15_500, 15_500, 3),
     Load("harness report", ("report", "{folder}/run"), 9_000, 9_000),
@@ -121,10 +121,10 @@ def sizes() -> dict[str, tuple[float, float, float]]:
     return {
         "lines of harness/episode.py": (lines_in("harness/episode.py"), 300, 300),
         "lines of harness": (lines_in("harness"), 19_000, 19_000),
-        "lines of the five packages": (code, 79_600, 70_000),
+        "lines of the five packages": (code, 80_700, 70_000),
         "modules of the five packages": (len(files_in(*PACKAGES)), 540, 540),
         "lines of tests a line of code": (round(lines_in("tests") / code, 3), 0.9, 0.9),
-        "words of docs": (words_of_docs(), 50_900, 50_600),
+        "words of docs": (words_of_docs(), 52_200, 50_600),
         "distributions of make task": (len(names), 81, 80),
         "their files, MB": (megabytes(names), 410, 410),
     }

@@ -116,6 +116,10 @@ class RunFlags(Flags):
         metavar="fresh|published|RUN",
     )
     options: Options = None
+    control: list[str] | None = flag(
+        None, "NAME=VALUE: play everything once more with this option changed. Repeatable.", "--control"
+    )
+    no_control: bool = flag(False, "Leave out the controls of a preset.", "--no-control")
     mutate: list[str] | None = flag(
         None, "Change messages: clip=200, linewrap, decode, resort, visible (see docs/contract.md). Repeatable."
     )

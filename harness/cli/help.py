@@ -12,7 +12,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "run": {
         "Most used": "model agent k seeds runtime workers max_cost out resume yes",
         "Plan": "dry_run only shard until alpha retry_of hint executor address key env trust",
-        "World": "options mutate handles mitigate templates",
+        "World": "options control no_control mutate handles mitigate templates",
         "Seats of a game": "seat seat_model rotate team entrant entrant_seat variant seat_variant",
         "Agent and model calls": "interface protocol api_base temperature reply_tokens context timeout patience breaker "
         "no_probe cache record_wire prices script",

@@ -25,6 +25,7 @@ from harness.cli.settings import (
     Combinations,
     address_settled,
     checked,
+    controls,
     model_names,
     models_of,
     named,
@@ -83,6 +84,7 @@ def resumed_request(
     changed: dict[str, Any] = {
         "tasks": task_refs(tasks),
         "options": {**recorded.options, **options(flags)},
+        "control": controls(flags, recorded.control),
         "budget": replace(recorded.budget, **{_BUDGET[flag]: value for flag, value in flags.given(*_BUDGET).items()}),
         "limits": recorded.limits.model_copy(update={_LIMITS[flag]: value for flag, value in flags.given(*_LIMITS).items()}),
         "agents": resumed_agents(flags, recorded.agents, tasks, recorded.combinations),

@@ -7,7 +7,7 @@ subfolder of the run's folder that is named after the combination. `--set level=
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -181,6 +181,7 @@ def new_request(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, 
         seeds=tuple(parse_seeds(flags.seeds)),
         attempts=flags.k,
         options={**({name: (value,) for name, value in first.record.identity.options.items()} if first else {}), **typed},
+        control={} if first else controls(flags),
         budget=Budget(flags.wall, flags.turns, flags.tokens, flags.cost),
         limits=RunLimits(cost_usd=flags.max_cost, tokens=flags.max_tokens),
         key_digest=key_digest(key),
@@ -211,14 +212,25 @@ def folder_for(request: RunRequest, tasks: Sequence[Task]) -> Path:
 
 def options(flags: RunFlags) -> dict[str, tuple[str, ...]]:
     """Return option values by name, several for a sweep. Raises UsageError for a malformed --set."""
-    pairs = [option.partition("=") for option in flags.options or []]
-    for name, equals, _ in pairs:
-        if not equals or not name:
-            raise UsageError(f"--set must look like name=value, not {name!r}")
     toggles = {name: "+".join(getattr(flags, name) or ()) for name in ("mutate", "mitigate")}
     toggles["handles"] = "true" if flags.handles else ""
-    chosen = {name: tuple(each for one in value.split(",") for each in _range(one)) for name, _, value in pairs}
+    chosen = {
+        name: tuple(each for one in value.split(",") for each in _range(one)) for name, value in _pairs("--set", flags.options)
+    }
     return chosen | {name: (value,) for name, value in toggles.items() if value}
+
+
+def controls(flags: RunFlags, earlier: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the options that controls change, with those of the earlier run. Raises UsageError for a malformed --control."""
+    return {} if flags.no_control else {**(earlier or {}), **dict(_pairs("--control", flags.control))}
+
+
+def _pairs(flag: str, typed: Sequence[str] | None) -> Iterator[tuple[str, str]]:
+    """Yield names and values. Raises UsageError for one that is malformed."""
+    for name, equals, value in (option.partition("=") for option in typed or ()):
+        if not equals or not name:
+            raise UsageError(f"{flag} must look like name=value, not {name!r}")
+        yield name, value
 
 
 def templates_of(flags: RunFlags, earlier: RunRequest | None) -> dict[str, str]:

@@ -110,6 +110,9 @@ class RunRequest(Strict):
     options: dict[str, tuple[str, ...]] = {}
     """World options as typed; several values make a sweep."""
 
+    control: dict[str, str] = {}
+    """Options that are changed in further combinations, which are controls."""
+
     budget: Budget = Budget()
     limits: RunLimits = RunLimits()
     """Limits of the run as a whole."""
@@ -142,17 +145,20 @@ class RunRequest(Strict):
 
     @property
     def combinations(self) -> list[dict[str, str]]:
-        """Combinations of option values, at least one."""
-        return [dict(zip(self.options, values, strict=True)) for values in product(*self.options.values())]
+        """Combinations of option values, at least one, then those of the controls."""
+        made = [dict(zip(self.options, values, strict=True)) for values in product(*self.options.values())]
+        for control in [one | self.control for one in made]:
+            made += [control] if control not in made else []
+        return made
 
     @property
     def parts(self) -> list[Part]:
         """Agents with each combination, named after the differences; raises UsageError for a name that no folder can have."""
-        swept = [name for name, values in self.options.items() if len(set(values)) > 1]
-        made = []
-        for agent, options in product(self.agents, self.combinations):
+        combinations, made = self.combinations, []
+        swept = [name for name in {**self.options, **self.control} if len({one.get(name) for one in combinations}) > 1]
+        for agent, options in product(self.agents, combinations):
             told = [self._called(agent)] if len(self.agents) > 1 else []
-            called = ",".join([*told, *(f"{name}={options[name]}" for name in swept)])
+            called = ",".join([*told, *(f"{name}={options[name]}" for name in swept if name in options)])
             if "/" in called:
                 raise UsageError(f"{called!r} has a slash, so it cannot name the folder of a part of a sweep")
             made.append(Part(called, agent, options))

@@ -22,10 +22,10 @@ from harness.runs.run import now
 from harness.secrets import host_of
 
 ON_RESUME: Mapping[str, Literal["fixed", "grows undecided", "grows", "free"]] = {
-    "tasks": "fixed", "agents": "fixed", "options": "fixed", "key_digest": "fixed", "retry": "fixed", "until": "fixed",
-    "templates": "fixed", "seeds": "grows undecided", "attempts": "grows undecided", "budget": "grows undecided",
-    "limits": "grows", "shard": "fixed", "runtime": "free", "workers": "free", "breaker": "free",
-    "record_wire": "free",
+    "tasks": "fixed", "agents": "fixed", "options": "fixed", "control": "fixed", "key_digest": "fixed", "retry": "fixed",
+    "until": "fixed", "templates": "fixed", "seeds": "grows undecided", "attempts": "grows undecided",
+    "budget": "grows undecided", "limits": "grows", "shard": "fixed", "runtime": "free", "workers": "free",
+    "breaker": "free", "record_wire": "free",
 }  # fmt: skip
 """Rule for each field of a request when its run is resumed.
 

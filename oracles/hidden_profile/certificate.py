@@ -20,6 +20,7 @@ from typing import NamedTuple
 from oracles.hidden_profile import session
 from oracles.hidden_profile.decks import (
     MAX_INFORMEDNESS,
+    PAIRS,
     find_solo_errors,
     hidden_keys,
     measure_cards,
@@ -30,7 +31,7 @@ from oracles.hidden_profile.decks import (
 from oracles.hidden_profile.groups import UNIFORM
 from oracles.hidden_profile.guessers import score_guessers
 from worlds.hidden_profile.rules.certificate import Accuracy, Certificate, DealRow, SizeRow, TellRow
-from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, Kind, ToolExecutor, has_other_count, resize_deck
+from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, Hands, Kind, has_other_count, resize_deck
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import Worlds, tabulate
 
@@ -51,7 +52,7 @@ class Sized(NamedTuple):
     """One number of people that a deck is for."""
 
     people: int
-    hands: ToolExecutor
+    hands: Hands
     informed: Fraction
     """C9 (a) of the worst hand."""
 
@@ -93,25 +94,25 @@ class _Case:
                 worst = [max(tell[place] for tell in tells if tell) for place in (0, 1)]
                 holding.append(Sized(people, hands, *worst))
         for one in sorted(holding, key=lambda one: one[2:]):
-            if prove_deck(resize_deck(self._deck, one.hands), self._logic).is_certified:
+            if set(prove_deck(resize_deck(self._deck, one.hands), self._logic).failed_checks) <= {PAIRS}:
                 return one
         return None
 
-    def _merged(self, people: int) -> Iterator[ToolExecutor]:
+    def _merged(self, people: int) -> Iterator[Hands]:
         for groups in iter_partitions(list(self._deck.seats), people):
             yield tuple(
                 tuple(dict.fromkeys(card for seat in group for card in (*self._held[seat], *self._notes[seat])))
                 for group in groups
             )
 
-    def _parted(self, people: int) -> Iterator[ToolExecutor]:
+    def _parted(self, people: int) -> Iterator[Hands]:
         """Yield the dealings that leave each hand whole or split it."""
         ways = [list(self._parts(seat)) for seat in self._deck.seats]
         for chosen in product(*ways):
             if sum(map(len, chosen)) == people:
                 yield tuple(hand for parts in chosen for hand in parts)
 
-    def _parts(self, seat: int) -> Iterator[ToolExecutor]:
+    def _parts(self, seat: int) -> Iterator[Hands]:
         held, notes = self._held[seat], self._notes[seat]
         for count in range(1, max(len(held), 1) + 1):
             ways: Iterator[Partition] = iter_partitions(list(range(len(held))), count) if held else iter([[[]]])
@@ -124,7 +125,7 @@ class _Case:
     def _own(self, hand: Sequence[str]) -> tuple[str, ...]:
         return tuple(sorted(card for card in hand if card in self._private))
 
-    def _enough(self, hands: ToolExecutor) -> bool:
+    def _enough(self, hands: Hands) -> bool:
         """Return True if enough people hold a necessary card in every deal (C3)."""
         least = max(2, len(hands) - 1)
         return all(sum(not needed.isdisjoint(hand) for hand in hands) >= least for needed in self._needed)

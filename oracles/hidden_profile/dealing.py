@@ -2,7 +2,7 @@
 
 1. A choice of texts is a candidate if it could be a deal by checks C1 to C3. The solver chooses as many hidden as manifest
 candidates, with equally frequent keys of hidden ones, so that the worst seat's hand tells as little as possible, and then all
-hands together (C9).
+hands together (C9); the bounds on ratings (C2) and on pairs (C9b) are constraints, the latter added as they are violated.
 2. A shape is a deck of anonymous atoms that passes every check; authors write words for it. It has a gate for each option, the
 leader's first, which rules it out. Every atom of a gate is one private card with two texts, for true and false.
 3. Cards are dealt in several ways, to one person each or to two, and the first way with valid deals is used. It is tried with
@@ -15,11 +15,21 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 from typing import Any, Literal, NamedTuple
 
-from oracles.hidden_profile.decks import MIN_DEALS, necessary_cards, prove_deck, seats_needed
-from worlds.hidden_profile.rules.deck import DECK, Deals, Deck, leader_of
+from oracles.hidden_profile.decks import (
+    MAX_NAMED,
+    MAX_PAIR,
+    MIN_DEALS,
+    MIN_RATED,
+    find_pair_errors,
+    necessary_cards,
+    prove_deck,
+    rated_option,
+    seats_needed,
+)
+from worlds.hidden_profile.rules.deck import DECK, KINDS, Deals, Deck, Draws, leader_of
 from worlds.hidden_profile.rules.worlds import worlds_of
 
 MAX_DEALS = 24
@@ -36,6 +46,9 @@ class Candidate(NamedTuple):
     leader: str
     hands: tuple[tuple[str, ...], ...]
     """For each seat, the texts that it reads."""
+
+    rated: int
+    """Number of seats on whose hands the rules rate the leader best."""
 
     @property
     def manifest(self) -> bool:
@@ -56,6 +69,7 @@ def count_refusals(deck: Deck) -> Counter[str]:
 def _tried(deck: Deck) -> Iterator[Candidate | str]:
     """Yield, for each choice of texts, the candidate or the reason why it is none."""
     logic = worlds_of(deck)
+    best: dict[tuple[str, ...], str] = {}
     for digits in product(*(range(len(card.texts)) for card in deck.open_cards)):
         versions = "".join(map(str, digits))
         texts = deck.texts(versions)
@@ -74,16 +88,21 @@ def _tried(deck: Deck) -> Iterator[Candidate | str]:
         elif len({seat for card in necessary_cards(deck, logic, versions) for seat in card.holders}) < seats_needed(deck):
             yield f"fewer than {seats_needed(deck)} seats hold a necessary fact"
         else:
-            yield Candidate(versions, key, leader, hands)
+            for seat, hand in zip(deck.seats, hands, strict=True):
+                if hand not in best:
+                    best[hand] = rated_option(deck, logic, versions, deck.cards_seen_by(seat))
+            yield Candidate(versions, key, leader, hands, sum(best[hand] == leader for hand in hands))
 
 
 def find_deals(deck: Deck, most: int = MAX_DEALS) -> Deals:
     """Return the deals on which hands tell least, up to `most` of a kind; the deals in the deck are ignored.
 
+    An option that leads in some deals is the key of no hidden ones, since the leader is known to all.
     Raises ValueError if there are no hidden or no manifest deals, or if only one option is ever the key of hidden ones.
     """
     known = list(find_candidates(deck))
-    hidden = [one for one in known if not one.manifest]
+    leaders = {one.leader for one in known}
+    hidden = [one for one in known if one.key not in leaders]
     manifest = [one for one in known if one.manifest]
     keys = sorted({one.key for one in hidden}, key=deck.option_ids.index)
     if not manifest or len(keys) < 2:
@@ -118,13 +137,24 @@ class _Search:
                 shown = (one for one in (*self._hidden, *self._manifest) if one.versions[place] == str(number))
                 self._model.add(self._number(shown) >= 1)
         places = range(self._deck.agents)
-        informed = [self._told((*self._hidden, *self._manifest), place, {True: count, False: beside}) for place in places]
-        hidden_only = [self._told(self._hidden, place, {False: beside}) for place in places]
+        weights = {True: count, False: beside}
+        informed = [self._told((*self._hidden, *self._manifest), (place,), weights) for place in places]
+        hidden_only = [self._told(self._hidden, (place,), weights) for place in places]
         worst = self._model.new_int_var(0, 2 * count * beside, "worst")
         self._model.add_max_equality(
             worst, [*informed, *(one + count * beside * (len(keys) - 1) // len(keys) for one in hidden_only)]
         )
         self._model.minimize(worst * (4 * len(places) * count * beside) + sum(informed) + sum(hidden_only))
+        rated = sum(one.rated * self._taken[one.versions] for one in self._hidden)
+        self._model.add(rated * MIN_RATED.denominator >= MIN_RATED.numerator * len(places) * count)
+        pairs = set(combinations(places, 2))
+        while (deals := self._solved()) is not None and (bad := self._telling(pairs, deals)):
+            for pair in sorted(bad):
+                self._bound(pair, weights)
+            pairs -= bad
+        return deals
+
+    def _solved(self) -> Deals | None:
         solver = self._cp.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = 1
@@ -137,19 +167,44 @@ class _Search:
         )
         return Deals(hidden=hidden, manifest=manifest)
 
+    def _telling(self, pairs: Iterable[tuple[int, int]], deals: Deals) -> set[tuple[int, int]]:
+        """Return the pairs of places whose hands together tell more than C9b allows."""
+        draws = Draws(self._deck.model_copy(update={"deals": deals}))
+        return {(one, two) for one, two in pairs if any(find_pair_errors(draws, (one + 1, two + 1)))}
+
+    def _bound(self, pair: tuple[int, int], weights: dict[bool, int]) -> None:
+        """Add the constraints of C9b on two hands."""
+        known = (*self._hidden, *self._manifest)
+        limit = (1 + MAX_PAIR) * weights[True] * weights[False]
+        self._model.add(self._told(known, pair, weights) <= int(limit))
+        named = []
+        for those in self._by_hand(self._hidden if len({one.key for one in self._hidden}) > 2 else known, pair):
+            for one in (one for one in those if not one.manifest):
+                others = self._number(other for other in those if other.key != one.key)
+                named.append(self._model.new_bool_var(""))
+                self._model.add(named[-1] >= self._taken[one.versions] - others)
+        self._model.add(sum(named) <= int(MAX_NAMED * weights[True]))
+
     def _number(self, known: Iterable[Candidate]) -> Any:
         return sum(self._taken[one.versions] for one in known)
 
-    def _told(self, known: Iterable[Candidate], place: int, weights: dict[bool, int]) -> Any:
-        """Return, for one seat, the sum over its hands of the weight of the most frequent key."""
-        right: defaultdict[tuple[str, ...], defaultdict[str, list[Candidate]]] = defaultdict(lambda: defaultdict(list))
+    @staticmethod
+    def _by_hand(known: Iterable[Candidate], places: Iterable[int]) -> Iterable[list[Candidate]]:
+        """Return the candidates by what these seats read in them."""
+        groups: defaultdict[tuple[tuple[str, ...], ...], list[Candidate]] = defaultdict(list)
         for one in known:
-            right[one.hands[place]][one.key].append(one)
+            groups[tuple(one.hands[place] for place in places)].append(one)
+        return groups.values()
+
+    def _told(self, known: Iterable[Candidate], places: Sequence[int], weights: dict[bool, int]) -> Any:
+        """Return, for the hands of these seats, the sum over them of the weight of the most frequent key."""
         most = []
-        for by_key in right.values():
+        for those in self._by_hand(known, places):
             best = self._model.new_int_var(0, 2 * max(weights.values()) * len(self._taken), "")
-            for those in by_key.values():
-                self._model.add(best >= sum(weights[one.manifest] * self._taken[one.versions] for one in those))
+            for key in {one.key for one in those}:
+                self._model.add(
+                    best >= sum(weights[one.manifest] * self._taken[one.versions] for one in those if one.key == key)
+                )
             most.append(best)
         return sum(most)
 
@@ -177,18 +232,21 @@ class Shape:
 
 
 SHAPES: dict[str, Shape] = {
-    "match": Shape(("match",) * 3, (3, 4, 5, 6)),
-    "match of four": Shape(("match",) * 4, (3, 4, 5, 6)),
-    "and, match": Shape(("and", "match", "match"), (3, 4, 6)),
+    "match": Shape(("match",) * 3, (3, 4, 6)),
+    "match of four": Shape(("match",) * 4, (4, 5, 6)),
+    "and, match": Shape(("and", "match", "match"), (4,)),
     "and, match of four": Shape(("and", "match", "match", "match"), (3, 4, 5, 6)),
     "chain": Shape(("chain",) * 3, (3, 4, 5, 6)),
-    "chain, match": Shape(("match", "chain", "match"), (3, 4, 5, 6)),
-    "tally": Shape(("points",) * 3, (3, 4, 5)),
+    "chain, match": Shape(("match", "chain", "match"), (3, 4, 6)),
+    "tally": Shape(("points",) * 3, (3, 4)),
 }
 """Shapes by name, which is also the mechanism of their decks."""
 
 _SCORES = ((5, 1, -2), (4, 2, -1), (3, 1, 0), (6, 2, 0), (4, -1, 1))
 """Impressions of the leader, the next option and the others, by the shared facts."""
+
+_KNOWN = "known"
+"""What a shared fact says for the leader of a tally, so that the rules rate it best on most hands."""
 
 _WORTH = 3
 """Points for each counted thing; the smaller initial points break ties."""
@@ -232,10 +290,14 @@ def _deck(name: str, shape: Shape, holders: tuple[tuple[int, ...], ...], scores:
     owners = [option for option, gate in zip(options, shape.gates, strict=True) for _ in range(_ATOMS[gate])]
     atoms = {option: [f"a{n}" for n, owner in enumerate(owners, 1) if owner == option] for option in options}
     agents = max(seat for held in holders for seat in held)
+    tally = _tally(options, atoms) if "points" in shape.gates else None
+    known = {"asserts": [_KNOWN]} if tally else {}
     impressions = {"o1": scores[0], "o2": scores[1], **dict.fromkeys(options[2:], scores[2])}
+    said = [{"weights": {o: w} if w else {}, "about": [o]} | (known if o == "o1" else {}) for o, w in impressions.items()]
+    shared = [_card(f"s{place}", "shared", [], [text]) for place, text in enumerate(said, 1)]
     private = [_open(place, owner, held) for place, (owner, held) in enumerate(zip(owners, holders, strict=True), 1)]
     idle = [_card(f"n{seat}", "noise", [seat], [{"about": options[seat - 1 : seat]}]) for seat in range(1, agents + 1)]
-    nought = {"hidden": ["0" * len(private)], "manifest": ["0" * len(private)]}
+    nought = {kind: ["0" * len(private)] for kind in KINDS}
     return Deck.model_validate(
         {
             "schema": DECK,
@@ -247,14 +309,11 @@ def _deck(name: str, shape: Shape, holders: tuple[tuple[int, ...], ...], scores:
             "promise": "exactly_one_viable",
             "brief": "Exactly one option will do.",
             "options": [{"id": option, "label": f"Option {option}"} for option in options],
-            "atoms": {atom: {"gloss": atom} for owned in atoms.values() for atom in owned},
+            "atoms": {atom: {"gloss": atom} for owned in (*atoms.values(), known.get("asserts", [])) for atom in owned},
             "rules": _rules(shape, options, atoms),
-            "tally": _tally(options, atoms) if "points" in shape.gates else None,
+            "tally": tally,
             "cards": [
-                *(
-                    _card(f"s{place}", "shared", [], [{"weights": {o: w} if w else {}, "about": [o]}])
-                    for place, (o, w) in enumerate(impressions.items(), 1)
-                ),
+                *shared,
                 *private,
                 *idle,
             ],
@@ -281,7 +340,7 @@ def _bodies(gate: Gate) -> list[tuple[bool, ...]]:
 def _tally(options: list[str], atoms: dict[str, list[str]]) -> Json:
     """Return a point rule without ties: of options with equal points, the first one in the file wins."""
     return {
-        "points": {option: dict.fromkeys(atoms[option], _WORTH) for option in options},
+        "points": {o: dict.fromkeys([*atoms[o], *([_KNOWN] if o == options[0] else [])], _WORTH) for o in options},
         "start": {option: len(options) - place for place, option in enumerate(options, 1)},
     }
 

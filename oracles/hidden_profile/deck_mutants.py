@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from oracles.hidden_profile.decks import hidden_keys
+from oracles.hidden_profile.decks import PAIRS, hidden_keys
 from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draws
 from worlds.hidden_profile.rules.scenario import Words
 
@@ -40,6 +40,11 @@ def _note_says_nothing(deck: Deck) -> Deck:
 
 def _all_on_one_hand(deck: Deck) -> Deck:
     return _changed(deck, {card.id: {"holders": [1]} for card in deck.of_scope("private")})
+
+
+def _all_on_two_hands(deck: Deck) -> Deck:
+    rest = {card.id: {"holders": sorted({2, *card.holders})} for card in deck.of_scope("private") if 1 not in card.holders}
+    return _changed(deck, rest)
 
 
 def _idle_card(deck: Deck) -> Deck:
@@ -90,10 +95,21 @@ def _told_by_a_word(deck: Deck) -> Deck:
     return _changed(deck, {card.id: {"texts": [*_texts(card), marked]}}, deals=deals)
 
 
+def _lengthened(deck: Deck) -> Deck:
+    card = deck.of_scope("private")[0]
+    return _changed(deck, {card.id: {"texts": [_words(one, text=f"{one.text} {one.text.upper()}") for one in card.texts]}})
+
+
+def _in_first_person(deck: Deck) -> Deck:
+    card = deck.of_scope("private")[-1]
+    return _changed(deck, {card.id: {"texts": [_words(one, text=f"I saw it. {one.text}") for one in card.texts]}})
+
+
 _SPOILS: tuple[tuple[str, str, Callable[[Deck], Deck]], ...] = (
     ("an idle note is nobody's", "C0", _idle_seat),
     ("a private card asserts nothing", "C1", _note_says_nothing),
     ("one seat holds every private card", "C2", _all_on_one_hand),
+    ("two seats hold every private card", PAIRS, _all_on_two_hands),
     ("an idle note counts as private", "C3", _idle_card),
     ("an idle note suggests something", "C4", _idle_note_speaks),
     ("idle notes touch one option alone", "C5", _idle_notes_name_one_option),
@@ -102,6 +118,8 @@ _SPOILS: tuple[tuple[str, str, Callable[[Deck], Deck]], ...] = (
     ("hidden deals are listed as manifest", "C8", _kinds_swapped),
     ("one option alone is ever right", "C8", _one_key_only),
     ("a shared card tells the kind", "C9", _told_by_a_word),
+    ("a private card is lengthened", "C10", _lengthened),
+    ("a private card speaks in the first person", "C10", _in_first_person),
 )
 
 

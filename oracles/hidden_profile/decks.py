@@ -10,6 +10,8 @@ For each seat, h over the hands that it can be dealt and o over the options:
  J = Y_hidden + Y_manifest - 1, for any rule that uses one hand. Always following the leader and always rejecting it give 0.
 (b) sum_h max_o P(h, key = o | hidden) is its maximum on the hidden deals alone; with M options that can be the key there, a
  blind guess among them gives 1/M.
+Two seats that tell each other everything must not suffice either: (a) is bounded for every pair, and so is the share of hidden
+deals in which the deals that fit both hands leave one key.
 """
 
 from __future__ import annotations
@@ -19,12 +21,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 
+from oracles.hidden_profile.registers import find_telling_looks
 from oracles.hidden_profile.second import FrameSolver
 from worlds.hidden_profile.rules.ballot import find_unvotable_forms
 from worlds.hidden_profile.rules.certificate import ProvedCheck
 from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, leading_option, text_of
-from worlds.hidden_profile.rules.hearing import fold_text, matches_cue, mentions_fact
+from worlds.hidden_profile.rules.hearing import fold_text, matches_cue
 from worlds.hidden_profile.rules.worlds import Worlds
 
 MAX_INFORMEDNESS = Fraction(10, 100)
@@ -32,6 +36,18 @@ MAX_INFORMEDNESS = Fraction(10, 100)
 
 MAX_MEAN_INFORMEDNESS = Fraction(5, 100)
 """Limit of the mean over scenarios of each one's worst seat, (a)."""
+
+MAX_PAIR = Fraction(60, 100)
+"""Limit of (a) for the hands of two seats together."""
+
+MAX_NAMED = Fraction(1, 2)
+"""Limit of the share of hidden deals in which two hands leave one key."""
+
+PAIRS = "C9b"
+"""Name of the check of pairs, which need not hold for other numbers of people: of three hands, two are most of the deck."""
+
+MIN_RATED = Fraction(70, 100)
+"""Minimum share of hands of hidden deals on which the rules rate the leader best."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +91,33 @@ def measure_cards(draws: Draws, cards: Sequence[Card]) -> tuple[Fraction, Fracti
     return informed, sum((max(chances.values()) for chances in hidden.values()), Fraction(0))
 
 
+def named_share(draws: Draws, cards: Sequence[Card]) -> Fraction:
+    """Return the share of hidden deals in which a hand of these cards leaves one key, for a seat that knows the deal is hidden.
+
+    With M = 2, ruling out one option names the other, so there the seat does not know the kind of the deal.
+    """
+    fitting = draws.of_kind("hidden") if len(hidden_keys(draws)) > 2 else draws.all
+    hands = {draw: draws.deck.texts(draw.versions, cards) for draw in fitting}
+    keys: defaultdict[tuple[str, ...], set[str | None]] = defaultdict(set)
+    for draw, hand in hands.items():
+        keys[hand].add(draw.key)
+    named = (draws.chance[draw] for draw, hand in hands.items() if draw.kind == "hidden" and len(keys[hand]) == 1)
+    return sum(named, Fraction(0))
+
+
+def rated_option(deck: Deck, logic: Worlds, versions: str, cards: Sequence[Card]) -> str:
+    """Return the option that the rules rate best on a hand: the one that most worlds which fit it leave.
+
+    Ties are broken as in the brief: by the initial points of a tally, or else by the shared facts.
+    """
+    worlds = logic.matching_worlds(deck.texts(versions, cards))
+    numbers = deck.numbers(versions)
+    ties = Counter(deck.tally.start if deck.tally else {})
+    for card in deck.of_scope("shared") if not deck.tally else ():
+        ties.update(card.texts[numbers[card.id]].weights)
+    return max(deck.option_ids, key=lambda option: ((worlds & ~logic.out[option]).bit_count(), ties[option]))
+
+
 Questions = Worlds | FrameSolver
 """Either solver; facts of a scenario are named by ids, texts of a deck as in `Deck.asserted_literals`."""
 
@@ -84,7 +127,7 @@ VERDICT_WORDS = re.compile(r"\b(only|best|safest|correct|ideal|perfect|obvious|w
 
 
 def find_cue_errors(deck: Deck) -> Iterator[str]:
-    """Yield the objections of C6: cues that miss their own text, or match another card, the brief, or a plain stance.
+    """Yield the objections of C6: cues that miss their own text, or match another text, the brief, or a plain stance.
 
     Shared cards may have no cues; then mentions of them are not measured.
     """
@@ -92,13 +135,14 @@ def find_cue_errors(deck: Deck) -> Iterator[str]:
     plain |= {f"a vote for {one.id}": f"I lean to [{one.id}]. {one.label} is what I would choose." for one in deck.options}
     for card in deck.cards:
         others = {other.id: "\n".join(words.text for words in other.texts) for other in deck.cards if other.id != card.id}
+        versions = {text_of(card.id, number): words.text for number, words in enumerate(card.texts)}
         for number, words in enumerate(card.texts):
             if card.scope == "shared" and not words.cues:
                 continue
             if not matches_cue(words, words.text):
                 yield f"{text_of(card.id, number)} does not fire on its own text"
-            for where, text in (others | plain).items():
-                if mentions_fact(words, text):
+            for where, text in (others | versions | plain).items():
+                if text != words.text and matches_cue(words, text):
                     yield f"{text_of(card.id, number)} fires on {where}"
 
 
@@ -215,6 +259,17 @@ def _solo(case: DeckCase) -> Iterator[str]:
             cards = deck.of_scope("shared") if seat is None else deck.cards_seen_by(seat)
             where = f"in deal {draw.versions} with {'the shared facts' if seat is None else f'hand {seat}'}"
             yield from (f"{where} {against}" for against in find_solo_errors(deck, case.logic, draw, cards))
+    if (rated := rated_share(case.draws)) < MIN_RATED:
+        yield f"the rules rate the leader best on {float(rated):.2f} of the hands of hidden deals, at least {float(MIN_RATED)}"
+
+
+def rated_share(draws: Draws) -> Fraction:
+    """Return the share of hands of hidden deals on which the rules rate the leader best."""
+    deck, rated = draws.deck, Fraction(0)
+    for draw in draws.of_kind("hidden"):
+        best = [rated_option(deck, draws.worlds, draw.versions, deck.cards_seen_by(seat)) for seat in deck.seats]
+        rated += draws.chance[draw] * best.count(draw.leader or "") / deck.agents
+    return rated
 
 
 def find_solo_errors(deck: Deck, logic: Questions, draw: Draw, cards: Sequence[Card]) -> Iterator[str]:
@@ -278,6 +333,20 @@ def _untold(case: DeckCase) -> Iterator[str]:
             yield f"hand {tell.seat} finds {float(tell.hidden):.3f} of the hidden keys, at most {float(least):.3f}"
 
 
+def _untold_by_pairs(case: DeckCase) -> Iterator[str]:
+    for pair in combinations(case.deck.seats, 2):
+        yield from find_pair_errors(case.draws, pair)
+
+
+def find_pair_errors(draws: Draws, pair: tuple[int, int]) -> Iterator[str]:
+    """Yield the objections of C9b to the hands of two seats together."""
+    cards = [card for card in draws.deck.cards if card.scope == "shared" or not set(pair).isdisjoint(card.holders)]
+    if (informed := measure_cards(draws, cards)[0]) > MAX_PAIR:
+        yield f"hands {pair} make {float(informed):.3f} of J, at most {float(MAX_PAIR)}"
+    if (named := named_share(draws, cards)) > MAX_NAMED:
+        yield f"hands {pair} leave one key in {float(named):.3f} of the hidden deals, at most {float(MAX_NAMED)}"
+
+
 CHECKS: tuple[tuple[str, str, Callable[[DeckCase], Iterator[str]]], ...] = (
     (
         "C0",
@@ -285,13 +354,19 @@ CHECKS: tuple[tuple[str, str, Callable[[DeckCase], Iterator[str]]], ...] = (
         _well_formed,
     ),
     ("C1", "group: in every deal all facts exclude every option but the key", _group),
-    ("C2", "solo: on every hand of every deal the leader leads, is not excluded, and nothing is settled", _solo),
+    ("C2", "solo: on every hand the leader leads, is not excluded, nothing is settled; the rules rate it best on most", _solo),
     ("C3", "missing piece: every private card is necessary in some deal, and most seats hold one in each", _missing_piece),
     ("C4", "idle notes assert and suggest nothing", _inert),
     ("C5", "idle notes touch every option equally often", _balanced),
-    ("C6", "cues: each text fires its own cues and those of no other card", lambda case: find_cue_errors(case.deck)),
+    ("C6", "cues: each text fires its own cues and those of no other text", lambda case: find_cue_errors(case.deck)),
     ("C7", "no verdict beside an option's label in private texts", lambda case: find_verdict_words(case.deck)),
     ("C8", "deals are of the kind that they are listed as, and every key of hidden deals is right equally often", _kinds),
     ("C9", "no hand tells: neither informedness nor hidden keys can be had from one hand", _untold),
+    (PAIRS, "no two hands tell: with the file by heart they make J .60 at most, and seldom leave one key", _untold_by_pairs),
+    (
+        "C10",
+        "cards look alike: no first person, equal lengths, private ones not the longest",
+        lambda case: find_telling_looks(case.deck),
+    ),
 )
 """Name, claim, function that yields the objections."""

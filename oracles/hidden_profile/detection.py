@@ -1,24 +1,28 @@
-"""Precision and recall of cues, on sentences whose labels were made without knowing the cues.
+"""Accuracy of the cues, on sentences that were written from facts alone, without knowing the cues.
 
-`sentences.json` has a sentence, the deal of its deck, and all cards that it tells. A card that matches and is labelled is
-correct, one that matches without a label a false alarm, one that is labelled and does not match is missed. A third of the
-sentences, `late`, was written after the cues were final, and scored once.
+`sentences.json` has a sentence, the deal of its deck, and what it does to which cards (`rules.hearing.Said`). For *asserted*,
+a card heard and labelled is right, one heard without the label a false alarm, one labelled and not heard is missed. A sentence
+of any kind is *as labelled* if everything that it does to its labelled cards is detected, and no other card is heard.
+A third of the sentences, `late`, was scored once, and the cues were not changed afterwards.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from worlds.core.models import Strict
 from worlds.hidden_profile.rules.deck import Deck
-from worlds.hidden_profile.rules.hearing import mentions_fact
+from worlds.hidden_profile.rules.hearing import Said, classify_fact
 
 FILE = Path(__file__).with_name("sentences.json")
-KINDS = ("paraphrase", "partial", "denial", "near miss")
+
+SentenceKind = Literal["paraphrase", "partial", "other version", "denial", "doubt", "near miss", "question", "hearsay"]
+KINDS: tuple[SentenceKind, ...] = get_args(SentenceKind)
 
 
 class Sentence(Strict):
@@ -28,14 +32,20 @@ class Sentence(Strict):
     deal: str
     """Digits of the deal, as in the deck."""
 
-    kind: Literal["paraphrase", "partial", "denial", "near miss"]
-    """A paraphrase; a part that does not decide; a denial; or the same things with another statement about them."""
+    kind: SentenceKind
+    """Partial: a part that does not decide. Near miss: another statement about the same things."""
 
-    says: tuple[str, ...]
-    """The cards that it tells, so that a listener knows what they assert."""
+    does: dict[str, Said]
+    """Card -> what it does to the card's fact: a paraphrase asserts, another version contradicts, a denial denies; a doubt, a
+    question and hearsay ask; a part and a near miss do nothing."""
 
     text: str
     late: bool = False
+
+    @property
+    def says(self) -> frozenset[str]:
+        """The cards that it asserts."""
+        return frozenset(card for card, done in self.does.items() if done == "asserted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,10 @@ class Detection:
     right: int
     false_alarms: int
     missed: int
+    as_labelled: int = 0
+    """Sentences that are detected as they are labelled."""
+
+    sentences: int = 0
 
     @property
     def precision(self) -> float | None:
@@ -59,7 +73,10 @@ class Detection:
         return self.right / told if told else None
 
     def __add__(self, other: Detection) -> Detection:
-        return Detection(self.right + other.right, self.false_alarms + other.false_alarms, self.missed + other.missed)
+        return Detection(
+            self.right + other.right, self.false_alarms + other.false_alarms, self.missed + other.missed,
+            self.as_labelled + other.as_labelled, self.sentences + other.sentences,
+        )  # fmt: skip
 
 
 @cache
@@ -68,12 +85,20 @@ def read_sentences() -> tuple[Sentence, ...]:
     return tuple(map(Sentence.model_validate, json.loads(FILE.read_bytes())["sentences"]))
 
 
-def detect_cards(deck: Deck, sentence: Sentence) -> frozenset[str]:
-    """Return the cards of its deal whose cues match a sentence."""
+def detect_cards(deck: Deck, sentence: Sentence) -> dict[str, Said]:
+    """Return what a sentence does to the cards of its deal, according to the cues."""
     numbers = deck.numbers(sentence.deal)
-    return frozenset(card.id for card in deck.cards if mentions_fact(card.texts[numbers[card.id]], sentence.text))
+    cards = ((card.id, classify_fact(card.with_text(numbers[card.id]), sentence.text)) for card in deck.cards)
+    return {card: done for card, done in cards if done is not None}
 
 
 def compare_cards(fired: frozenset[str], told: frozenset[str]) -> Detection:
     """Return the counts of one sentence, from the cards heard and the cards told."""
     return Detection(len(fired & told), len(fired - told), len(told - fired))
+
+
+def compare_sentence(heard: Mapping[str, Said], sentence: Sentence) -> Detection:
+    """Return the counts of one sentence from what the cues detected."""
+    fired = frozenset(card for card, done in heard.items() if done == "asserted")
+    right = fired <= sentence.says and all(heard.get(card) == done for card, done in sentence.does.items())
+    return compare_cards(fired, sentence.says) + Detection(0, 0, 0, int(right), 1)

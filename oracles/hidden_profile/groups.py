@@ -106,6 +106,12 @@ def tell_one_shared(view: SeatView, round_: int) -> tuple[str, ...]:
     return shared[(round_ - 1) % len(shared) :][:1] if shared else ()
 
 
+def tell_one_unheard(view: SeatView, _round: int) -> tuple[str, ...]:
+    """Tell the first fact on the hand that nobody has told, shared or not: a seat cannot know which facts are shared."""
+    told = {fact for turn in view.turns for fact in turn.told}
+    return tuple(fact for fact in view.hand if fact not in told)[:1]
+
+
 def tell_one_flattering(view: SeatView, round_: int) -> tuple[str, ...]:
     """Tell one shared fact per round that makes its favourite look better."""
     favourite = vote_by_first_impression(view) or ""
@@ -148,6 +154,9 @@ POLICIES: dict[str, Policy] = {
     )
 }
 """Scripted seats by name."""
+
+ONE_FACT = Policy("one_fact", tell_one_unheard, vote_by_elimination)
+"""A seat that does what a round robin asks for: one fact a turn that nobody has told."""
 
 UNIFORM = tuple(POLICIES)
 """Groups in which all seats follow one policy."""

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from oracles.hidden_profile.groups import Policy, SeatView, Turn, build_group
+from oracles.hidden_profile.groups import ONE_FACT, POLICIES, Policy, SeatView, Turn, build_group
+from worlds.hidden_profile.rules.deck import Draws
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.worlds import WorldTable
+from worlds.hidden_profile.rules.settings import Settings
+from worlds.hidden_profile.rules.worlds import WorldTable, tabulate
 
 Condition = Literal["hidden", "full", "shared_only"]
 
@@ -128,3 +130,21 @@ def score_group(table: WorldTable, name: str) -> SessionResult:
 def chance_accuracy(scenario: Scenario) -> Fraction:
     """Return the accuracy of a random vote."""
     return Fraction(1, len(scenario.options))
+
+
+def find_ceiling(draws: Draws, settings: Settings) -> tuple[Fraction, Fraction | None]:
+    """Return the best mean accuracy that a structure of the talk permits on hidden deals, and the mean round of agreement.
+
+    Every deal is played by seats that tell all that the structure lets them tell, and vote by all that they have heard. The
+    round is the first from which on all seats stand for the key; None if that is not reached in every deal.
+    """
+    policy = ONE_FACT if settings.structure == "round_robin" else POLICIES["pool"]
+    total, agreed, is_certain = Fraction(0), Fraction(0), True
+    for draw in draws.of_kind("hidden"):
+        scenario = draws.deck.scenario(draw.versions, draw.key or "", draw.leader or "")
+        played = play_session(tabulate(scenario), (policy,) * scenario.agents, settings.rounds)
+        total += draws.chance[draw] * played.average
+        wrong = max((turn.round for turn in played.turns if turn.stance != draw.key), default=0)
+        is_certain &= wrong < settings.rounds
+        agreed += draws.chance[draw] * max(wrong, settings.without_stances) + draws.chance[draw]
+    return total, agreed if is_certain and settings.rounds else None

@@ -20,11 +20,14 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from harness.agents.seats.people import Late, SeatedPerson
 from harness.plugins import family_part_or_none
+from harness.records import Result
 from harness.sanitize import printable
+from parley.reports.reading import Section, read_episode
 from worlds.core.turns import OpenTurn
 
 
@@ -50,6 +53,12 @@ def form_of(family: str, turn: OpenTurn | None) -> Form | None:
     part = family_part_or_none(family, "people")
     form: Form | None = part.form(turn) if part and turn else None
     return form
+
+
+def debrief_of(result: Result) -> tuple[Section, ...]:
+    """Return what the family tells people about their game; empty if it tells nothing, or the game is ungraded."""
+    part = family_part_or_none(result.family, "people")
+    return tuple(part.debrief(read_episode(Path(result.path)))) if part and result.status == "graded" else ()
 
 
 def hosted_options(family: str) -> Mapping[str, str]:
@@ -125,6 +134,8 @@ class Shown:
     left_chat: bool
     joined: int
     places: int
+    debrief: tuple[Section, ...] | None = None
+    """What people learn about the game after its end; None until it has been evaluated."""
 
 
 LONGEST_NAME, LONGEST_MESSAGE, LONGEST_REPLY = 40, 4_000, 50_000
@@ -158,6 +169,7 @@ class PageGroup:
         self._messages: list[tuple[int, str]] = []
         self._words: deque[tuple[int, str | None]] = deque()
         self._closes_at: float | None = None
+        self._debrief: tuple[Section, ...] | None = None
 
     @property
     def chat(self) -> PageGroup:
@@ -238,8 +250,13 @@ class PageGroup:
             self._closes_at = None
             self._words.clear()
 
+    def finish(self, debrief: tuple[Section, ...]) -> None:
+        """Show the debrief on every page."""
+        with self._changed:
+            self._debrief = debrief
+
     def everybody_saw_the_end(self) -> bool:
-        """Return True if every page that is still open shows that the game is over."""
+        """Return True if every page that is still open shows the debrief."""
         with self._changed:
             return all(place.saw_the_end or place.away or place.left for place in self.places)
 
@@ -322,16 +339,18 @@ class PageGroup:
         """Return the current content of the person's page."""
         with self._changed:
             stage = self._stage(place)
-            place.saw_the_end |= stage == "over"
+            place.saw_the_end |= stage == "over" and self._debrief is not None
             left_s = max(0.0, (self._closes_at or 0.0) - self._clock())
             turn = place.turn if stage == "turn" else None
             joined = sum(one.joined for one in self.places)
             version = f"{stage} {turn.id if turn else joined if stage == 'waiting' and not place.rules else ''}".strip()
-            if place.left_chat:
+            if stage == "over":
+                version += "" if self._debrief is None else " told"
+            elif place.left_chat:
                 version += " left"
             return Shown(
                 stage, version, place.seat, place.identity, place.rules, turn, tuple(self._messages), round(left_s),
-                place.said, place.left_chat, joined, len(self.places),
+                place.said, place.left_chat, joined, len(self.places), self._debrief if stage == "over" else None,
             )  # fmt: skip
 
     def _stage(self, place: PagePlace) -> Stage:

@@ -32,7 +32,8 @@ from harness.plugins import family_part_or_none
 from harness.records import Result
 from harness.registry import Task
 from harness.runs.session import RunSession
-from parley.hosting.group import Form, NotTaken, PageGroup, PagePlace, Shown, form_of
+from parley.hosting.group import Form, NotTaken, PageGroup, PagePlace, Shown, debrief_of, form_of
+from parley.reports.reading.text import cell_text
 from worlds.core.connections import guarded_server
 
 FOLDER = Path(__file__).parent / "pages"
@@ -70,6 +71,7 @@ def _template(name: str) -> Template:
     environment = Environment(
         loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["cell"] = cell_text
     return environment.get_template(name)
 
 
@@ -268,8 +270,8 @@ class PageHost:
             raise RuntimeFailure("the server of the pages did not stop")
 
 
-LINGER_S = 5.0
-"""Real seconds for which pages are served after the game, to show that it is over."""
+LINGER_S = 15.0
+"""Real seconds for which pages are served after the game, to show the debrief."""
 
 
 def people_at(spec: AgentSpec, task: Task, options: Mapping[str, str]) -> list[int]:
@@ -301,6 +303,7 @@ def hold(host: PageHost, session: RunSession, say: Callable[[str], None], *, lin
             say(f"seat {place.seat}: {host.link(place)}")
         host.group.gather()
         results = session.play()
+        host.group.finish(debrief_of(results[0]) if results else ())
         until = time.monotonic() + linger_s
         while time.monotonic() < until and not host.group.everybody_saw_the_end():
             time.sleep(0.1)

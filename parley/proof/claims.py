@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from harness.agents.solutions import SUCCESS, players
-from harness.errors import TaskInvalid, VerifierFailure
+from harness.errors import TaskInvalid, UsageError, VerifierFailure
+from harness.options import options_of
 from harness.plugins import family_part_or_none
 from harness.registry import Task
 from harness.taskfile import line_of
@@ -368,11 +369,21 @@ def episodes(scope: Scope) -> list[tuple[str, int, Mapping[str, OptionValue]]]:
             # the harness implements these options, so a task cannot implement them wrongly
             continue
         values = (False, True) if option.type == "bool" else option.values
-        ends += [(name, value) for value in values if value != option.default and value not in option.floor]
+        others = (value for value in values if value != option.default and value not in option.floor)
+        ends += [(name, value) for value in others if _is_playable(scope.task, name, value)]
     return [
         *((player, seed, {}) for player, seed in scope.clients()), *((SOLVE, 0, {name: value}) for name, value in ends),
         *((player, seed, {LEVEL: level}) for level, player, seed in scope.leveled()),
     ]  # fmt: skip
+
+
+def _is_playable(task: Task, name: str, value: OptionValue) -> bool:
+    """Return False for a value that the family refuses for this task, such as a brief that it does not have."""
+    try:
+        options_of(task, {name: value})
+    except UsageError:
+        return False
+    return True
 
 
 def _determinism(scope: Scope, traces: Traces, replayed: Traces) -> Iterator[ProofCheck]:

@@ -8,7 +8,7 @@ const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const { executable, pages, clicks } = JSON.parse(process.argv[2]);
 const WINDOWS = [
   { width: 1280, colorScheme: "light" },
-  { width: 420, colorScheme: "dark" },
+  { width: 390, colorScheme: "dark" },
 ];
 
 async function looked(context, url, width) {

@@ -26,8 +26,8 @@ class Stages:
         self._games: list[tuple[Held, list[Somebody]]] = []
 
     def game(self, name: str, task: str, seats: tuple[SeatSpec, ...], options: dict[str, str]) -> list[Somebody]:
-        """The people of one game."""
-        held, people = self._stack.enter_context(hosted(self._folder / name, task, seats, options))
+        """The people of one game, whose pages are served until all of them saw the end."""
+        held, people = self._stack.enter_context(hosted(self._folder / name, task, seats, options, linger_s=60))
         self._games.append((held, people))
         return people
 
@@ -60,12 +60,24 @@ class Stages:
         silent.say("I have said what I know.")
         silent.post(do="finish")
         chats.until("I have said what I know.")
+        knows, other = self.game("debrief", BAKERY, POOLS, CHAT)
+        for one in (knows, other):
+            one.post(do="join")
+        for one in (knows, other):
+            one.vote(option)
+        for one in (knows, other):
+            one.until('name="said"')
+            one.post(do="finish")
+        for one in (knows, other):
+            one.vote(option)
+        knows.until("Who held what")
         (plans,) = self.game("calendar", "calendar/uniform-01", IMAP, {})
         plans.post(do="join")
         plans.until("Your reply")
         return {
             "lobby": comes.link, "sat down": waits.link, "vote": votes.link, "voted": voted.link, "chat": chats.link,
             "left the chat": silent.link, "turn": plans.link, "over": gone.link,
+            "debrief": knows.link,
         }  # fmt: skip
 
 

@@ -18,13 +18,17 @@ _CHOICES = {
     "track": ("free", "structured"),
     "vote_view": ("all", "last_round"),
     "deal": ("mixed", "hidden", "manifest"),
+    "rules": ("told", "untold"),
     "first_vote": ("ephemeral", "kept"),
     "heard": ("last", "all"),
     "horizon": ("told", "untold"),
     "talk": ("turns", "chat"),
+    "stakes": ("untold", "told", "paper"),
+    "revote": ("once", "same"),
+    "structure": ("none", "information_first", "round_robin", "others_know", "board"),
 }
 _TYPES: dict[str, type] = {
-    "rounds": int, "size": int, "variant": str, "remind_pre_vote": bool, "early_stop": bool, "stakes": bool,
+    "rounds": int, "size": int, "variant": str, "remind_pre_vote": bool, "early_stop": bool,
     "exchange_decide": bool, "reveal_all": bool, "stance_poll": bool, "minutes": int,
 }  # fmt: skip
 

@@ -35,6 +35,7 @@ from worlds.hidden_profile.rules.ballot import (
     read_handles,
     read_message,
     refusal_text,
+    split_board,
 )
 from worlds.hidden_profile.rules.scenario import Scenario
 
@@ -67,6 +68,9 @@ class SessionState:
 
     notices: dict[int, str] = field(default_factory=dict)
     """For each seat, the line on the part of its last reply in talk that was not read."""
+
+    board: str = ""
+    """What the scribe last wrote on the board."""
 
     last_round: int = 0
     """Number of messages before the current round."""
@@ -129,7 +133,7 @@ def check_vote_text(state: SessionState, turn: Turned, said: Sequence[Shown]) ->
     _complain(state, turn, [] if options in turn.text else ["the options are not listed as they were dealt"])
     if turn.attempt == 1:
         _complain(state, turn, _beside(turn.text.replace(options, ""), said))
-        _complain(state, turn, _noticed(state, turn) if turn.phase == "POST_VOTE" else [])
+        _complain(state, turn, (_noticed(state, turn) if turn.phase == "POST_VOTE" else []) + _board(state, turn))
     _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
 
 
@@ -137,8 +141,8 @@ def check_turn_text(state: SessionState, turn: Turned) -> None:
     """Check the text of a turn of talk."""
     reminder = state.reminders.get(turn.seat, "") if turn.round == 1 else ""
     _complain(state, turn, [] if reminder in turn.text else ["it does not remind its seat of its first vote"])
-    left = "".join(turn.text.rpartition(reminder)[::2]) if reminder else turn.text
-    _complain(state, turn, _beside(left, state.latest_messages(turn.seat)) + _noticed(state, turn))
+    left = "".join(turn.text.partition(reminder)[::2]) if reminder else turn.text
+    _complain(state, turn, _beside(left, state.latest_messages(turn.seat)) + _noticed(state, turn) + _board(state, turn))
     _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
 
 
@@ -163,6 +167,10 @@ def _noticed(state: SessionState, turn: Turned) -> list[str]:
     return [] if sound else [f"of the last reply it must say {due.strip() or 'nothing'}"]
 
 
+def _board(state: SessionState, turn: Turned) -> list[str]:
+    return [] if quote_message(state.board) in turn.text else ["it does not show the board"]
+
+
 def _foreign(opening: Opening, seat: int, text: str, told: Sequence[str]) -> list[str]:
     """Return errors for facts in a text that the seat does not hold and was not told."""
     shown, facts = _squeezed(text), opening.scenario.by_id
@@ -179,7 +187,7 @@ def _foreign(opening: Opening, seat: int, text: str, told: Sequence[str]) -> lis
 
 
 def _told(state: SessionState, seat: int) -> list[str]:
-    return [words for _, words in state.messages] + state.own.get(seat, [])
+    return [words for _, words in state.messages] + state.own.get(seat, []) + [state.board]
 
 
 def _options(opening: Opening) -> str:
@@ -228,10 +236,13 @@ def replay_poll(state: SessionState, number: int) -> None:
 def _tries(state: SessionState, seat: int, phase: str) -> list[Turned]:
     attempts: list[Turned] = []
     said = state.repeated_messages() if phase == "POST_VOTE" else []
-    while len(attempts) < 2 and (turn := state.tape.read_turn_if(seat, phase, 0, len(attempts) + 1)):
-        if attempts and _refused(state.opening.scenario, attempts[0]) is False:
+    settings = state.opening.settings
+    while len(attempts) < settings.vote_attempts and (turn := state.tape.read_turn_if(seat, phase, 0, len(attempts) + 1)):
+        if attempts and _refused(state.opening.scenario, attempts[-1]) is False:
             state.tape.record_lie(turn, f"seat {seat} was asked again after a vote that stands")
-        refused = read_ballot(state.opening.scenario, attempts[0].reply) if attempts else None
+        if attempts and settings.revote == "same" and turn.text != attempts[0].text:
+            state.tape.record_lie(turn, f"seat {seat} was asked again in other words")
+        refused = read_ballot(state.opening.scenario, attempts[0].reply) if attempts and settings.revote == "once" else None
         # of a broken ballot only the world knows whether its repair brought no ballot, or one that names no option
         if refused and not refused.is_broken and refusal_text(refused.problem) not in turn.text:
             state.tape.record_lie(turn, f"seat {seat} was not told why its vote was not read")
@@ -248,13 +259,14 @@ def _complete(state: SessionState, phase: str, tries: Sequence[list[Turned]]) ->
     """Check that every seat has a final answer; raises Unanswered or Lost."""
     if state.tape.is_over and not any(tries):
         raise Unanswered
-    refused = [_refused(state.opening.scenario, mine[0]) if len(mine) == 1 else not mine for mine in tries]
+    most = state.opening.settings.vote_attempts
+    refused = [_refused(state.opening.scenario, mine[-1]) if 0 < len(mine) < most else not mine for mine in tries]
     if True in refused or (state.tape.is_over and None in refused):
         state.tape.check_broken_off(phase)
 
 
 def _refused(scenario: Scenario, turn: Turned) -> bool | None:
-    """Return True if a first answer has to be asked for again; None if only the world can know."""
+    """Return True if an answer has to be asked for again; None if only the world can know."""
     if turn.no_reply is not None:
         return False
     ballot = _read(scenario, turn)
@@ -279,7 +291,7 @@ def _counted(state: SessionState, phase: str, attempts: Sequence[Turned]) -> Vot
             "attempts": len(attempts), "no_reply": last.no_reply,
         },
     )  # fmt: skip
-    if option is None and len(attempts) == 1 and last.no_reply is None:
+    if option is None and len(attempts) < state.opening.settings.vote_attempts and last.no_reply is None:
         state.tape.record_lie(last, f"the vote of seat {seat} names no option, and it was not asked again")
     state.record_own_words(seat, rationale, given)
     if phase == "PRE_VOTE" and state.opening.settings.remind_pre_vote and option:
@@ -326,7 +338,7 @@ def replay_talk(state: SessionState) -> None:
             state.check_turn_name(turn)
             check_turn_text(state, turn)
             _say(state, turn, number)
-        if state.opening.settings.stance_poll:
+        if state.opening.settings.stance_poll and number > state.opening.settings.without_stances:
             replay_poll(state, number)
         agreed = len(state.stances) == len(state.opening.seats) and len(set(state.stances.values())) == 1
         still = agreed and before == state.stances and heard == len(state.public)
@@ -388,8 +400,9 @@ def replay_reveal(state: SessionState) -> None:
 
 
 def _say(state: SessionState, turn: Turned, number: int) -> None:
-    seat, known = turn.seat, set(state.citable_handles(turn.seat))
+    seat, known, settings = turn.seat, set(state.citable_handles(turn.seat)), state.opening.settings
     said = _message(state, turn)
+    said = said if number > settings.without_stances else replace(said, stance=None)
     data = {"round": number, "text": said.text, "cites": said.cites, "stance": said.stance, "no_reply": turn.no_reply}
     state.tape.check_note("message", seat, data)
     bad = _dropped(state, seat, number, known) if said.bad is None else said.bad
@@ -397,19 +410,21 @@ def _say(state: SessionState, turn: Turned, number: int) -> None:
         state.tape.check_note("bad_handle", seat, {"round": number, "handle": handle})
     reached = turn.no_reply is None and said.text != ""
     if reached:
-        state.messages.append((seat, state.publish(said.text, said.cites)))
+        shown, board = split_board(said.text) if settings.structure == "board" and seat == 0 else (said.text, "")
+        state.board = board or state.board
+        state.messages.append((seat, state.publish(shown, said.cites)))
     if said.stance:
         state.stances[seat] = said.stance
     text, cites = (said.text, tuple(said.cites)) if reached else ("", ())
-    if said.stance and not state.opening.settings.stance_poll:
+    if said.stance and not settings.stance_poll:
         state.previous_stances.append(Stance(seat, said.stance, len(state.turns) + 1, len(state.turns)))
     state.turns.append(Spoken(seat, number, text, cites, said.stance, len(bad), turn.no_reply))
 
 
 def _message(state: SessionState, turn: Turned) -> _Message:
     """Return the message in a reply, and store the notice that its seat must receive about it."""
-    structured, chat = state.opening.settings.track == "structured", state.opening.settings.talk == "chat"
-    prose = _Message(chat_text(turn.reply, chat=chat and not structured), [], None, [])
+    structured, may_pass = state.opening.settings.track == "structured", state.opening.settings.may_pass
+    prose = _Message(chat_text(turn.reply, chat=may_pass), [], None, [])
     state.notices[turn.seat] = notice_line(turn.reply, "")
     if not structured:
         return prose
@@ -425,7 +440,7 @@ def _message(state: SessionState, turn: Turned) -> _Message:
     bad = [handle[:HANDLE] for handle in handles if handle not in known]
     text, stance = reading.value.get("text"), reading.value.get("stance")
     option = find_option(state.opening.scenario, stance) if isinstance(stance, str) else None
-    return _Message(chat_text(text) if isinstance(text, str) else "", cites, option, bad)
+    return _Message(chat_text(text, chat=may_pass) if isinstance(text, str) else "", cites, option, bad)
 
 
 def _mended_message(state: SessionState, turn: Turned) -> _Message:
@@ -517,8 +532,7 @@ def _follow(state: SessionState) -> None:
 
 
 def _frame(episode: Episode, opening: Opening) -> list[str]:
-    measuring = {"POLL", *(("PRE_VOTE",) if opening.settings.first_vote == "ephemeral" else ())}
-    lies = find_lies_at_end(episode) + find_measurement_lies(episode, measuring)
+    lies = find_lies_at_end(episode) + find_measurement_lies(episode, opening.settings.measuring)
     return lies + find_time_lies(episode.events) + _session(episode, opening)
 
 

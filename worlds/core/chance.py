@@ -23,7 +23,7 @@ PUBLISHED_KEY = "parley-public-edition-1"
 """Key of the public edition; PARLEY_KEY in the environment overrides it."""
 
 PAIRED = "pair:"
-"""Prefix of the purpose of a stream that the seeds 2j and 2j + 1 share."""
+"""Prefix of the purpose of a stream that several seeds share."""
 
 T = TypeVar("T")
 
@@ -134,9 +134,9 @@ class Chance:
             self._streams[purpose] = Stream(self._key, self._task_id, self._seed, purpose)
         return self._streams[purpose]
 
-    def paired(self, purpose: str) -> Stream:
-        """Return a new stream for `purpose` that the seeds 2j and 2j + 1 share."""
-        return Stream(self._key, self._task_id, self._seed // 2, f"{PAIRED}{purpose}")
+    def paired(self, purpose: str, size: int = 2) -> Stream:
+        """Return a new stream for `purpose` that each block of `size` seeds shares; the first block begins at seed 0."""
+        return Stream(self._key, self._task_id, self._seed // size, f"{PAIRED}{purpose}")
 
     def fresh(self, purpose: str) -> Stream:
         """Return a new stream for `purpose`, independent of the position of the cached one."""

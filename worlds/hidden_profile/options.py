@@ -44,6 +44,25 @@ def variant_sentence(variant: str, seat: int, topics: Mapping[int, str]) -> str:
     return ONE_SEAT[variant] if variant in ONE_SEAT and seat == 0 else VARIANTS[variant]
 
 
+STRUCTURES: dict[str, str] = {
+    "none": "",
+    "information_first": "The first {exchanging} rounds are for facts alone; what you would choose comes after them.",
+    "round_robin": (
+        "You begin with a round robin: in your turn, say one fact that nobody has said yet, without an opinion, or reply PASS. "
+        "When all have passed in one round, the talk is free."
+    ),
+    "others_know": "Before you speak, think of what the others might know that the group has not heard, and ask for it.",
+    "board": (
+        "Person 1 keeps the board, which all see in every turn: Person 1 ends each message with a line BOARD: and, below it, "
+        "every fact that has been said so far. A new board replaces the old one."
+    ),
+}
+"""Structure of the talk -> sentence for every seat, after the small-group literature. Three have rules for rounds, too."""
+
+
+COLLECTED = "The round robin is over: the talk is free."
+"""Sentence of round_robin once all seats have passed in one round."""
+
 OPTIONS = {
     "condition": Option(
         default="hidden",
@@ -59,12 +78,24 @@ OPTIONS = {
     "size": Option(
         type="int", default=0, min=0, max=8, doc="how many people a deck is dealt to, where it can be; 0: as many as it is for"
     ),
+    "rules": Option(
+        default="told",
+        values=("told", "untold"),
+        quiet=True,
+        doc="whether the brief tells what rules an option out, or leaves it to common sense; some decks have such a brief",
+    ),
     "rounds": Option(type="int", default=15, min=0, max=50, doc="rounds of talk between the two votes"),
     "talk": Option(
         default="turns",
         values=("turns", "chat"),
         quiet=True,
         doc="rounds of talk, one person after the other, or a free chat of some minutes, which harness host holds",
+    ),
+    "structure": Option(
+        default="none",
+        values=tuple(STRUCTURES),
+        quiet=True,
+        doc="a protocol of the talk: facts before choices, one new fact a turn, asking what others know, or a shared board",
     ),
     "minutes": Option(type="int", default=15, min=1, max=240, quiet=True, doc="how long the chat is open; people are told it"),
     "variant": Option(default="none", values=tuple(VARIANTS), doc="one sentence more in the rules and in each turn of talk"),
@@ -104,7 +135,17 @@ OPTIONS = {
         default=False,
         doc="whether after each round everybody is asked alone where they stand; it stays in nobody's conversation",
     ),
-    "stakes": Option(type="bool", default=False, doc="whether the rules say that a right choice is paid for"),
+    "stakes": Option(
+        default="untold",
+        values=("untold", "told", "paper"),
+        doc="whether the rules say what a right choice earns; paper: in tasks after the paper's crafted and adapted ones",
+    ),
+    "revote": Option(
+        default="once",
+        values=("once", "same"),
+        quiet=True,
+        doc="how a vote without option is asked for again: once, with the reason, or in the same words up to 20 times",
+    ),
 }
 
 BUDGETS = Budgets(steps=200, virtual_seconds=1_000_000)

@@ -13,6 +13,7 @@ _SESSION = {
         "the options as pairs of id and label, in the order shown", (("attic", "The attic"), ("boat", "A boat"))
     ),
     "rounds": Placeholder("how many rounds of talk there are", 15),
+    "structure": Placeholder("the structure of the talk by name", "none"),
     "talk": Placeholder("turns or chat: whether people talk in rounds or freely", "turns"),
     "minutes": Placeholder("how many minutes a chat is open", 15),
     "track": Placeholder("free or structured", "structured"),
@@ -24,7 +25,8 @@ _SESSION = {
     "reveal_all": Placeholder("whether everybody's own points were read out before the first round", False),
     "stakes": Placeholder("whether people are told that a right choice is paid for", True),
     "variant": Placeholder("the instruction variant by name", "none"),
-    "extra": Placeholder("the sentence that the variant adds for this person, empty for none", "Think step by step."),
+    "board": Placeholder("what the scribe has written on the board, empty without a board", ""),
+    "extra": Placeholder("the sentences that variant and structure add for this person, empty for none", "Think step by step."),
 }
 
 _PERSON = {**_SESSION, "person": Placeholder("the number of the person who reads this, from 1", 1)}
@@ -45,6 +47,7 @@ PLACEHOLDERS: Placeholders = {
         "facts": Placeholder("what this person knows, in the order shown", ("The boat is red.",)),
     },
     "_ballot.md.j2": _SESSION,
+    "_board.md.j2": _SESSION,
     "pre_vote.md.j2": _PERSON,
     "turn.md.j2": {
         **_PERSON,

@@ -23,7 +23,7 @@ from worlds.core.mending import mend
 from worlds.core.replies import quote_message
 from worlds.core.texts import Texts
 from worlds.core.turns import Answer, Answers, Ask, Game
-from worlds.hidden_profile.options import variant_sentence
+from worlds.hidden_profile.options import COLLECTED, STRUCTURES, variant_sentence
 from worlds.hidden_profile.rules.ballot import (
     Ballot,
     chat_text,
@@ -34,8 +34,9 @@ from worlds.hidden_profile.rules.ballot import (
     read_handles,
     read_message,
     refusal_text,
+    split_board,
 )
-from worlds.hidden_profile.rules.deck import KINDS, Deck, Kind
+from worlds.hidden_profile.rules.deck import KINDS, Draw, Draws
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.settings import Settings
 
@@ -54,14 +55,21 @@ class Deal:
     """Option ids, in the order shown."""
 
 
-def draw_deal(deck: Deck, how: str, chance: Chance, seed: int) -> tuple[Kind, str]:
-    """Draw the kind and the versions of a seed's deal; `how` is hidden, manifest or mixed.
+def draw_deal(draws: Draws, how: str, chance: Chance, seed: int) -> Draw:
+    """Draw a seed's deal; `how` is hidden, manifest or mixed.
 
-    Seed 0 is a hidden deal in any mixture, because it is the only seed that other harnesses run.
+    Seed 0 is a hidden deal in any mixture, because it is the only seed that other harnesses run. Every M hidden deals in a row
+    have M different keys, in drawn order, so that few seeds are even too.
     """
     turned = chance.paired("kind").below(2) if seed > 1 else 0
     kind = next((kind for kind in KINDS if kind == how), KINDS[(seed + turned) % 2])
-    return kind, chance("draw").choice(deck.deals.of_kind(kind))
+    known = [draw for draw in draws.of_kind(kind) for _ in range(draw.times)]
+    if kind == "hidden":
+        keys = list(dict.fromkeys(draw.key for draw in known))
+        every = 1 if how == kind else 2
+        chance.paired("key", every * len(keys)).shuffle(keys)
+        known = [draw for draw in known if draw.key == keys[seed // every % len(keys)]]
+    return chance("draw").choice(known)
 
 
 def deal_session(scenario: Scenario, condition: str, chance: Chance) -> Deal:
@@ -81,8 +89,8 @@ Said = tuple[int, str]
 
 
 _SHOWN = (
-    "rounds", "talk", "minutes", "track", "horizon", "heard", "vote_view", "exchange_decide", "exchanging", "reveal_all",
-    "stakes", "variant",
+    "rounds", "talk", "minutes", "structure", "track", "horizon", "heard", "vote_view", "exchange_decide", "exchanging",
+    "reveal_all", "variant",
 )  # fmt: skip
 """Settings of a session that its texts may name."""
 
@@ -92,6 +100,10 @@ class SessionView:
 
     def __init__(self, scenario: Scenario, settings: Settings, dealt: Deal, texts: Texts) -> None:
         self._scenario, self._settings, self._dealt, self._texts = scenario, settings, dealt, texts
+        self.board = ""
+        self.is_collected = False
+        """True once all seats have passed in a round of a round robin."""
+
         self._topics = {seat: topic for seat in range(scenario.agents) if (topic := self._topic(seat))}
 
     def system(self, seat: int) -> str:
@@ -114,11 +126,14 @@ class SessionView:
     def _render(self, name: str, seat: int | None, **values: Any) -> str:
         """Render a text for one seat, or for any; `placeholders` lists its variables."""
         shown = {one: getattr(self._settings, one) for one in _SHOWN}
+        shown["stakes"] = self._settings.stakes == "told" or (self._settings.stakes == "paper" and self._scenario.tells_stakes)
         if seat is not None:
             values |= {"person": seat + 1}
         options = [(option, self._scenario.label(option)) for option in self._dealt.options]
-        extra = variant_sentence(self._settings.variant, seat or 0, self._topics)
-        return self._texts.render(name, people=self._scenario.agents, options=options, extra=extra, **shown, **values)
+        structure = COLLECTED if self.is_collected else STRUCTURES[self._settings.structure].format(**shown)
+        extra = " ".join(filter(None, (variant_sentence(self._settings.variant, seat or 0, self._topics), structure)))
+        shown |= {"options": options, "extra": extra, "board": quote_message(self.board)}
+        return self._texts.render(name, people=self._scenario.agents, **shown, **values)
 
     def _topic(self, seat: int) -> str:
         """Return the label of the option that a seat's own facts concern most, for expert roles; "" if there is none."""
@@ -189,7 +204,7 @@ class GroupSession:
         """Run all rounds of talk, or stop early once nothing changes any more."""
         for number in range(1, self.settings.rounds + 1):
             settled = yield from self._round(number, ballots)
-            if self.settings.stance_poll:
+            if self.settings.stance_poll and number > self.settings.without_stances:
                 yield from self._poll(number)
             if settled and self.settings.early_stop:
                 self.note("early_stop", round=number)
@@ -235,8 +250,9 @@ class GroupSession:
 
     def _vote(self, phase: str, text: Callable[[int], str]) -> Voting:
         self.spend("vote")
-        measures = phase == "PRE_VOTE" and self.settings.first_vote == "ephemeral"
-        answers = yield [Ask(seat, phase, 0, text(seat), measures, self._refuse) for seat in self.seats]
+        measures = phase in self.settings.measuring
+        asked = [text(seat) for seat in self.seats]
+        answers = yield [Ask(seat, phase, 0, asked[seat], measures, partial(self._refuse, asked[seat])) for seat in self.seats]
         ballots = {seat: read_ballot(self.scenario, answers[seat][-1].text, mend) for seat in self.seats}
         for seat, ballot in ballots.items():
             forfeit = answers[seat][-1].no_reply
@@ -246,10 +262,12 @@ class GroupSession:
             )  # fmt: skip
         return ballots
 
-    def _refuse(self, answers: Sequence[Answer]) -> str | None:
+    def _refuse(self, asked: str, answers: Sequence[Answer]) -> str | None:
         ballot = read_ballot(self.scenario, answers[-1].text, mend)
         valid = ballot.option is not None or answers[-1].no_reply is not None
-        return None if valid or len(answers) > 1 else self.view.repeat_vote(ballot.given, ballot.problem)
+        if valid or len(answers) >= self.settings.vote_attempts:
+            return None
+        return asked if self.settings.revote == "same" else self.view.repeat_vote(ballot.given, ballot.problem)
 
     def _round(self, number: int, ballots: dict[int, Ballot]) -> Talking:
         """Run one round of talk; return True if all seats kept one common stance and no new fact was cited."""
@@ -261,6 +279,7 @@ class GroupSession:
             text = self._notices.get(seat, "") + self.view.turn(seat, number, self._read_by(seat), reminder)
             answers = yield [Ask(seat, "DISCUSSION", number, text)]
             self._say(seat, number, answers[seat][-1])
+        self.view.is_collected |= self.settings.structure == "round_robin" and len(self.messages) == self.last_round
         agreed = len(self.stances) == len(self.seats) and len(set(self.stances.values())) == 1
         return agreed and before == self.stances and heard == len(self.public)
 
@@ -299,11 +318,14 @@ class GroupSession:
         return self.messages if self.settings.vote_view == "all" else self.messages[self.last_round :]
 
     def _say(self, seat: int, number: int, answer: Answer) -> None:
-        structured, prose = self.settings.track == "structured", chat_text(answer.text, chat=self.settings.talk == "chat")
+        structured, prose = self.settings.track == "structured", chat_text(answer.text, chat=self.settings.may_pass)
         self._notices[seat] = notice_line(answer.text, "")
         text, cites, stance, bad = self._structured(seat, answer.text) if structured else (prose, [], None, [])
+        stance = stance if number > self.settings.without_stances else None
         if answer.no_reply is None and text:
-            self.messages.append((seat, publish_message(self.scenario, self.public, text, cites) if structured else text))
+            shown, board = split_board(text) if self.settings.structure == "board" and seat == 0 else (text, "")
+            self.view.board = board or self.view.board
+            self.messages.append((seat, publish_message(self.scenario, self.public, shown, cites) if structured else shown))
         if stance:
             self.stances[seat] = stance
         self.note("message", seat, round=number, text=text, cites=cites, stance=stance, no_reply=answer.no_reply)
@@ -314,11 +336,12 @@ class GroupSession:
         reading = read_message(reply, mend)
         if reading.value is None:
             self._notices[seat] = notice_line(reply, reading.problem if reading.is_broken or reading.is_refused else "")
-            return chat_text(reply), [], None, []
+            return chat_text(reply, chat=self.settings.may_pass), [], None, []
         value = reading.value
         own = {f"F{place}": fact for place, fact in enumerate(self.dealt.hands[seat], start=1)} | self.public
         handles = read_handles(value.get("cites"))
         cites = list(dict.fromkeys(own[handle] for handle in handles if handle in own))
         stance, text = value.get("stance"), value.get("text")
         chosen = find_option(self.scenario, stance) if isinstance(stance, str) else None
-        return chat_text(text if isinstance(text, str) else ""), cites, chosen, [h[:40] for h in handles if h not in own]
+        said = chat_text(text if isinstance(text, str) else "", chat=self.settings.may_pass)
+        return said, cites, chosen, [h[:40] for h in handles if h not in own]

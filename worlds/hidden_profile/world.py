@@ -11,10 +11,9 @@ from typing import Any
 from worlds.core.errors import WorldError
 from worlds.core.seated import TextWorld
 from worlds.core.turns import Game
-from worlds.hidden_profile.rules.deck import Deck, deck_for_size, key_of, leader_of, read_sizes, read_task
+from worlds.hidden_profile.rules.deck import Deck, Draws, deck_for_size, read_sizes, read_task, without_rules
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.settings import Settings
-from worlds.hidden_profile.rules.worlds import worlds_of
 from worlds.hidden_profile.session import GroupSession, deal_session, draw_deal
 
 
@@ -26,8 +25,8 @@ class HiddenProfileWorld(TextWorld):
     def prepare(self) -> None:
         """Read the scenario and the options, and deal."""
         self.settings = Settings.from_options(self.options)
-        if self.settings.talk == "chat" and self.settings.track != "free":
-            raise WorldError("talk=chat is prose, so it needs track=free")
+        if contradiction := self.settings.contradiction:
+            raise WorldError(contradiction)
         self.drawn: dict[str, str] = {}
         try:
             self.scenario = self._drawn(read_task(self.setup.folder / "scenario.json"))
@@ -61,13 +60,15 @@ class HiddenProfileWorld(TextWorld):
 
     def _drawn(self, read: Deck | Scenario) -> Scenario:
         """Return the scenario of this session: a deal of the deck, or the file's own."""
+        if self.settings.rules == "untold":
+            read = without_rules(read)
         if isinstance(read, Scenario):
             if self.settings.size not in {0, read.agents}:
                 raise ValueError(f"{read.id} is for {read.agents} people, not for {self.settings.size}: it is no deck")
             return read
-        kind, versions = draw_deal(read, self.settings.deal, self.chance, self.setup.seed)
-        self.drawn = {"kind": kind, "versions": versions}
-        key, leader = key_of(read, worlds_of(read), versions), leader_of(read, versions)
-        if key is None or leader is None:
-            raise ValueError(f"deal {versions} of {read.id} leaves no option, or none leads: see harness verify")
-        return deck_for_size(read, self.settings.size, read_sizes(self.setup.folder)).scenario(versions, key, leader)
+        one = draw_deal(Draws(read), self.settings.deal, self.chance, self.setup.seed)
+        self.drawn = {"kind": one.kind, "versions": one.versions}
+        if one.key is None or one.leader is None:
+            raise ValueError(f"deal {one.versions} of {read.id} leaves no option, or none leads: see harness verify")
+        sized = deck_for_size(read, self.settings.size, read_sizes(self.setup.folder))
+        return sized.scenario(one.versions, one.key, one.leader)

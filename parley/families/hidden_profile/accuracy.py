@@ -1,24 +1,28 @@
-"""Tables of accuracy: before and after the talk, by instruction variant, and by task (docs/hidden-profile.md).
+"""Tables of accuracy: before and after the talk, and by task (docs/hidden-profile.md).
 
 The table `accuracy` is Figure 4: the accuracy of each player's groups before and after the talk, and with full information, one
-row per rule. If only some of the tasks are hidden profiles for a player, a third row covers these. `variants` shows the effect
-of an instruction (paper, Tables A1 and A2). `tasks` shows which tasks are hidden profiles for which player: the player is wrong
-alone and right with all facts (rulings, 3.14).
+row per rule. If only some of the tasks are hidden profiles for a player, a third row covers these. `tasks` shows which tasks
+are hidden profiles for which player: the player is wrong alone and right with all facts (rulings, 3.14).
 """
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from statistics import fmean
 
 from harness.frames import grouped
 from harness.records import Result
+from oracles.hidden_profile.decks import texts_in_hand
 from parley.families.hidden_profile.arms import (
     CONDITIONS,
     HOLDS_BEFORE,
     HOLDS_FULL,
     MANIFEST,
     METHOD,
-    RULES,
     Arm,
     Tasks,
     accuracy,
@@ -28,16 +32,18 @@ from parley.families.hidden_profile.arms import (
     fisher,
     holds,
     informed,
-    interval,
-    resampled,
     row,
     standing_notes,
 )
-from parley.families.hidden_profile.published import PEOPLE, accuracy_rows, numbers, people, source, variant_rows
+from parley.families.hidden_profile.published import BESIDE_ALL, accuracy_rows, numbers, people, source
 from parley.reports.causes import bounds_cells, bounds_columns
 from parley.reports.evidence import Evidence, pass_k, plan_words
 from parley.reports.table import Column, Row, Table, table_of, titled, with_interval
 from parley.statistics import rank_correlation
+from worlds.core.chance import PUBLISHED_KEY, Chance
+from worlds.core.loading import SCENARIO
+from worlds.hidden_profile.rules.deck import Deck, Draws, read_task
+from worlds.hidden_profile.session import draw_deal
 
 COLUMNS = (
     *titled(player="Player", setup="Set-up", rule="Rule", scope="Tasks", tasks="n", hidden="Hidden", known="Full"),
@@ -45,18 +51,20 @@ COLUMNS = (
     *with_interval("post", "Ypost", "percent", "interval"),
     *bounds_columns("Ypost"),
     Column("pass_k", "pass^k", "rate"),
-    *titled("percent", full="Yfull", manifest="Manifest"),
+    *titled("percent", full="Yfull", full_post="Yfull after", manifest="Manifest"),
     *with_interval("informedness", "J", "signed", "signed_interval"),
     *with_interval("gain", "Gain, pp", "points", "interval"),
     *with_interval("gap", "Gap, pp", "points", "interval"),
     Column("recovered", "Recovered %", "percent"),
     *titled(strong="Strong", valid="Profiles"),
     *titled("p", p_gain="p gain*", p_gap="p gap*"),
-    *titled(memorisable="Memorisable", source="Source"),
+    *titled(memorisable="Memorisable"),
+    *titled("percent", by_key="By heart", by_hand="By heart, hand"),
+    *titled(source="Source"),
     Column("informedness_pre", "J before the talk", "signed", shown=False),
     Column("manifest_sessions", "Sessions with manifest deals", shown=False),
     *titled("interval", pre_interval="Ypre 95 %", full_interval="Yfull 95 %", post_wilson="Ypost 95 %, Wilson", shown=False),
-    *titled("percent", full_post="After the talk, full", floor="Shared facts only", shown=False),
+    Column("floor", "Shared facts only", "percent", shown=False),
     *titled(floor_sessions="Sessions with shared facts only", invalid="Invalid votes", shown=False),
     Column("broken", "Sessions that broke off", shown=False),
     Column("ungraded", "Ungraded"),
@@ -64,11 +72,13 @@ COLUMNS = (
 )
 _NOTES = (
     "n: number of tasks; hidden, full: numbers of sessions",
-    "Ypre, Ypost: accuracy before and after the talk in the hidden profile; Yfull: with full information; means over tasks",
+    "Ypre, Ypost: accuracy before and after the talk in the hidden profile; Yfull, Yfull after: with full information",
+    "all figures are means over tasks",
     "manifest: accuracy after the talk on deals whose leader is right; J: Ypost + manifest - 1, on tasks with both deals",
     "gap, recovered and strong: on tasks played in both conditions; strong: Yfull > 80 % and gain > 0.4 (Yfull - Ypre)",
     "profiles: number of tasks with Ypre <= 20 % and Yfull >= 80 %, of the tasks played in both conditions",
     "memorisable: drawn with the published key, so a model may have memorised the instances; use harness run --key fresh",
+    "by heart: hidden deals of the public seeds 0-9 that are right by memory, with each deck's commonest key, or by one's hand",
     METHOD,
     "p*: Fisher's exact test of Ypost against Ypre and against Yfull, as in the paper; it treats votes as independent",
 )
@@ -79,13 +89,17 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     ours = [arm for arm in arms(evidence) if any(group.graded for group in arm.groups)]
     if not ours:
         return []
-    of_arm = [(arm, one) for arm in ours for one in _rows(arm)]
+    of_arm: list[tuple[Arm, Row]] = [(arm, {**one, **_by_heart(arm, evidence)}) for arm in ours for one in _rows(arm)]
     rows = [one for _, one in of_arm]
     alike = [one for arm, one in of_arm if arm.standing == ours[0].standing]
     notes = [*_NOTES, *plan_words(evidence.played), *_correlation(alike), *standing_notes(arm.standing for arm in ours)]
     if published:
-        rows += [one for one in accuracy_rows() if one["player"] == PEOPLE or evidence.shows(str(one["player"]))]
-        notes += [source("sections 4.3 and 5.2, Figures 2 and 4"), people(), _ranges()]
+        rows += [one for one in accuracy_rows() if one["player"] in BESIDE_ALL or evidence.shows(str(one["player"]))]
+        notes += [
+            source("sections 4.3 and 5.2, Figures 2 and 4, and the abstract of the edition of 2026"),
+            people(),
+            _ranges(),
+        ]
     return [Table("accuracy", "Accuracy before and after the talk, hidden-profile", COLUMNS, tuple(rows), tuple(notes))]
 
 
@@ -94,7 +108,7 @@ def _rows(arm: Arm) -> Iterator[Row]:
     manifest = arm.tasks("hidden", MANIFEST)
     both = [task for task in hidden if task in full]
     valid = [task for task in both if holds(hidden[task], full[task])]
-    for rule in RULES:
+    for rule in arm.rules:
         counted = {**_counts(arm, hidden, full, floor), "valid": f"{len(valid)} of {len(both)}" if both else None}
         counted |= {"manifest_sessions": _sessions(manifest) or None}
         tests = _tests(hidden, full) if rule == "average" else {}
@@ -109,6 +123,36 @@ def _rows(arm: Arm) -> Iterator[Row]:
 def _head(arm: Arm, rule: str, scope: str) -> Row:
     return {"player": arm.title, "setup": arm.how, "rule": rule, "scope": scope, "source": "ours",
             "memorisable": "yes" if arm.is_public else "no"}  # fmt: skip
+
+
+def _by_heart(arm: Arm, evidence: Evidence) -> Row:
+    """Return what knowing the public edition by heart earns on the decks of an arm that was drawn with its key."""
+    names = sorted({task for group in arm.groups for task in group.tasks if task in evidence.registry} if arm.is_public else ())
+    known = [score for name in names if (score := _memory(evidence.registry[name].world_folder / SCENARIO, name))]
+    return {key: fmean(float(score[place]) for score in known) for place, key in enumerate(("by_key", "by_hand")) if known}
+
+
+@cache
+def _memory(path: Path, name: str) -> tuple[Fraction, Fraction] | None:
+    read = read_task(path)
+    return score_memory(Draws(read), name) if isinstance(read, Deck) else None
+
+
+def score_memory(draws: Draws, task: str) -> tuple[Fraction, Fraction]:
+    """Return what knowing the public seeds 0-9 by heart earns before the talk, as shares of their hidden deals.
+
+    The first names the commonest key without reading, the second recalls the keys of one's own hand, as a mean over seats.
+    """
+    seeds = (draw_deal(draws, "mixed", Chance(PUBLISHED_KEY, task, seed), seed) for seed in range(10))
+    hidden = [draw for draw in seeds if draw.kind == "hidden"]
+
+    def recalled(seat: int | None) -> Fraction:
+        hands: defaultdict[tuple[str, ...], Counter[str | None]] = defaultdict(Counter)
+        for draw in hidden:
+            hands[texts_in_hand(draws.deck, draw, seat) if seat else ()][draw.key] += 1
+        return Fraction(sum(max(keys.values()) for keys in hands.values()), len(hidden))
+
+    return recalled(None), sum(map(recalled, draws.deck.seats), Fraction(0)) / draws.deck.agents
 
 
 def _counts(arm: Arm, hidden: Tasks, full: Tasks, floor: Tasks) -> Row:
@@ -161,76 +205,6 @@ def _ranges() -> str:
     theirs = numbers()["study2"]
     parts = (f"{name} {low:.3f}..{high:.3f}" for name, (low, high) in theirs["ranges"].items())
     return f"published: over the paper's {theirs['models']} models, {', '.join(parts)}"
-
-
-PLAIN = "none"
-_VARIANT_COLUMNS = (
-    *titled(player="Player", setup="Set-up", variant="Variant", tasks="Tasks", sessions="Sessions"),
-    Column("average", "Average %", "percent"),
-    Column("interval", "95 %", "interval"),
-    Column("majority", "Majority %", "percent"),
-    *with_interval("difference", "To none, pp", "points", "interval"),
-    Column("pre", "Ypre", "percent", shown=False),
-    Column("source", "Source"),
-)
-_VARIANT_NOTE = (
-    "accuracy after the talk in the hidden profile; difference: average rule, on tasks played with and without the variant"
-)
-
-
-def variant_tables(evidence: Evidence, *, published: bool) -> list[Table]:
-    """Return one table; none unless a variant was played in the condition `hidden`."""
-    played = [arm for arm in arms(evidence) if arm.tasks("hidden")]
-    families = grouped(played, lambda arm: (arm.title, arm.setup)).values()
-    varied = [mine for mine in families if any(arm.variant != PLAIN for arm in mine)]
-    rows = [row for mine in varied for row in _variants(sorted(mine, key=_place))]
-    notes = [_VARIANT_NOTE, *standing_notes(arm.standing for arm in played), f"{METHOD}; wording of the variants is our own"]
-    if rows and published and evidence.shows(numbers()["variants"]["player"]):
-        rows += variant_rows()
-        notes.append(source("Tables A1 and A2, 30 sessions on each of three tasks"))
-    return table_of("variants", "Instruction variants, hidden-profile", _VARIANT_COLUMNS, rows, notes)
-
-
-def _place(arm: Arm) -> tuple[int, str]:
-    order = [str(row["variant"]) for row in variant_rows()]
-    return (order.index(arm.variant) if arm.variant in order else len(order)), arm.variant
-
-
-def _variants(mine: Sequence[Arm]) -> Iterator[Row]:
-    plain = next((arm.tasks("hidden") for arm in mine if arm.variant == PLAIN), {})
-    for arm in mine:
-        tasks = arm.tasks("hidden")
-        shown, drawn = figures(tasks, {}, "average"), resampled(_after, tasks)
-        yield {
-            "player": arm.title,
-            "setup": arm.setup or None,
-            "variant": arm.variant,
-            "tasks": len(tasks),
-            "sessions": _sessions(tasks),
-            "pre": shown.pre,
-            "average": shown.post,
-            "interval": interval(drawn[0][:, 0]) if drawn else None,
-            "majority": figures(tasks, {}, "majority").post,
-            "source": "ours",
-            **(_against(tasks, plain) if arm.variant != PLAIN else {}),
-        }
-
-
-def _against(tasks: Tasks, plain: Tasks) -> Row:
-    """Return the difference between a variant and the plain rules, on the tasks that both have."""
-    both = [task for task in tasks if task in plain]
-    mine, base = (figures({task: some[task] for task in both}, {}, "average").post for some in (tasks, plain))
-    if mine is None or base is None:
-        return {}
-    drawn = resampled(_after, tasks, plain)
-    return {
-        "difference": mine - base,
-        "difference_interval": interval(drawn[0][:, 0] - drawn[1][:, 0]) if drawn else None,
-    }
-
-
-def _after(sessions: Sequence[Result]) -> list[list[float]]:
-    return [[accuracy(result, "after", "average")] for result in sessions]
 
 
 _PROFILE_NOTE = (

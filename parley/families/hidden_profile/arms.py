@@ -90,6 +90,9 @@ HIDDEN, MANIFEST = "hidden", "manifest"
 RULES = ("average", "majority")
 """Rules that turn a session's votes into one figure (specification, 1.3): the share of right votes, or a majority of them."""
 
+PLURALITY = "plurality"
+"""The rule of the paper's released code: the most frequent vote, the first of equals."""
+
 Tasks = Mapping[str, Sequence[Result]]
 """The sessions of each task."""
 
@@ -100,9 +103,8 @@ class Arm:
 
     title: str
     setup: str
-    """The standing of the tasks, and all settings that are not the default, except condition and variant."""
+    """The standing of the tasks, and all settings that are not the default, except condition and kind of deals."""
 
-    variant: str
     entry: ModelEntry | None
     fine: tuple[str, ...]
     standing: str = OWN
@@ -110,9 +112,13 @@ class Arm:
 
     @property
     def how(self) -> str | None:
-        """The set-up with its variant, as a cell; None for the default."""
-        variant = f"variant={self.variant}" if self.variant != "none" else ""
-        return ", ".join(part for part in (self.setup, variant) if part) or None
+        """The set-up as a cell; None for the default."""
+        return self.setup or None
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rules of its rows; sessions that are held as the paper's released code holds them have its rule, too."""
+        return (*RULES, PLURALITY) if "revote=same" in self.setup else RULES
 
     @property
     def is_public(self) -> bool:
@@ -137,12 +143,11 @@ def arms(evidence: Evidence) -> list[Arm]:
     standings = by_task(evidence)
     for group in evidence.played:
         setup = group.setup
-        how = [word for word in setup.how if not word.startswith(("condition=", "deal=", "variant="))]
-        variant = next((word.removeprefix("variant=") for word in setup.how if word.startswith("variant=")), "none")
+        how = [word for word in setup.how if not word.startswith(("condition=", "deal="))]
         for standing, part in _by_standing(group, standings):
-            key = (setup.agent, setup.model, tuple(how), variant, setup.fine, standing)
+            key = (setup.agent, setup.model, tuple(how), setup.fine, standing)
             said = ", ".join([standing, *how] if standing else how)
-            arm = by_setup.setdefault(key, Arm(group.title, said, variant, group.entry, setup.fine, standing))
+            arm = by_setup.setdefault(key, Arm(group.title, said, group.entry, setup.fine, standing))
             arm.groups.append(part)
     _tell_apart(list(by_setup.values()))
     return list(by_setup.values())
@@ -167,9 +172,9 @@ def deal_of(result: Result) -> str:
 
 
 def accuracy(result: Result, when: str, rule: str) -> float:
-    """Return a session's accuracy `before` or `after` the talk by the `average` or `majority` rule; 0 without votes."""
+    """Return a session's accuracy `before` or `after` the talk by a rule; 0 without votes."""
     vote = (result.metrics.get("votes") or {}).get(when)
-    return float(vote[rule]) if vote else 0.0
+    return float(vote.get(rule) or 0) if vote else 0.0
 
 
 def votes(result: Result, when: str) -> tuple[int, int]:
@@ -181,7 +186,7 @@ def votes(result: Result, when: str) -> tuple[int, int]:
 
 def _tell_apart(known_arms: Sequence[Arm]) -> None:
     """Add minor settings to the set-ups of arms that would otherwise be shown under the same name."""
-    names = [(arm.title, arm.setup, arm.variant) for arm in known_arms]
+    names = [(arm.title, arm.setup) for arm in known_arms]
     for arm, name in zip(known_arms, names, strict=True):
         if names.count(name) > 1:
             arm.setup = ", ".join(part for part in (arm.setup, *arm.fine) if part)

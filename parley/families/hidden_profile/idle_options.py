@@ -34,9 +34,12 @@ def _of_talk(settings: Settings) -> Iterator[tuple[str, str]]:
         yield "early_stop", "only track=structured has the stances that an early stop depends on"
     elif settings.early_stop and settings.rounds <= _TOO_FEW:
         yield "early_stop", f"{settings.rounds} rounds are too few to stop before the last"
+    if settings.structure == "information_first" and settings.exchange_decide:
+        yield "exchange_decide", "structure=information_first divides the rounds in the same way"
     if settings.rounds:
         return
     for name, is_set in (
+        ("structure", settings.structure != "none"),
         ("heard", settings.heard == "all"),
         ("exchange_decide", settings.exchange_decide),
         ("vote_view", settings.vote_view == "last_round"),
@@ -55,15 +58,13 @@ def _of_chat(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _of_facts(settings: Settings, task: Task) -> Iterator[tuple[str, str]]:
-    """Yield options without effect because they need several deals, or facts that only one person has."""
+    """Yield options without effect because of the task's size, or because they need facts that only one person has."""
     if settings.reveal_all and settings.condition == "shared_only":
         yield "reveal_all", "no person has private facts in condition=shared_only"
-    asks = settings.deal == "manifest" or settings.size or settings.variant == "expert_roles"
+    asks = settings.size or settings.variant == "expert_roles"
     read = read_task(task.world_folder / SCENARIO) if asks else None
     if read is None:
         return
-    if settings.deal == "manifest" and not isinstance(read, Deck):
-        yield "deal", "the task has one deal only, a hidden one"
     if settings.size == read.agents:
         yield "size", f"the task is for {read.agents} people by default"
     facts = read.sheet.facts if isinstance(read, Deck) else read.facts

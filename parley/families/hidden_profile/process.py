@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from harness.frames import grouped
 from harness.records import Result
 from harness.registry import Task
-from oracles.hidden_profile.detection import Detection, Sentence, compare_cards, detect_cards, read_sentences
+from oracles.hidden_profile.detection import KINDS, Detection, Sentence, compare_sentence, detect_cards, read_sentences
 from parley.families.hidden_profile.arms import CONDITIONS, Arm, arms, standing_notes
 from parley.families.hidden_profile.published import MARK, numbers, source
 from parley.reports.evidence import Evidence
@@ -72,7 +72,7 @@ def labelled_counts(tasks: Iterable[Task]) -> Counts:
     """Return every labelled sentence of these tasks with its detection by cues; computing all takes most of a second."""
     decks = {task.task_id: deck for task in tasks if (deck := _deck(task)) is not None}
     those = (one for one in read_sentences() if one.task in decks)
-    return [(one, compare_cards(detect_cards(decks[one.task], one), frozenset(one.says))) for one in those]
+    return [(one, compare_sentence(detect_cards(decks[one.task], one), one)) for one in those]
 
 
 def by_cues(counts: Counts, *, late: bool | None) -> Hearing | None:
@@ -105,7 +105,15 @@ def said_of(counts: Counts) -> str:
     """Return a note with precision and recall on the sentences scored once, on those used to improve cues, and on all."""
     named = (("written last, scored once", True), ("mended on", False), ("all", None))
     known = [(name, one) for name, late in named if (one := by_cues(counts, late=late)) is not None]
-    return f"cues on sentences labelled by language models, 95 % intervals; {'; '.join(_rates(*each) for each in known)}"
+    rates = "; ".join(_rates(*each) for each in known)
+    return f"cues on sentences labelled by language models, 95 % intervals; {rates}; {kinds_of(counts)}"
+
+
+def kinds_of(counts: Counts) -> str:
+    """Return the fractions of sentences of each kind that were detected as labelled, of those scored once."""
+    last = ((kind, [detected for one, detected in counts if one.late and one.kind == kind]) for kind in KINDS)
+    rates = (f"{kind} {sum(one.as_labelled for one in mine)} of {len(mine)}" for kind, mine in last if mine)
+    return f"detected as labelled, scored once: {', '.join(rates)}"
 
 
 def _rates(name: str, one: Hearing) -> str:
@@ -154,6 +162,8 @@ MEANS: dict[str, tuple[str, ...]] = {
     "lucky": ("losses", "lucky"),
     "pooling": ("losses", "pooling"),
     "listening": ("losses", "listening"),
+    "misled": ("losses", "misled"),
+    "honesty": ("honesty",),
     "messages": ("messages",),
     "consensus_messages": ("consensus", "messages"),
 }
@@ -169,6 +179,7 @@ _PROCESS = (
     Column("pooling_range", "can be", "interval"),
     Column("listening", "Listening loss %", "percent"),
     Column("listening_range", "can be", "interval"),
+    *titled("percent", misled="Misled %", honesty="Honest %"),
     *titled("signed", sib="SIB", sib_excess="SIB - null", repetition="Repetition"),
     *titled("tally", conformity="Conformity", informed="Informed", brave="Brave holds"),
     *titled("rate", lag="Turns to adopt", messages="Messages"),
@@ -188,6 +199,7 @@ _EARLY = 2
 _NOTES = (
     "integration: share of private facts told; decisive: of those the proof needs; uptake: told facts repeated by non-holders",
     "1 - Ypost = pooling loss (could not know) - lucky (could not know, was right) + listening loss (could know, was wrong)",
+    "misled: wrong, and had heard a fact denied or contradicted; honest: private facts that no holder denied or contradicted",
     "SIB: shared against private facts mentioned, from -1 to 1, and the value that sampling alone would give",
     "turns to adopt: turns from when a seat could prove the right option until the seat stood for this option",
     "moves: how often a seat joined a majority without a new fact, joined with one, or rightly held out, of its opportunities",

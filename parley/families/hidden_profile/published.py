@@ -18,7 +18,8 @@ from parley.reports.table import Row
 PATH = Path(__file__).with_name("published.toml")
 MARK = "published"
 PEOPLE = "people"
-"""Name of the human rows, which are shown beside every model."""
+BESIDE_ALL = {PEOPLE, "15 models"}
+"""Names of the human row and of the mean over the paper's models, which are shown beside every model."""
 
 
 @cache
@@ -28,8 +29,9 @@ def numbers() -> Mapping[str, Any]:
 
 
 def accuracy_rows() -> Iterator[Row]:
-    """Yield people and GPT-4.1 on three tasks (study 1), then the printed values of Figure 4 (study 2); average rule."""
+    """Yield people and GPT-4.1 on three tasks (study 1), the means of the edition of 2026, and Figure 4 (study 2)."""
     studies = [(row, f"{MARK}, study 1") for row in numbers()["study1"]]
+    studies += [(numbers()["edition2026"], f"{MARK}, edition of 2026")]
     second = numbers()["study2"]
     studies += [({**{name: second[name] for name in ("tasks", "hidden", "known")}, **row}, MARK) for row in second["rows"]]
     for row, mark in studies:

@@ -27,16 +27,20 @@ _OWN: Mapping[str, tuple[FaultCause, ...]] = {
 """For each label of single people's faults, the causes that it covers; other labels are failures of the group."""
 
 
+def read_session(episode: RecordedEpisode) -> tuple[OpeningNote | None, Measures | None]:
+    """Return the first note of a session and its measures, each None if it is missing."""
+    return next((note for _, note in notes(episode, "session_start", OpeningNote)), None), measured(episode, Measures)
+
+
 def sections(episode: RecordedEpisode) -> list[Section]:
     """Return people, hands, first votes, talk and last votes, as far as the folder has them."""
-    opening = next((note for _, note in notes(episode, "session_start", OpeningNote)), None)
-    return transcript(episode, opening, measured(episode, Measures)) if opening else []
+    opening, session = read_session(episode)
+    return transcript(episode, opening, session) if opening else []
 
 
 def breach(episode: RecordedEpisode) -> Breach | None:
     """Return the breach: the people who voted wrongly, the facts that each lacked, and the last votes of those at fault."""
-    opening = next((note for _, note in notes(episode, "session_start", OpeningNote)), None)
-    session = measured(episode, Measures)
+    opening, session = read_session(episode)
     if opening is None or session is None or not session.finished:
         return None
     key, label = opening.scenario.key, episode.result.failure_label

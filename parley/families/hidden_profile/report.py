@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.agent import AgentIdentity
-from parley.families.hidden_profile import accuracy, guessers, process
+from parley.families.hidden_profile import accuracy, guessers, process, variants
 from parley.reports import components
 from parley.reports.evidence import Evidence, Group, Maker, make
 from parley.reports.table import Table
 from worlds.hidden_profile.options import OPTIONS
 
-PAPER = {name: option.default for name, option in OPTIONS.items()} | {"horizon": "untold"}
+PAPER = {name: option.default for name, option in OPTIONS.items()} | {"horizon": "untold", "stakes": "paper"}
 """The options of the preset `hidden-paper`, with our defaults for the others."""
 
 _COLUMNS = {"condition", "deal", "variant"}
@@ -52,17 +52,24 @@ def _plays_alone(agent: AgentIdentity) -> bool:
 TABLES: dict[str, tuple[Maker, ...]] = {
     "accuracy": (accuracy.tables,),
     "tasks": (accuracy.profile_tables,),
-    "variants": (accuracy.variant_tables,),
+    "variants": (variants.variant_tables,),
     "process": (process.tables,),
 }
-BY_NAME: dict[str, tuple[Maker, ...]] = {"guessers": (guessers.tables,), "components": (components.tables,)}
-"""Tables made only when named: `guessers` describes tasks rather than players and takes half a second per task, and
-`components` helps to plan the next run."""
+BY_NAME: dict[str, tuple[Maker, ...]] = {
+    "guessers": (guessers.tables,),
+    "rules": (variants.rule_tables,),
+    "structures": (variants.structure_tables,),
+    "components": (components.tables,),
+}
+"""Tables made only when named: `guessers` describes tasks rather than players and takes half a second per task, `structures`
+plays every deal of each deck, and `components` helps to plan the next run."""
 
 NEEDS = {
     "components": components.NEEDED,
     "accuracy": ("graded sessions", "harness run hidden-profile --set condition=hidden,full"),
     "variants": ("a run with an instruction variant", "harness run hidden-profile --set variant=none,asymmetry"),
+    "rules": ("a run of the natural edition", "harness run --preset hidden-natural --model MODEL"),
+    "structures": ("a run with a structure", "harness run hidden-profile --set structure=none,round_robin"),
     "guessers": ("tasks that the registry knows", "harness --tasks FOLDER report RUN"),
 }
 """For each table, what it needs and the command that provides it."""

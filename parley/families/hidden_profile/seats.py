@@ -2,9 +2,9 @@
 
 1. A seat acts on its own hand, found in its own rules by the texts of the facts, and on the messages in its own turns. The
    policies are those of `oracles.hidden_profile.groups`.
-2. Players: `pool`, `silent`, `shared`, `conform`, `contra`, `liar`; `coin:Q` pools with probability Q; `withhold:H` and
-   `one_liar:H` pool, except for the seat with hand H, which is silent or lies. Without a number, `coin` means coin:0.5, and the
-   others mean hand 1.
+2. Players: `pool`, `silent`, `shared`, `conform`, `contra`, `liar`, and `one_fact`, which passes once it has nothing to tell;
+   `coin:Q` pools with probability Q; `withhold:H` and `one_liar:H` pool, except for the seat with hand H, which is silent or
+   lies. Without a number, `coin` means coin:0.5, and the others mean hand 1.
 3. Hands are numbered as in the scenario, from 1 (`person` below). If hands are equal (`full`, `shared_only`), or a deck is
    dealt to another number of people, the seat's own number is used.
 4. A seat tells its facts verbatim, then its stance as a fixed sentence; on the structured track it also cites the facts. Other
@@ -26,10 +26,11 @@ from typing import Any
 from harness.agents.seats.players import Maker
 from harness.errors import UsageError
 from harness.registry import Task
-from oracles.hidden_profile.groups import POLICIES, Policy, SeatView, Turn
+from oracles.hidden_profile.groups import ONE_FACT, POLICIES, Policy, SeatView, Turn
+from worlds.core.replies import PASS
 from worlds.core.turns import OpenTurn
 from worlds.hidden_profile.rules.deck import Deck, read_task
-from worlds.hidden_profile.rules.hearing import fold_text, mentions_fact
+from worlds.hidden_profile.rules.hearing import classify_fact, fold_text
 from worlds.hidden_profile.rules.scenario import FactSheet
 from worlds.hidden_profile.rules.worlds import WorldTable, tabulate
 
@@ -98,7 +99,7 @@ class Ear:
         for sentence in (*self._stances.values(), fold_text(UNDECIDED)):
             left = left.replace(sentence, "\n")
         left = _CITES.sub("\n", left)
-        return [fact.id for fact in self._scenario.facts if mentions_fact(fact, left)] if left.strip() else []
+        return [fact.id for fact in self._scenario.facts if classify_fact(fact, left) == "asserted"] if left.strip() else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,8 @@ class ScriptedSeat:
     def _speak(self, number: int) -> str:
         turn = self._policy.speak(self.view, number)
         self._remember(turn)
+        if self._policy is ONE_FACT and not turn.told:
+            return PASS
         facts = self.view.table.scenario.by_id
         stance = leaning(turn.stance) if turn.stance else UNDECIDED
         text = " ".join((*(facts[fact].text for fact in turn.told), stance))
@@ -229,7 +232,7 @@ _KINDS: dict[str, Callable[[str], Choice]] = {
     "one_liar": partial(_odd_one, "liar"),
 }
 _LISTED: dict[str, Choice] = {
-    **{name: _always(policy) for name, policy in POLICIES.items()},
+    **{policy.name: _always(policy) for policy in (*POLICIES.values(), ONE_FACT)},
     "coin": _coin(".5"),
     "withhold": _odd_one("silent", "1"),
     "one_liar": _odd_one("liar", "1"),

@@ -2,8 +2,8 @@
 
 1. People are numbered as in their prompts, from Person 1. Only the first table also has each person's seat number, as in flags
 and in the log (from 0), and the number of the hand in the scenario that the seat was dealt.
-2. A private fact is marked in the turn that first told it. The marks come from the verdict, so an episode that was never judged
-has none. On the free track, facts without cues have none either.
+2. A private fact is marked in the turn that first told it, and as `not u1` in the one that first said otherwise. The marks come
+from the verdict, so an episode that was never judged has none. On the free track, facts without cues have none either.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def transcript(episode: RecordedEpisode, opening: OpeningNote, session: Measures
     """Return the sections of a session, as far as the folder has them."""
     made = [
         _people(opening),
-        _hands(episode, opening, session),
+        tabulate_hands(episode, opening, session),
         _votes(episode, opening, session, FIRST),
         _talk(episode, opening, session),
         _votes(episode, opening, session, LAST),
@@ -111,7 +111,7 @@ def _common(opening: OpeningNote) -> set[str]:
     return set.intersection(*map(set, opening.hands)) if opening.hands else set()
 
 
-def _hands(episode: RecordedEpisode, opening: OpeningNote, session: Measures | None) -> Section:
+def tabulate_hands(episode: RecordedEpisode, opening: OpeningNote, session: Measures | None) -> Section:
     """Return every fact that was dealt, with the people who have it, and the turn and person that first told it."""
     common, told = _common(opening), _tellers(episode, session)
     rows: list[tuple[Cell, ...]] = []
@@ -217,8 +217,11 @@ def _read_out(episode: RecordedEpisode) -> str:
 
 
 def _new(session: Measures | None, turn: int) -> str | None:
-    """Return the private facts first told in a turn."""
-    return " ".join(fact for fact, first in (session.surfaced if session else {}).items() if first == turn) or None
+    """Return the private facts first told in a turn, and those that it was the first to deny or contradict."""
+    if session is None:
+        return None
+    told = [fact for fact, first in session.surfaced.items() if first == turn]
+    return " ".join((*told, *(f"not {fact}" for fact, first in session.falsified.items() if first == turn))) or None
 
 
 def _ends(said: Sequence[tuple[Any, MessageNote]]) -> set[int]:

@@ -63,4 +63,4 @@ if (say) {
     }
   });
 }
-if (body.dataset.version && body.dataset.version !== "over") setInterval(look, 1000);
+if (body.dataset.version && body.dataset.version !== "over told") setInterval(look, 1000);

@@ -103,6 +103,16 @@ def test_comma_is_a_sweep() -> None:
     assert parts[0].options == {"a": "1", "b": "x", "c": "3", "mutate": "clip=200+resort"}
 
 
+def test_controls_are_further_parts() -> None:
+    """Each combination is played once more with the control's values, unless it is there already; names tell them apart."""
+    one = request(AgentSpec(), options=["a=1,2", "b=x"]).model_copy(update={"control": {"a": "1", "b": "y"}})
+    none = one.model_copy(update={"control": {"b": "x"}})
+
+    assert [part.name for part in one.parts] == ["a=1,b=x", "a=2,b=x", "a=1,b=y"]
+    assert one.parts[-1].options == {"a": "1", "b": "y"}
+    assert [part.name for part in none.parts] == ["a=1", "a=2"]
+
+
 def test_several_agents_are_a_sweep_too() -> None:
     """Each agent plays each combination, in a folder that names both."""
     parts = request(AgentSpec(kind="nop"), AgentSpec(), options=["a=1,2"]).parts

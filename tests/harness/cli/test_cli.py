@@ -57,6 +57,7 @@ MISTAKES: dict[Line, str] = {
     (*PRESIGNED, "--seeds", "x"): "seeds must look like 0-9 or 1,4,7-9, not 'x'",
     (*PRESIGNED, "--seeds", "9-1"): "seeds '9-1' is not a range from low to high",
     (*PRESIGNED, "--set", "window_seconds"): "--set must look like name=value, not 'window_seconds'",
+    (*PRESIGNED, "--control", "=9"): "--control must look like name=value, not ''",
     (
         *PRESIGNED,
         "--set",

@@ -38,7 +38,7 @@ SETTINGS: dict[str, Any] = {
     "cache": "/a/cache", "record-wire": True,
     "script": "/a/b.json",
     "runtime": "inprocess", "k": 2, "seeds": "0-3", "key": "fresh", "until": "a-b", "alpha": 0.1,
-    "set": ["a=1,2", 'b="é\\\n\x7f'], "mutate": ["clip=200"], "handles": True,
+    "set": ["a=1,2", 'b="é\\\n\x7f'], "control": ["a=3"], "no-control": True, "mutate": ["clip=200"], "handles": True,
     "mitigate": ["ttl"], "templates": "/a/texts",
     "retry-of": "/a/run", "hint": "correct", "workers": 3, "wall": 5.0, "turns": 8, "tokens": 9,
     "cost": 1.5, "max-cost": 2.5, "max-tokens": 10, "prices": "/a/prices.toml", "only": ["errored"], "shard": "2/4",
@@ -215,13 +215,13 @@ def test_temperature_is_a_number_or_the_providers_own() -> None:
 
 def test_a_preset_is_found_by_name() -> None:
     """By the same settings as its file; an unknown name is told which there are, and two files are one too many."""
-    by_name, by_path = parsed("--preset", "hidden-study2")[1], parsed("--config", str(PRESETS / "hidden-study2.toml"))[1]
+    by_name, by_path = parsed("--preset", "hidden-paper")[1], parsed("--config", str(PRESETS / "hidden-paper.toml"))[1]
 
     assert tomli.loads(by_name) == tomli.loads(by_path)
     with pytest.raises(UsageError, match="no preset named 'x'; presets: calendar-adversarial, "):
         parsed("--preset", "x")
     with pytest.raises(UsageError, match="choose one"):
-        parsed("--preset", "hidden-study2", "--config", str(PRESETS / "hidden-study2.toml"))
+        parsed("--preset", "hidden-paper", "--config", str(PRESETS / "hidden-paper.toml"))
 
 
 def test_print_config_runs_nothing(harness: Command, tmp_path: Path) -> None:
@@ -277,7 +277,20 @@ for words in json.load(sys.stdin):
         if done.code:
             raise
 """
-SIZE_ONE = ("--seeds", "0", "--k", "1", "--model", "openai/any", "--interface", "tool", "--runtime", "inprocess", "--json")
+SIZE_ONE = (
+    "--seeds",
+    "0",
+    "--k",
+    "1",
+    "--model",
+    "openai/any",
+    "--interface",
+    "tool",
+    "--runtime",
+    "inprocess",
+    "--no-control",
+    "--json",
+)
 
 
 def small(path: Path) -> list[str]:

@@ -49,14 +49,16 @@ def test_a_fresh_key_is_drawn_kept_and_used_again(harness: Command, tmp_path: Pa
 
 @pytest.mark.property
 def test_reports_mark_what_may_be_known_by_heart(harness: Command, tmp_path: Path) -> None:
-    """Rows on the published key are memorisable, those on a fresh one are not and name their edition."""
+    """Rows on the published key are memorisable, and say what that earns; others are not and name their edition."""
     for name in ("fresh", "published"):
         assert harness(*PLAY, "--key", name, "--out", tmp_path / name).returncode == 0
     report = harness("report", tmp_path / "fresh", tmp_path / "published", "--table", "accuracy", "--json")
     tables = json.loads(report.stdout)["tables"]
     rows = [row for table in tables for row in table["rows"] if row["source"] == "ours"]
 
-    assert {("edition" in (row["setup"] or ""), row["memorisable"]) for row in rows} == {(True, "no"), (False, "yes")}
+    said = {("edition" in (row["setup"] or ""), row["memorisable"], row.get("by_key") is not None) for row in rows}
+
+    assert said == {(True, "no", False), (False, "yes", True)}
 
 
 def test_whose_key_it_is(tmp_path: Path) -> None:

@@ -86,8 +86,8 @@ class Somebody:
 class Held:
     """A hosted game and what came of it."""
 
-    def __init__(self, host: PageHost, session: RunSession, clock: HandClock) -> None:
-        self.host, self.session, self.clock = host, session, clock
+    def __init__(self, host: PageHost, session: RunSession, clock: HandClock, linger_s: float) -> None:
+        self.host, self.session, self.clock, self._linger_s = host, session, clock, linger_s
         self.lines: list[str] = []
         self._results: Sequence[Result] = ()
         self._error: BaseException | None = None
@@ -108,7 +108,7 @@ class Held:
 
     def _hold(self) -> None:
         try:
-            self._results = hold(self.host, self.session, self.lines.append, linger_s=0.5)
+            self._results = hold(self.host, self.session, self.lines.append, linger_s=self._linger_s)
         except BaseException as error:  # noqa: BLE001 - raised where the test waits
             self._error = error
 
@@ -124,6 +124,7 @@ def hosted(
     pace_s: float = 0.0,
     api_base: str | None = None,
     runtime: str = "inprocess",
+    linger_s: float = 0.5,
     say: Callable[[str], None] = lambda _: None,
 ) -> Iterator[tuple[Held, list[Somebody]]]:
     """A game that waits for its people, by a clock that stands still; everybody's hands and what came of it."""
@@ -139,7 +140,7 @@ def hosted(
     group = PageGroup(people_at(spec, here, chosen), patience_s=patience_s, say=say, clock=clock)
     session = RunSession(request, [here], PUBLISHED_KEY, folder, Person(say, plainly), make=maker(group, pace_s))
     session.check(resumed=False)
-    held = Held(PageHost(group, "A game", here.family), session, clock)
+    held = Held(PageHost(group, "A game", here.family), session, clock, linger_s)
     held.begin()
     people = [Somebody(held.host.link(place), place.seat) for place in group.places]
     try:

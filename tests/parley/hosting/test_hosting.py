@@ -43,10 +43,13 @@ def test_people_and_policies_chat_to_a_verdict(tmp_path: Path) -> None:
             one.post(do="finish")
         for one in people:
             one.vote(options[1])
-        for one in people:
-            one.until("It is over")
+        debriefs = [one.until("Who held what") for one in people]
         result = held.result()
 
+    for number, page in enumerate(debriefs, start=1):
+        assert f"You were Person {number}." in page
+        assert f"<td>1</td><td>{options[0]}</td><td>{options[1]}</td><td>never: too little was told</td>" in page
+        assert page.count("first told") == 1
     assert "<script>alert" not in shown
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
     assert "{{ 7 * 7 }}" in shown

@@ -98,11 +98,11 @@ def test_person_plays_a_seat(tmp_path: Path) -> None:
     assert "# What you know" in here.until("# How it goes")
     here.types("the cellar")
     here.until("none of the options")
-    here.types("mixer")
+    here.types("oven")
     here.until("discussion, round 1")
     here.types("I know little.\nSay more.")
     here.until("post vote")
-    here.presses(b'{"vote": "mixer",\n "rationale": "so"}\n\x04')
+    here.presses(b'{"vote": "oven",\n "rationale": "so"}\n\x04')
     here.until("the game is over")
 
     assert here.ends() == 0
@@ -111,7 +111,7 @@ def test_person_plays_a_seat(tmp_path: Path) -> None:
     assert "Person 3 (Ada) could have known" in " ".join(here.shown.split())
     result = finished(run)
     turns = seat_of(result, 2)
-    assert [turn.reply for turn in turns[:3]] == ["the cellar", "mixer", "I know little.\nSay more."]
+    assert [turn.reply for turn in turns[:3]] == ["the cellar", "oven", "I know little.\nSay more."]
     assert [(one.kind, one.name) for one in result.seats][2] == ("human", "Ada")
     assert result.status == "graded"
     assert result.metrics["lies"] == 0

@@ -218,7 +218,7 @@ def test_rendered_texts_are_bounded() -> None:
     ("name", "text", "said"),
     [
         ("rules", "x", "rules.md.j2 is no text of the family hidden-profile; it has instruction.md.j2, system.md.j2"),
-        ("system", "{{ key }}", "system.md.j2: there is no placeholder 'key'; there are brief, "),
+        ("system", "{{ key }}", "system.md.j2: there is no placeholder 'key'; there are board, brief, "),
         ("turn", "{{ brief }}", "turn.md.j2: there is no placeholder 'brief'"),
         ("turn", "a\n{% for", "turn.md.j2: line 2: unexpected"),
         ("turn", "{{ settings.rounds }}", "turn.md.j2: there is no placeholder 'settings'"),

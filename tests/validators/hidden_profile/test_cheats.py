@@ -50,11 +50,11 @@ class Outcome(NamedTuple):
 
     @property
     def of_others(self) -> dict[str, Any]:
-        """What the others voted, said, learned and could know, and what of all facts came to light."""
+        """What the others voted, said, learned and could know, and which facts came to light; not what they heard denied."""
         events = [event for event in self.events if isinstance(event, Noted) and event.seat not in (None, CHEATER)]
         return {
             "notes": [(event.what, event.seat, dict(event.data)) for event in events],
-            "rows": [row for row in self.metrics["seats"] if row["seat"] != CHEATER],
+            "rows": [{**row, "heard_false": None} for row in self.metrics["seats"] if row["seat"] != CHEATER],
             "surfaced": self.metrics["surfaced"],
             "uptake": self.metrics["uptake"],
             "early_stop": self.metrics["early_stop"],

@@ -220,7 +220,7 @@ def seat(turn: OpenTurn) -> str:
         (start(options=[[BEACH], WEDDING, ATTIC]), "options the scenario's"),
         (start(deal={"kind": "hidden", "versions": "x"}), "is no mixed deal"),
         (other_options, "the options are not listed as they were dealt"),
-        (option(stakes=0), "no settings: stakes"),
+        (option(stakes=False), "no settings: stakes"),
         (option(horizon="else"), "no settings: horizon"),
     ],
 )  # fmt: skip
@@ -231,6 +231,34 @@ def test_what_no_odd_session_has_is_a_lie(change: Callable[[Rows], None], lie: s
 
     assert find_lies(episode_of(log)) == []
     assert lie in found[0], found
+
+
+def other_words(rows: Rows) -> None:
+    """The third try of seat 1 is told why the second was not read."""
+    turns_of(rows, 1)[2]["text"] += "Once more."
+
+
+@pytest.mark.parametrize(
+    ("change", "lie"),
+    [
+        (lambda rows: None, None),
+        (one_more(0), "attempt 21 of seat 0"),
+        (one_more(2), "seat 2 was asked again after a vote that stands"),
+        (other_words, "seat 1 was asked again in other words"),
+        (lambda rows: [rows.remove(turn) for turn in turns_of(rows, 0)[5:]], "seat 0"),
+        (option(revote="once"), "must not only measure"),
+    ],
+)
+def test_votes_repeated_in_the_same_words(change: Callable[[Rows], None], lie: str | None, tmp_path: Path) -> None:
+    """Twenty tries of a seat that never votes are sound; more, fewer, other ones, or one after a sound vote are lies."""
+    tries = {0: 99, 1: 4, 2: 1}
+
+    def seat(turn: OpenTurn) -> str:
+        return "I see." if turn.phase == "DISCUSSION" else ballot(BEACH if turn.attempt >= tries[turn.seat] else "cellar")
+
+    found = find_lies(retold(held(folder_of(tmp_path), seat, rounds=1, revote="same").log.dump(), change))
+
+    assert any(lie in one for one in found) if lie else not found, found
 
 
 def test_a_log_without_notes_is_no_session(tmp_path: Path) -> None:

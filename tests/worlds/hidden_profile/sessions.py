@@ -23,7 +23,7 @@ from worlds.core.manifest import Budgets, Manifest, Option, OptionValue
 from worlds.core.seated import SeatedWorld
 from worlds.core.testing import client, world_in_process
 from worlds.core.turns import Answer, OpenTurn
-from worlds.hidden_profile.options import VARIANTS
+from worlds.hidden_profile.options import STRUCTURES, VARIANTS
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import WorldTable
 from worlds.hidden_profile.world import HiddenProfileWorld
@@ -37,8 +37,11 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "heard": ("last", "all"),
     "horizon": ("told", "untold"),
     "variant": tuple(VARIANTS),
+    "stakes": ("untold", "told", "paper"),
+    "revote": ("once", "same"),
+    "structure": tuple(STRUCTURES),
 }
-SWITCHES = ("remind_pre_vote", "early_stop", "stakes", "exchange_decide", "reveal_all", "stance_poll")
+SWITCHES = ("remind_pre_vote", "early_stop", "exchange_decide", "reveal_all", "stance_poll")
 FORFEIT = "!"
 """A reply that stands for a forfeit."""
 

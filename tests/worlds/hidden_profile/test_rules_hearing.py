@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
+
 import pytest
 
 from tests.worlds.hidden_profile.film import SCENARIO, changed
-from worlds.hidden_profile.rules.hearing import fold_text, mentions_fact, surfaced_facts
+from worlds.core.loading import SCENARIO as SCENARIO_FILE
+from worlds.hidden_profile.rules.deck import Deck, read_task
+from worlds.hidden_profile.rules.hearing import classify_fact, fold_text, matches_cue, surfaced_facts
+from worlds.hidden_profile.rules.scenario import Fact, Scenario
+
+
+def told_facts(scenario: Scenario, text: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Return the facts that a text asserts."""
+    return tuple(fact for fact, done in surfaced_facts(scenario, text, known).items() if done == "asserted")
+
+
+def is_told(fact: Fact, text: str) -> bool:
+    """Return True if a text asserts a fact."""
+    return classify_fact(fact, text) == "asserted"
 
 
 @pytest.mark.parametrize(
@@ -20,15 +36,15 @@ from worlds.hidden_profile.rules.hearing import fold_text, mentions_fact, surfac
 )
 def test_cues_fire_on_folded_text(text: str, heard: tuple[str, ...]) -> None:
     """Case and runs of blanks hide nothing, and what is not cued is not heard."""
-    assert surfaced_facts(SCENARIO, text, SCENARIO.of_scope("private")) == heard
+    assert told_facts(SCENARIO, text, SCENARIO.of_scope("private")) == heard
 
 
 def test_all_parts_of_a_cue_must_occur() -> None:
     """One alternative fires when all its substrings occur, in any order; half of one does not."""
     heard = changed("u1", cues=[["car", "august"], ["cool box", "beach"]]).by_id["u1"]
 
-    assert mentions_fact(heard, "In August it lay in the car")
-    assert not mentions_fact(heard, "It lay in the car, by the beach")
+    assert is_told(heard, "In August it lay in the car")
+    assert not is_told(heard, "It lay in the car, by the beach")
 
 
 @pytest.mark.parametrize(
@@ -42,7 +58,7 @@ def test_all_parts_of_a_cue_must_occur() -> None:
 )
 def test_alternatives_and_what_must_not_occur(text: str, heard: bool) -> None:
     """One of a part's alternatives is enough, and none of a barred part's may occur."""
-    assert mentions_fact(changed("u1", cues=[["van|lorry", "lid", "!cracked|broken"]]).by_id["u1"], text) is heard
+    assert is_told(changed("u1", cues=[["van|lorry", "lid", "!cracked|broken"]]).by_id["u1"], text) is heard
 
 
 def test_who_quotes_a_fact_mentions_it() -> None:
@@ -50,9 +66,9 @@ def test_who_quotes_a_fact_mentions_it() -> None:
     barred, silent = changed("u1", cues=[["cool box", "!lid"]]).by_id["u1"], changed("u1", cues=[]).by_id["u1"]
     message = f"My nephew found the lid. {barred.text} So there."
 
-    assert mentions_fact(barred, message)
-    assert not mentions_fact(barred, "The cool box has a lid.")
-    assert not mentions_fact(silent, message)
+    assert is_told(barred, message)
+    assert not is_told(barred, "The cool box has a lid.")
+    assert not is_told(silent, message)
 
 
 @pytest.mark.parametrize(
@@ -71,12 +87,12 @@ def test_a_barred_word_bars_only_where_the_fact_is_told(text: str, heard: bool) 
     """Who tells two facts in two clauses tells both; a fact whose parts stand apart is barred by all that lies around them."""
     barred = changed("u1", cues=[["cool box", "van", "!lid"]]).by_id["u1"]
 
-    assert mentions_fact(barred, text) is heard
+    assert is_told(barred, text) is heard
 
 
 def test_only_known_facts_surface() -> None:
     """A speaker cannot surface what it neither holds nor has heard."""
-    assert surfaced_facts(SCENARIO, "The nephew had the lid", ["u3", "n1"]) == ("u3",)
+    assert told_facts(SCENARIO, "The nephew had the lid", ["u3", "n1"]) == ("u3",)
 
 
 def test_typographic_marks_are_folded() -> None:
@@ -85,7 +101,7 @@ def test_typographic_marks_are_folded() -> None:
         fold_text("The \u201cvisitors\u2019\u201d  half\u2010landing \u2013 \uff11\uff19")
         == 'the "visitors\'" half-landing - 19'
     )
-    assert mentions_fact(changed("u1", cues=[["visitors\u2019 book"]]).by_id["u1"], "the visitors' book")
+    assert is_told(changed("u1", cues=[["visitors\u2019 book"]]).by_id["u1"], "the visitors' book")
 
 
 @pytest.mark.parametrize(
@@ -103,8 +119,8 @@ def test_typographic_marks_are_folded() -> None:
 )
 def test_what_is_left_open_or_taken_back_tells_nothing(text: str) -> None:
     """A sentence that asks, or says that nobody knows, is heard by nobody; another one beside it still is."""
-    assert surfaced_facts(SCENARIO, text, ["u1"]) == ()
-    assert surfaced_facts(SCENARIO, f"{text} The cool box was in the car.", ["u1"]) == ("u1",)
+    assert told_facts(SCENARIO, text, ["u1"]) == ()
+    assert told_facts(SCENARIO, f"{text} The cool box was in the car.", ["u1"]) == ("u1",)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +160,7 @@ def test_what_is_left_open_or_taken_back_tells_nothing(text: str) -> None:
 )
 def test_doubts_and_denials_tell_nothing(text: str) -> None:
     """However they are put."""
-    assert surfaced_facts(SCENARIO, text, ["u1"]) == ()
+    assert told_facts(SCENARIO, text, ["u1"]) == ()
 
 
 @pytest.mark.parametrize(
@@ -157,6 +173,8 @@ def test_doubts_and_denials_tell_nothing(text: str) -> None:
         "I never doubted that the cool box was in the car.",
         "No wonder, with the cool box in the car.",
         "If I remember rightly the cool box was in the car.",
+        "The cool box was in the car, and if it was hot the roll is spoilt.",
+        "Whatever we put in it, the cool box was in the car.",
         "I think the cool box was in the car.",
         "I wouldn't say no to the cool box that was in the car.",
         "What about lunch? The cool box was in the car.",
@@ -174,7 +192,7 @@ def test_doubts_and_denials_tell_nothing(text: str) -> None:
 )
 def test_who_is_sure_is_heard(text: str) -> None:
     """Though there is a doubt, a question or a `not` in the same words, or beside them."""
-    assert surfaced_facts(SCENARIO, text, ["u1"]) == ("u1",)
+    assert told_facts(SCENARIO, text, ["u1"]) == ("u1",)
 
 
 def test_denied_words_are_heard_by_cues_that_deny() -> None:
@@ -183,18 +201,16 @@ def test_denied_words_are_heard_by_cues_that_deny() -> None:
     denying = changed("u1", cues=[["paper", "won't|refuse", "sign"]]).by_id["u1"]
     barring = changed("u1", cues=[["paper", "!sign"]]).by_id["u1"]
 
-    assert mentions_fact(plain, "He will sign the paper, not the letter.")
-    assert not mentions_fact(plain, "He won't sign the paper.")
-    assert mentions_fact(denying, "He won't sign the paper.")
-    assert not mentions_fact(barring, "He won't sign the paper.")
-    assert mentions_fact(plain, f"It's not to be. {plain.text}")
+    assert is_told(plain, "He will sign the paper, not the letter.")
+    assert not is_told(plain, "He won't sign the paper.")
+    assert is_told(denying, "He won't sign the paper.")
+    assert not is_told(barring, "He won't sign the paper.")
+    assert is_told(plain, f"It's not to be. {plain.text}")
 
 
 def test_who_agrees_takes_nothing_back() -> None:
     """`That's right` after a fact is no denial of it."""
-    assert surfaced_facts(SCENARIO, "The cool box was in the car. That's right, I saw it. It was a nice day.", ["u1"]) == (
-        "u1",
-    )
+    assert told_facts(SCENARIO, "The cool box was in the car. That's right, I saw it. It was a nice day.", ["u1"]) == ("u1",)
 
 
 @pytest.mark.parametrize(
@@ -208,11 +224,13 @@ def test_who_agrees_takes_nothing_back() -> None:
         "It'd be nice to have the cool box in the car.",
         "I wish the cool box was in the car.",
         "If the cool box has to go in the car again, we'll need a rope.",
+        "If the cool box was in the car, the roll is spoilt.",
+        "The roll is spoilt if the cool box was in the car, says the rule.",
     ],
 )
 def test_wishes_and_distrust_tell_nothing(text: str) -> None:
     """A wager, a wish, a case that may come again, and a doubt put as a question."""
-    assert surfaced_facts(SCENARIO, text, ["u1"]) == ()
+    assert told_facts(SCENARIO, text, ["u1"]) == ()
 
 
 @pytest.mark.parametrize(
@@ -227,7 +245,7 @@ def test_wishes_and_distrust_tell_nothing(text: str) -> None:
 )
 def test_a_question_may_name_what_the_next_sentence_tells(text: str, heard: bool) -> None:
     """Alone it tells nothing, and one that asks with a verb names nothing."""
-    assert mentions_fact(changed("u1", cues=[["cool box", "car"]]).by_id["u1"], text) is heard
+    assert is_told(changed("u1", cues=[["cool box", "car"]]).by_id["u1"], text) is heard
 
 
 @pytest.mark.parametrize(
@@ -239,4 +257,63 @@ def test_a_question_may_name_what_the_next_sentence_tells(text: str, heard: bool
 )
 def test_a_last_clause_may_leave_something_else_open(text: str) -> None:
     """What stands before it is told."""
-    assert surfaced_facts(SCENARIO, text, ["u1"]) == ("u1",)
+    assert told_facts(SCENARIO, text, ["u1"]) == ("u1",)
+
+
+CARD = changed(
+    "u1",
+    text="The red cable hangs left and the blue one right.",
+    cues=[["cable", "red > left|blue > right"]],
+    others=[{"text": "The red cable hangs right and the blue one left.", "cues": [["cable", "red > right|blue > left"]]}],
+).by_id["u1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "done"),
+    [
+        (CARD.text, "asserted"),
+        ("The red's end is on the left, of the cables.", "asserted"),
+        (f"The sheet says: {CARD.text}", "asserted"),
+        (f"{CARD.text} Another cable, the blue one, ran left of the lamp.", "asserted"),
+        ("Of the cables the red one is on the left.", "asserted"),
+        ("The red cable is on the left, not on the right.", "asserted"),
+        (CARD.others[0].text, "contradicted"),
+        (f"My sheet says this. {CARD.others[0].text} So there.", "contradicted"),
+        ("The blue cable hangs to the left.", "contradicted"),
+        ("The red cable hangs right rather than left.", "contradicted"),
+        (f"It is false that {CARD.text}", "denied"),
+        (f"{CARD.text} No, that is not true.", "denied"),
+        ("The red cable isn't on the left.", "denied"),
+        ("Contrary to what was written, the red cable hangs left.", "denied"),
+        (f"I have no information on whether {CARD.text}", "asked"),
+        (f"Is it so that {CARD.text.removesuffix('.')}?", "asked"),
+        ("Does anybody know if the red cable hangs left?", "asked"),
+        ("I doubt that the red cable is on the left.", "asked"),
+        ("The red cable is on the left, the blue cable is on the left.", None),
+        ("The cable is new.", None),
+        ("Cables of red wire: whoever left, left.", None),
+    ],
+)
+def test_what_a_text_does_to_a_fact(text: str, done: str | None) -> None:
+    """It asserts, denies, contradicts or asks; ordered parts bind a colour to its side, and both at once do nothing."""
+    assert classify_fact(CARD, text) == done
+
+
+@pytest.mark.property
+@pytest.mark.parametrize(
+    "folder", sorted(Path("tasks/hidden-profile").glob("*/environment/api")), ids=lambda one: one.parents[1].name
+)
+def test_other_texts_and_denials_tell_no_card(folder: Path) -> None:
+    """Of every card of every deck: the other texts contradict it, and what denies, doubts or asks for it never tells it."""
+    deck = read_task(folder / SCENARIO_FILE)
+    assert isinstance(deck, Deck)
+    for fact in (card.with_text(number) for card in deck.cards for number in range(len(card.texts))):
+        said = {text: classify_fact(fact, text) for text in (fact.text, *(one.text for one in fact.others))}
+        claimed = {lead: classify_fact(fact, f"{lead} {fact.text}") for lead in LEADS}
+
+        assert said == {text: "asserted" if text == fact.text else "contradicted" for text in said}, (fact.id, said)
+        assert claimed == LEADS, fact.id
+        assert not [one.text for one in fact.others if matches_cue(fact, one.text)]
+
+
+LEADS = {"It is false that": "denied", "I have no information on whether": "asked", "I doubt that": "asked"}

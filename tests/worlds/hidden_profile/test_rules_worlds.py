@@ -49,7 +49,7 @@ def test_more_atoms_than_a_table_holds() -> None:
     tabulate(Scenario.model_validate(DOCUMENT | {"atoms": DOCUMENT["atoms"] | atoms}))
     atoms["one_more"] = {"prior": 0.5, "gloss": "x"}
 
-    with pytest.raises(ValueError, match="one_roll_of_film has 19 base atoms, and a table holds 18"):
+    with pytest.raises(ValueError, match="one_roll_of_film has 21 base atoms, and a table holds 20"):
         tabulate(Scenario.model_validate(DOCUMENT | {"atoms": DOCUMENT["atoms"] | atoms}))
 
 

@@ -109,9 +109,25 @@ def test_expert_roles_are_told_to_everybody(tmp_path: Path) -> None:
 
 
 def test_stakes_are_told_where_they_are_set(tmp_path: Path) -> None:
-    """With the option the rules say what being right is worth, to every seat; without it nobody reads of money."""
-    assert all("paid a dollar" in system for system in opened(folder_of(tmp_path), stakes=True).seats)
-    assert not any("paid" in system for system in opened(folder_of(tmp_path)).seats)
+    """The rules say to every seat what being right is worth, and what unanimity; by default nobody reads of money."""
+    assert all("earn another $1" in system for system in opened(folder_of(tmp_path), stakes="told").seats)
+    assert not any("$" in system for system in opened(folder_of(tmp_path)).seats)
+
+
+@pytest.mark.parametrize(("kind", "is_told"), [("crafted", True), ("adapted", True), ("written", False), ("imported", False)])
+def test_stakes_of_the_paper_are_told_where_its_tasks_tell_them(tmp_path: Path, kind: str, *, is_told: bool) -> None:
+    """The eight tasks after crafted and adapted ones tell both dollars; a published task has them in its own text already."""
+    folder = folder_of(tmp_path, SCENARIO.model_copy(update={"origin": {"kind": kind}}))
+
+    assert {"critical" in system for system in opened(folder, stakes="paper").seats} == {is_told}
+
+
+def test_end_is_unknown_where_nobody_is_told_the_rounds(tmp_path: Path) -> None:
+    """With stakes, who is not told how many rounds there are reads that the end is unknown, and who is told does not."""
+    untold, told = (opened(folder_of(tmp_path), stakes="told", horizon=how).seats for how in ("untold", "told"))
+
+    assert all("When the talk will end is unknown." in system for system in untold)
+    assert not any("unknown" in system for system in told)
 
 
 def test_broken_scenario_file_is_a_world_error(tmp_path: Path) -> None:

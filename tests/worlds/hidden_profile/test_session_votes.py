@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,33 @@ PREFIX = Scenario.model_validate(
         (f"Vote: beach\n{ballot('attic')}", None),
         ("I vote for the beach roll. No, I vote for the attic roll.", None),
         ('{"vote": "attic", "final_vote": "beach"}', None),
+        ("1. **Vote:** attic", "attic"),
+        ("Final answer: The attic roll", "attic"),
+        ("Therefore, my vote is for the attic roll, not the beach roll.", "attic"),
+        ("<answer>attic</answer>", "attic"),
+        ("The answer is $\\boxed{\\mathbf{attic}}$.", "attic"),
+        ("I'd go with the attic roll over the beach roll.", "attic"),
+        ("Given what Person 2 said, I vote for the attic roll.", "attic"),
+        ("My vote:\nThe attic roll", "attic"),
+        ("I would not vote for the attic roll.", None),
+        ("I vote for anything but the attic roll.", None),
+        ("I would not vote for:\nThe attic roll", None),
+        ("These are excluded:\nThe attic roll", None),
+        ("The attic roll\nis excluded.", None),
+        ("The attic roll\nor\nThe beach roll", None),
+        ("The attic roll?", None),
+        ("Vote: attic, beach", None),
+        ("Vote: attic (or beach)", None),
+        ("Vote: attic? No.", None),
+        ("I vote for attic. No, beach.", None),
+        ("I vote for the attic roll if it is dry.", None),
+        ("If it is dry, I vote for the attic roll.", None),
+        ("I pick attic as the one to exclude.", None),
+        ("Person 2 says: I vote for the attic roll.", None),
+        ('Person 2 said "It is dry. I vote for the attic roll."', None),
+        ("\\boxed{attic, beach}", None),
+        ("<vote>attic</vote>\nI vote for the beach roll.", None),
+        (f"{ballot('attic')}\nI vote for the beach roll.", None),
         ("attic " * 60, None),
         ("", None),
         ("[" * 5000, None),
@@ -109,6 +137,14 @@ PREFIX = Scenario.model_validate(
 def test_vote_is_an_id_or_a_label_and_nothing_else(reply: str, option: str | None) -> None:
     """Folding forgives case, blanks, a full stop and broken JSON; a guess at what was meant is never made."""
     assert read_ballot(SCENARIO, reply, mend).option == option
+
+
+def test_long_reply_is_read_in_time() -> None:
+    """Thousands of votes on one line take less than ten seconds; each was compared with the whole rest of the line."""
+    began = time.monotonic()
+
+    assert read_ballot(SCENARIO, ". I vote for attic" * 10_000, mend).option == "attic"
+    assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize("scenario", [SCENARIO, PREFIX])
@@ -133,6 +169,22 @@ def test_invalid_vote_is_asked_for_once_more(tmp_path: Path) -> None:
         ("attic", 1, "attic"), ("beach", 2, "beach"), (None, 2, "loft"),
     ]  # fmt: skip
     assert sum('"cellar" is none of the options' in text for text in texts(world, "POST_VOTE")) == 2
+
+
+def test_vote_can_be_asked_for_in_the_same_words_until_it_is_read(tmp_path: Path) -> None:
+    """As in the released code each try starts afresh: the question is the same, and no vote stays in a conversation."""
+    tries = {0: 1, 1: 5, 2: 99}
+
+    def seat(turn: OpenTurn) -> str:
+        voted = turn.attempt >= tries[turn.seat]
+        return "Hm." if turn.phase == "DISCUSSION" else ballot("attic" if voted else "cellar")
+
+    world = held(folder_of(tmp_path), seat, revote="same")
+    rows = [note.data for note in notes(world, "vote")]
+
+    assert [(row["option"], row["attempts"]) for row in rows] == [("attic", 1), ("attic", 5), (None, 20)] * 2
+    assert [len(set(texts(world, "POST_VOTE", seat))) for seat in range(3)] == [1, 1, 1]
+    assert {e.ephemeral for e in world.log.events if isinstance(e, Turned) and e.phase == "POST_VOTE"} == {True}
 
 
 def test_forfeited_vote_is_missing_and_not_asked_again(tmp_path: Path) -> None:
@@ -162,6 +214,7 @@ def test_first_vote_is_recalled_to_its_voter_in_round_one_only(tmp_path: Path) -
     first, second = [texts(world, "DISCUSSION")[start : start + 3] for start in (0, 3)]
 
     assert "Your own first vote: The beach roll. because-0" in first[0]
+    assert first[0].startswith("Your own first vote:")
     assert [sum(f"because-{seat}" in text for text in first) for seat in range(3)] == [1, 1, 0]
     assert not any("first vote" in text for text in [first[2], *second])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from worlds.core.replies import (
@@ -31,18 +32,36 @@ _VOTE = ("vote", "finalvote", "myvote")
 _FORM = "the id or the label of one option"
 """Stand-in for the option in the question for a vote; a reply that quotes the question does not vote."""
 
+_NOUN = r"(?:vote|ballot|answer|choice|decision)"
 _EXPLICIT = re.compile(
-    r"^[^\w\n]*(?:(?:my|the|final)\s+)*(?:vote|ballot)[^\w\n]*?(?::|=|\bis\b)(?P<line>[^\n]+)$"
-    r"|<(?P<tag>(?:final_?)?vote)>(?P<tagged>[^<]{1,300})</(?P=tag)>"
-    r"|\\boxed\{(?:\s*\\text\{)?(?P<boxed>[^{}\n]{1,300})\}",
+    rf"^[^\w\n]*(?:\d+[.)]\W*)?(?:(?:so|therefore|thus|hence|finally|my|the|final)[^\w\n]+)*{_NOUN}[^\w\n]*?"
+    r"(?::|=|\b(?:is|remains|stays|goes)\b(?: for\b| to\b| with\b)?)(?=(?P<line>[^\n]{1,999}))"
+    r"|<(?P<tag>(?:final_?)?(?:vote|ballot|answer))>(?P<tagged>[^<]{1,300})</(?P=tag)>"
+    r"|\\boxed\{(?:\s*\\(?:text|math)\w*\{)?(?P<boxed>[^{}\n]{1,300})\}",
     re.IGNORECASE | re.MULTILINE,
 )
 _SENTENCE = re.compile(
-    r"(?:^|[.!?:,]\s+|\b(?:so|therefore|thus|hence|finally)\W+)I(?:'ll|'m| am| will| now| hereby| still| would like to)*"
-    r" (?:vote|voting|cast my vote|choose|pick|select)(?: for)? (?=(?P<line>[^\n]+))",
+    r"(?:^[^\w\n]*|[.!?,]\s+|\b(?:so|therefore|thus|hence|finally)\W+)"
+    r"I(?:'ll|'d|'m| am| will| would| now| hereby| still| like to)*"
+    r" (?:vote|voting|cast(?:ing)? my vote|choose|pick|select|go(?:ing)? with)"
+    r"(?: for)? (?=(?P<line>[^\n]{1,999}))",
     re.IGNORECASE | re.MULTILINE,
 )
-_CUT = re.compile(r"[.,;:!?()]|\s[-\u2013\u2014]|\b(?:because|since|as|for)\b", re.IGNORECASE)
+_CONDITION = re.compile(
+    r"\b(?:if|unless|whether)\b|(?<!what )\b(?:person \d+|s?he|they) sa(?:id|ys),\s+I\b|\bperson \d+[^,]*:", re.IGNORECASE
+)
+"""Words before a vote in its sentence, by which it is not the speaker's, or not yet."""
+
+_CUT = re.compile(
+    r"[.,;:!?()]|\s[-\u2013\u2014]|\b(?:because|since|not|over|rather than|instead of)\b"
+    r"|\bas\b(?! (?:an?|the|my|our)\b)|\bfor (?:these|the following|this|that|it)\b",
+    re.IGNORECASE,
+)
+_WITHDRAWN = re.compile(r"[^\w?]*(?:\?|(?:or|if|unless|wait|actually)\b|no\W*?[^\w\s])", re.IGNORECASE)
+"""What follows an option that its words do not vote for."""
+
+_REASON = re.compile(r"[.!]\s|\b(?:because|since|as|for|not|over|rather|instead|rationale|reason)\b", re.IGNORECASE)
+_NO_VOTE = re.compile(r"\b(?:not|never|against|if|would|could|might|exclude\w*|person)\b|n't\b", re.IGNORECASE)
 
 
 class Ballot(NamedTuple):
@@ -86,12 +105,12 @@ def find_option(frame: Frame, text: str) -> str | None:
 def read_ballot(frame: Frame, reply: str, mend: Mend | None = None) -> Ballot:
     """Return the ballot in a reply: a JSON object with `vote`, or the one option that its text votes for."""
     reading = read_answer(reply, _shape(frame), mend)
-    explicit = _votes(frame, _EXPLICIT, reading.prose)
+    votes = _votes(frame, _EXPLICIT, reading.prose) | _votes(frame, _SENTENCE, reading.prose)
     if reading.value is not None:
         vote, rationale = (one if isinstance(one, str) else "" for one in reading.value)
         option = find_option(frame, vote)
-        if option and explicit.keys() - {option}:
-            return Ballot(None, "", "", _several([vote, *explicit.values()]), reading.is_broken)
+        if option and votes.keys() - {option, ""}:
+            return Ballot(None, "", "", _several([vote, *votes.values()]), reading.is_broken)
         return Ballot(option, rationale, vote[:QUOTED_CHARS], "", reading.is_broken)
     if isinstance(whole := load_json(reply), dict):
         rationale = next(iter(find_fields(whole, "rationale")), "")
@@ -100,12 +119,12 @@ def read_ballot(frame: Frame, reply: str, mend: Mend | None = None) -> Ballot:
     given = said if len(said) <= QUOTED_CHARS and not reading.is_refused else ""
     if reading.is_broken or reading.is_refused:
         return Ballot(None, "", given, reading.problem, reading.is_broken)
-    if option := find_option(frame, given):
+    if (option := find_option(frame, given)) and not _is_question(given):
         return Ballot(option, "", given)
-    votes = explicit or _votes(frame, _SENTENCE, reading.prose) or _lines(frame, reading.prose)
+    votes = votes or _lines(frame, reading.prose)
     if len(votes) > 1:
         return Ballot(None, "", "", _several([*votes.values()]))
-    return Ballot(next(iter(votes), None), "", given or next(iter(votes.values()), "")[:QUOTED_CHARS])
+    return Ballot(next(iter(votes), None) or None, "", given or next(iter(votes.values()), "")[:QUOTED_CHARS])
 
 
 def refusal_text(problem: str) -> str:
@@ -129,20 +148,47 @@ def _shape(frame: Frame) -> AnswerShape:
 
 def _votes(frame: Frame, pattern: re.Pattern[str], prose: str) -> dict[str, str]:
     """Return the options that prose votes for where the pattern matches, each with the words that name it."""
-    words = [str(match[str(match.lastgroup)]) for match in pattern.finditer(prose)]
+    words = [str(match[str(match.lastgroup)]) for match in islice(pattern.finditer(prose), 100) if _is_own(prose, match)]
     return dict(vote for one in words if (vote := _named(frame, one)))
 
 
+def _is_own(prose: str, match: re.Match[str]) -> bool:
+    """Return True unless a vote stands in a quotation or under a condition."""
+    line = prose[max(0, match.start(str(match.lastgroup)) - 1000) : match.start(str(match.lastgroup))].rpartition("\n")[2]
+    is_quoted = line.count('"') % 2 == 1 or line.count("\u201c") > line.count("\u201d")
+    return not is_quoted and not _CONDITION.search(re.split(r"[.!?]\s", line)[-1])
+
+
 def _lines(frame: Frame, prose: str) -> dict[str, str]:
-    """Return the options named by the first and the last line."""
-    lines = [line for line in prose.splitlines() if line.strip()]
-    return {option: line for line in (*lines[:1], *lines[-1:]) if (option := find_option(frame, line))}
+    """Return the options named by the first and the last line, unless the line beside makes them part of a sentence."""
+    lines = [line.strip(" *_") for line in prose.splitlines() if line.strip(" *_")]
+    goes_on = lines[1:] and lines[1][0].islower() and not find_option(frame, lines[1])
+    if goes_on and find_option(frame, lines[0]):
+        return {"": lines[0]}
+    before = "".join(lines[-2:-1])
+    leads = not before.endswith(":") or (re.search(_NOUN, before, re.IGNORECASE) and not _NO_VOTE.search(before))
+    alone = [*lines[:1], *(lines[-1:] if leads else ())]
+    return {option: line for line in alone if (option := find_option(frame, line)) and not _is_question(line)}
 
 
 def _named(frame: Frame, words: str) -> tuple[str, str] | None:
-    """Return the option named by the longest prefix of a line that ends at a mark or a reason, with that prefix; else None."""
+    """Return the option named by the longest prefix of a line that ends at a mark or a reason, with that prefix; else None.
+
+    The option is "" if the rest of the line asks, takes it back, or names another option.
+    """
     ends = [len(words), *(cut.start() for cut in reversed([*_CUT.finditer(words[: 2 * QUOTED_CHARS])]))]
-    return next(((option, words[:end].strip()) for end in ends if (option := find_option(frame, words[:end]))), None)
+    for end in ends:
+        if option := find_option(frame, words[:end]):
+            rest = words[end : end + 2 * QUOTED_CHARS]
+            beside = f" {_plain(_REASON.split(rest, maxsplit=1)[0])} "
+            others = (name for one in frame.options if one.id != option for name in (one.id, one.label))
+            is_open = any(f" {_plain(name)} " in beside for name in others)
+            return "" if is_open or _is_question(words[:end]) or _WITHDRAWN.match(rest) else option, words[:end].strip()
+    return None
+
+
+def _is_question(text: str) -> bool:
+    return text.rstrip(" *_\"'").endswith("?")
 
 
 def _several(votes: Sequence[str]) -> str:
@@ -172,6 +218,17 @@ MAX_CITES = 1000
 def chat_text(reply: str, *, chat: bool = False) -> str:
     """Return the part of a prose reply that others hear: without thinking, truncated; in a chat, "" if the seat passes."""
     return (spoken_text(reply) if chat else without_thinking(reply).strip())[:MAX_MESSAGE_CHARS].rstrip()
+
+
+_BOARD = re.compile(r"^[^\w\n]*BOARD[^\w\n]*?:", re.MULTILINE)
+
+
+def split_board(text: str) -> tuple[str, str]:
+    """Return the part of a scribe's message that others hear, and the board after the last line BOARD:, or ""."""
+    marks = [*_BOARD.finditer(text)]
+    if not marks:
+        return text, ""
+    return text[: marks[-1].start()].rstrip() or "(wrote on the board)", text[marks[-1].end() :].strip("*_ \n")
 
 
 def read_handles(cites: Any) -> list[str]:

@@ -54,8 +54,8 @@ Versions = Annotated[str, StringConstraints(pattern=r"^[0-8]+$")]
 
 _SHEET = TypeAdapter(dict[str, Cues])
 _ORDER = (
-    "schema", "id", "title", "domain", "mechanism", "agents", "promise", "named", "brief", "options", "atoms", "rules", "tally",
-    "cards", "deals", "difficulty", "origin",
+    "schema", "id", "title", "domain", "mechanism", "agents", "promise", "named", "brief", "untold", "options", "atoms",
+    "rules", "tally", "cards", "deals", "difficulty", "origin",
 )  # fmt: skip
 
 
@@ -76,7 +76,8 @@ class Card(Strict):
     def with_text(self, version: int, name: str = "") -> Fact:
         """Return the fact with one of the card's texts, under the card's name or another."""
         words = self.texts[version].model_dump(exclude_unset=True)
-        return Fact(id=name or self.id, scope=self.scope, holders=self.holders, **words)
+        others = tuple(Words(text=one.text, cues=one.cues) for number, one in enumerate(self.texts) if number != version)
+        return Fact(id=name or self.id, scope=self.scope, holders=self.holders, others=others, **words)
 
 
 class Deals(Strict):
@@ -99,6 +100,9 @@ class Deck(Frame):
 
     named: StrictBool = False
     """True if the brief names its people one by one, so that their number is fixed."""
+
+    untold: Text | None = None
+    """The brief of the natural edition: it tells no rule that rules an option out, since common sense has them."""
 
     cards: tuple[Card, ...] = Field(min_length=1)
     deals: Deals
@@ -125,6 +129,13 @@ class Deck(Frame):
     def has_open_rules(self) -> bool:
         """Always True: the brief tells what rules options out, but does not say that nothing else does."""
         return True
+
+    @cached_property
+    def settled_atoms(self) -> Mapping[str, bool]:
+        """The base atoms that shared cards with one text assert, and none of them denies."""
+        said = {literal for card in self.of_scope("shared") if len(card.texts) == 1 for literal in card.texts[0].asserts}
+        names = (name for name in self.base_atoms if (name in said) != (f"!{name}" in said))
+        return {name: name in said for name in names}
 
     @cached_property
     def open_cards(self) -> tuple[Card, ...]:
@@ -316,14 +327,14 @@ def leading_option(deck: Deck, versions: str, cards: Iterable[Card]) -> str | No
 
 
 SIZES = "sizes.json"
-ToolExecutor = tuple[tuple[str, ...], ...]
+Hands = tuple[tuple[str, ...], ...]
 """For each person, its own cards: private ones and noise."""
 
-_FILE: TypeAdapter[dict[int, ToolExecutor]] = TypeAdapter(dict[int, ToolExecutor])
+_FILE: TypeAdapter[dict[int, Hands]] = TypeAdapter(dict[int, Hands])
 _WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 
 
-def read_sizes(folder: Path) -> dict[int, ToolExecutor]:
+def read_sizes(folder: Path) -> dict[int, Hands]:
     """Return the hands for other numbers of people in a folder; empty if there are none; raises ValueError if invalid."""
     path = folder / SIZES
     try:
@@ -340,10 +351,18 @@ def resize_deck(deck: Deck, hands: Sequence[Sequence[str]]) -> Deck:
     for card in document["cards"]:
         if card["scope"] != "shared":
             card["holders"] = [person for person, hand in enumerate(hands, start=1) if card["id"] in hand]
-    return Deck.model_validate({**document, "agents": len(hands), "brief": replace_count(deck.brief, deck.agents, len(hands))})
+    briefs = {name: replace_count(text, deck.agents, len(hands)) for name in ("brief", "untold") if (text := document[name])}
+    return Deck.model_validate({**document, "agents": len(hands), **briefs})
 
 
-def deck_for_size(deck: Deck, size: int, known: Mapping[int, ToolExecutor]) -> Deck:
+def without_rules(read: Deck | Scenario) -> Deck:
+    """Return the natural edition of a deck; raises ValueError if it has none."""
+    if isinstance(read, Scenario) or read.untold is None:
+        raise ValueError(f"{read.id} has no brief without rules; play those that have one: --preset hidden-natural")
+    return read.model_copy(update={"brief": read.untold})
+
+
+def deck_for_size(deck: Deck, size: int, known: Mapping[int, Hands]) -> Deck:
     """Return the deck for `size` people, 0 for its own number; raises ValueError, with the possible numbers, for any other."""
     if size in {0, deck.agents}:
         return deck

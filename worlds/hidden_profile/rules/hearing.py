@@ -1,23 +1,29 @@
-"""Detection of the facts that a text mentions, by their own words or by hand-written cues (specification, 2.7).
+"""Detection of what a text does to a fact: it asserts, denies, contradicts or asks about it (specification, 2.7).
 
-A fact is mentioned if all parts of one of its cues occur in one clause, in one sentence or in two adjacent ones. Each part must
-match at the beginning of a word, so `tern` does not match afternoon, and `wash` matches washing. A part may have alternatives,
-`van|lorry`; a part that begins with `!` must not occur. A quote of a fact always mentions it. Texts and cues are folded first:
-case, compatibility forms, typographic quotes and dashes, white space.
-A sentence that asks, doubts, or says that something is unknown mentions nothing, nor does a short question before it (`Oars? I
-doubt it.`). Words right after a `not` do not match a cue, unless the cue contains such a word too. The caller must pass only
-facts that the speaker holds or has heard. `oracles.hidden_profile.detection` measures the accuracy.
+Each text of a fact has hand-written cues. A cue matches if all its parts occur in a clause, a sentence or two adjacent ones. A
+part must match at the beginning of a word, so `tern` does not match afternoon, and `wash` matches washing. It may have
+alternatives, `van|lorry`; `red > left` wants both in this order in one clause, at most four words apart; a part that begins
+with `!` must not occur. Texts and cues are folded first: case, compatibility forms, typographic quotes and dashes, white space.
+
+1. A sentence is told, denied or open: open if it asks, doubts, or says that something is unknown. Words right after a `not` or
+`rather than` are denied too, unless the cue contains such a word itself.
+2. A fact is *asserted* if a cue of its text matches what is told, and no cue of the other texts of its card does;
+*contradicted* if only another text is told; *denied* if its own text is denied; *asked* about if a question or a doubt matches,
+where one part of three may be missing. A quote of a text always matches, and is told, denied or open as a whole.
+The caller must pass only facts that the speaker holds or has heard. `oracles.hidden_profile.detection` measures the accuracy.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Literal
 
-from worlds.hidden_profile.rules.scenario import Scenario, Words
+from worlds.hidden_profile.rules.scenario import Fact, Scenario, Words
 
 _PLAIN = str.maketrans(
     {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2010": "-", "\u2011": "-", "\u2013": "-"}
@@ -25,7 +31,7 @@ _PLAIN = str.maketrans(
 
 
 _BEGINNING = re.compile(r"(?<!\w)(?=\w)")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_SENTENCE = re.compile(r"(?<!\.\.\.)(?<=[.!?])\s+")
 _SETTLED = re.compile(
     r"(\b(no|not|without|beyond|never|nobody)|n't)\b( [\w']+){0,3} doubt(s|ed)?\b"
     r"|\b(no|little|small) wonder\b"
@@ -41,11 +47,13 @@ _ASKS = (
     rf"(want|like) to (know|see|hear) {_WHAT}\b|(tell|remind) (me|us) {_WHAT}\b",
     r"(it|that)( would|'d) (be|have been) (nice|lovely|good|grand|great|fun|handy|a shame|a pity)\b",
     r"(i|we) wish\b|if only\b",
-    r"(i|you) bet\b(?! on)|^((and|but|so|well),? )*if\b(?! (you|i) (ask|look|remember|want|count|read|like)\b)[^,]*\bagain\b",
+    r"(i|you) bet\b(?! on)",
+    r"^((and|but|so|well|now),? )*if\b(?! (you|i|memory) (ask|look|remember|want|count|read|like|serve|have|see|am|'m)\w*\b)",
 )
 _NOT_KNOWN = (
     r"(nobody|no one|none of (us|you))('s( \w+)?|( \w+){0,6}) (knows?|tell|told|said|asked|looked|checked)\b(?!( \w+)? why\b)",
     r"(^|have |i've |we've )no idea\b|no way of (telling|knowing)\b|not aware\b|remains to be\b|anyone's guess\b|news to me\b",
+    r"(have|had|has|with|got|there's|there is) no (information|word|news|record|evidence|knowledge|data|confirmation)\b",
     r"(haven't|not|never) (heard(?! of)|(seen|read) (it|that|any|anything|such))\b|heard (different|otherwise|both)",
     rf"{_CANNOT}( [\w']+){{0,6}} (remember|recall)\b|(i|we|you) {_CANNOT} (say|tell( you| us)) (that|{_WHAT})\b",
     rf"^(if|which|what|where|when|how)\b.* i {_CANNOT} (say|tell)\b|(forget|forgot|forgotten) {_WHAT}\b",
@@ -67,9 +75,33 @@ _NOT_BELIEVED = (
     r"(?<!than )i('d| had| always| rather|'d rather) (thought|heard|understood|have (said|thought|guessed|bet|sworn))\b",
     r"(nobody|no one|nothing)( has|'s| have)?( \w+)? (shown?|showed|proved|proven|convinced|persuaded) (to )?(me|us)\b",
     r"(i|we)( really| still)? (don't|do not|can't|cannot)( really| quite)? (trust|credit|accept)\b",
+    r"uneasy\b|(strikes me as|seems|sounds) (odd|strange|off)\b|second look\b|genuine\?|^reckon\b",
     r"i thought (it|that|he|she|they|we|you|there)\b|could have sworn\b|last i heard\b|in my head that\b",
 )
+_DISCLAIMED = (
+    r"hearsay\b|rumou?rs?\b|gossip\b|grapevine\b|word is\b|it('s| is) said\b|(story|joke|tale|talk) goes\b|quote me\b",
+    r"(second|third|fourth)[- ]hand\b|from memory\b|(un|not )(checked|verified|confirmed)\b|no (promise|guarantee)s?\b",
+    r"take (it|that|this) (for what|with)\b|for what (it|that)('s| is) worth\b|passing (it|that|this) (on|along)\b|vaguely\b",
+    r"(only|just) (talk|(her|his|their|the) word|a story|what (people|they) say)\b|(call it|(my|a|wild|best)) guess\b|mix-up\b",
+    r"(he|she|they|i|it|that)( \w+)? (may|might|could)( well)? (have (it|that|this)|be) (wrong|mistaken|a mix)\b",
+    r"who knows\b|apparently\b|or so (my|the|they|he|she|i)\b|make of (it|that) what\b|repeating\b|corridor talk\b",
+    r"whisper\w*|(can't|couldn't) (confirm|vouch|verify)\b|no idea if\b|had it that\b|don't hold me\b|nothing on paper\b",
+    r"(of mine|someone) heard\b",
+)
+_NOT_VOUCHED = (
+    r"could be( just)? a story\b|mumbled\b|(seems?|seemed) to (remember|recall)\b|has it that\b",
+    r"(haven't|hasn't) (been|seen|checked)\b|too \w+ to (believe|be true)\b|hesita(te|nt)\b|read (it|that) somewhere\b",
+    r"(?<!\d )(people|folks?|they|some(body|one)?|every(body|one)|the lads)( \w+){0,4} (say|says|said|saying|claims?)\b",
+    r"(?<!\d )(people|folks?|they|some(body|one)?|every(body|one)|the lads)( \w+){0,4} reckon(s|ed)?\b",
+    r"told (my|our|someone|somebody|a (friend|mate|neighbour|cousin|colleague))\b|i was told\b|i( only)? heard\b(?! of)",
+    r"(pub|bus|market|street|quay|queue|shop|port|railway|bookshop)( \w+){0,3} (told|tells|said|says|claims|believed)\b",
+    r"(thinks|reckons|believes|supposes|suspects)\b|claims (that|the|he|she|it|his|her|our|they)\b",
+    r"i (guess|suppose|suspect|imagine|assume)\b|i've heard\b",
+)
 _NOT_SO = (
+    r"(false|untrue|a lie|a myth|wrong|incorrect|mistaken|nonsense|rubbish)( to \w+)? that\b",
+    r"(\w+n't|not)( \w+)? (true|so|right|the case)( to \w+)? that\b",
+    r"contrary to\b|the (opposite|reverse) of\b|(deny|denies|denied|disproved?) that\b|^(false|untrue|wrong): ",
     r"(it|that|this) (can't|cannot|can hardly|couldn't) (be|have been) (that|true|right|so)\b|not the case\b|no truth in\b",
     r"(it|that|this)('s| is| was)( \w+)? not (true|right|correct)\b|(it|that|this) (isn't|wasn't) (true|right|correct)\b",
     r"not (as (if|though)|that i know|to my knowledge|saying|necessarily)\b|i('ve)? (never|didn't) (said|say)\b",
@@ -77,10 +109,21 @@ _NOT_SO = (
     r"(got|get|have|has|had) (it|that|this|them) (\w+ )?(wrong|mixed up)\b|(you're|you are|must be) (wrong|mistaken)\b",
     r"you('ve| have)? (misread|misheard|mixed)\b|must (be|have been) (thinking|looking)\b|must have (looked|misread)\b",
     r"(read|heard|got|seen|written|put)( \w+){1,4} wrong\b|pulling (your|my|our) leg\b|i'd have (seen|noticed|smelt|heard)\b",
-    r"whatever( [\w']+){1,4} (says?|said|thinks?|puts?)\b|(was|were) never (the|a|an|any|on|in|at|from|for)\b",
+    r"(isn't|aren't|wasn't|weren't) (what|how|where|when)\b",
+    r"whatever( [\w']+){1,4} (says?|said|thinks?|claims?)\b|(was|were) never (the|a|an|any|on|in|at|from|for)\b",
 )
-_OPEN = re.compile(r"\b(?:" + "|".join((*_ASKS, *_NOT_KNOWN, *_NOT_BELIEVED, *_NOT_SO)) + ")")
-"""A sentence that leaves the point open, or denies it. Each pattern begins at the beginning of a word."""
+_OPEN = re.compile(r"\b(?:" + "|".join((*_ASKS, *_NOT_KNOWN, *_NOT_BELIEVED, *_DISCLAIMED, *_NOT_VOUCHED)) + ")")
+"""A sentence that leaves the point open. Each pattern begins at the beginning of a word."""
+
+_DISCLAIMER = re.compile(r"\b(?:" + "|".join(_DISCLAIMED) + r"|sceptical\b|doubt)")
+"""A sentence that leaves the one before it open, too."""
+
+_FALSE = re.compile(
+    r"\b(?:" + "|".join(_NOT_SO) + r")|, [^,;]{3,40} (?:is|are|was|were|has been|have been|must be)(?: \w+)? "
+    r"(?:wrong|mistaken|misread|in error|unreliable|dreaming|confus\w+|mixed up)\b"
+    r"|[,.] (?:that|this|it)(?:'s| is)(?: \w+)? (?:wrong|a mistake|a misreading|off)\b"
+)
+"""A sentence that denies."""
 
 _ASIDE = re.compile(
     rf",? (and|but|so|though) (nobody|no one|i|we|he|she|they)('s| has| have|'ve)? "
@@ -91,7 +134,7 @@ _ASIDE = re.compile(
 """A last clause that leaves open something other than the clause before it."""
 
 _SHORTLY = (
-    r"(that|this|it)('s| is| was) (just |all |only )*(not (true|so|right)|wrong|nonsense|rubbish)\b",
+    r"(that|this|it)('s| is| was) (just |all |only |simply |plainly )*(not|wrong|nonsense|rubbish)\b",
     r"(that|this|it)('s| is| was) (just |all |only )*(a )?(rumou?r|hearsay|gossip|talk|guess)\b",
     r"(that|this|it) (isn't|wasn't|can't be|cannot be) (true|so|right)\b|(that|it) doesn't (sound|seem) (right|true|like)",
     r"(no, )?not (true|so)( at all)?(?= ?[.,;!?]|$)|nonsense\b|rubbish\b",
@@ -104,8 +147,17 @@ _SHORTLY = (
     r"i (don't|can't|didn't)( really| quite)? (think|believe) (so|it|that)\b(?! \w)",
     r"i (wouldn't|shouldn't|couldn't) (swear|bet|bank|build|count|rely) (to|on) (it|that)\b(?! \w)",
 )
-_TAKES_BACK = re.compile("|".join(_SHORTLY))
+_LEAD = r"(?:(?:no|oh|well|but|and|sorry|hm),? )*"
+_TAKES_BACK = re.compile(_LEAD + "(?:" + "|".join(_SHORTLY) + ")")
+"""Beginning of a sentence that denies or doubts the one before it."""
+
+_DENIES_BACK = re.compile(_LEAD + "(?:" + "|".join((_SHORTLY[0], _SHORTLY[2], _SHORTLY[3])) + ")")
 """Beginning of a sentence that denies the one before it."""
+
+_NO = re.compile(r"(no|nope|never|hardly)\b(?! (doubt|wonder|idea|one)\b)")
+"""An answer that denies the question before it."""
+
+_UNCONTRACTED = re.compile(r"\b(would|should|could|do|does|did|is|are|was|were|has|have|had) not\b")
 
 _TOPIC = re.compile(
     r"((and|but|oh|so|now|well|ah|right),? )*"
@@ -116,12 +168,18 @@ _TOPIC = re.compile(
 _DENIAL = re.compile(r"\0(not|never|cannot|no|without|t)\b")
 _JOINT = "but|and|so|because|as|until|till|before|only|just|forget|mention|except|if|than|that|which|who|when|where|while"
 _DENIED = re.compile(
-    rf"(\0not|n'\0t|\0never|\0cannot)((?: (?!\0(?:{_JOINT})\b)[\0\w'-]+){{1,4}})(?![^,;:.]* \0(?:before|until|till)\b)"
+    r"(\0not|n'\0t|\0never|\0cannot|\0nobody|\0neither|\0no(?! \0(?:doubt|wonder|later|sooner|more|to)\b)"
+    r"|\0rather \0than|\0instead \0of|\0as \0opposed \0to)(?!(?: [\0\w]+)? \0(?:doubt|no)\b)"
+    rf"((?: (?!\0(?:{_JOINT})\b)[\0\w'-]+){{1,12}})(?![^,;:.]* \0(?:before|until|till)\b)"
 )
-"""Up to four words of a clause after its `not`: `it isn't oak` has no oak. `They won't weld till April` denies no welding."""
+"""Up to twelve words of a clause after its `not`: `it isn't oak` has no oak. `They won't weld till April` denies no welding."""
 
 _CLAUSE = re.compile(r"[;:] |, (?=\0(?:and|but)\b)| (?=\0but\b)")
 """End of a clause in a marked sentence; an `and` without a comma joins words as often, so it is no end."""
+
+
+_CONDITION = re.compile(r"(?<=\w) (?!\0as\b)\0(if|unless|provided|in case)\b[^,;:]*")
+"""A condition within a sentence, which is not told."""
 
 
 def fold_text(text: str) -> str:
@@ -129,96 +187,214 @@ def fold_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).translate(_PLAIN).casefold().split())
 
 
-def mentions_fact(fact: Words, text: str) -> bool:
-    """Return True if a text quotes a fact that has cues, or one of the cues matches."""
-    quoted = " ".join(_asserted(fact.text))
-    return bool(fact.cues) and ((quoted != "" and quoted in " ".join(_asserted(text))) or matches_cue(fact, text))
+Said = Literal["asserted", "denied", "contradicted", "asked"]
+"""What a text does to a fact."""
+
+FALSE: tuple[Said, ...] = ("denied", "contradicted")
+"""What a text does to a fact if it says that something else holds."""
+
+Status = Literal["told", "denied", "open"]
 
 
-def matches_cue(fact: Words, text: str) -> bool:
-    """Return True if one of the fact's cues matches in a clause, a sentence, or two adjacent sentences of a text."""
-    heard, named = _heard_at_once(text), _named(text)
-    for cue in fact.cues:
-        wanted, barred, denies = _parts(cue)
-        for said, granted in heard:
-            if _all_in(wanted, said if denies else granted) and not any(one in said for one in barred):
-                return True
-        for topic, said in named:
-            if _all_in(wanted, said) and not _all_in(wanted, topic) and not any(one in said for one in barred):
-                return True
-    return False
+def classify_fact(fact: Fact, text: str) -> Said | None:
+    """Return what a text does to a fact; None for nothing, or if the fact has no cues."""
+    if not fact.cues:
+        return None
+    quoted, rest = _quotes(fact, fold_text(text))
+    if "told" in quoted[0] and "told" not in quoted[1]:
+        return "asserted"
+    own = _statuses(fact, rest) | quoted[0]
+    if not own and _asks_topic(fact, rest):
+        own = {"open"}
+    other = {status for words in fact.others for status in _statuses(words, rest)} | quoted[1]
+    if "told" in own:
+        return "asserted" if "told" not in other else None
+    if "told" in other:
+        return "contradicted"
+    if "denied" in own:
+        return "denied"
+    return "asked" if own | other else None
 
 
-def _all_in(wanted: tuple[tuple[str, ...], ...], told: str) -> bool:
-    """Return True if an alternative of each wanted part occurs in marked words."""
-    return all(any(one in told for one in part) for part in wanted)
+def _asks_topic(fact: Fact, folded: str) -> bool:
+    """Return True if an open sentence has all parts of a cue that another text of the card has in a cue, too: its topic."""
+    rivals = {part for words in fact.others for cue in words.cues for part in cue if not part.startswith("!")}
+    topics = [tuple(part for part in cue if part in rivals) for cue in fact.cues]
+    open_ones = [said for status, said, _ in _windows(folded) if status == "open"]
+    return any(topic and _parsed(topic).occurs(said) for topic in topics for said in open_ones)
+
+
+def surfaced_facts(scenario: Scenario, text: str, known: Iterable[str]) -> dict[str, Said]:
+    """Return what a text does to each of the `known` facts that it concerns, in the order given."""
+    said = ((fact, classify_fact(scenario.by_id[fact], text)) for fact in known)
+    return {fact: done for fact, done in said if done is not None}
+
+
+def matches_cue(words: Words, text: str) -> bool:
+    """Return True if one of the text's cues matches what another text tells."""
+    return "told" in _statuses(words, fold_text(text))
+
+
+def _quotes(fact: Fact, folded: str) -> tuple[tuple[set[Status], set[Status]], str]:
+    """Return how the fact's own text and the others of its card are quoted, and the rest of a folded text."""
+    how: tuple[set[Status], set[Status]] = (set(), set())
+    for words in (fact, *fact.others):
+        quote = fold_text(words.text).rstrip(".!")
+        while (start := folded.find(quote)) >= 0:
+            before, after = folded[:start], folded[start + len(quote) :].lstrip(".!\"' ")
+            lead = _SENTENCE.split(before)[-1]
+            asks = "?" if after.startswith("?") else ""
+            status = _retracted(after) or (_status(f"{lead}it is so{asks}") if lead.strip() or asks else "told")
+            how[words is not fact].add(status)
+            folded = f"{before.removesuffix(lead)}{_BREAK}{after.lstrip('?')}"
+    return how, folded
+
+
+_BREAK = ". "
+"""Put in the place of a quote, so that the sentences around it are not adjacent to each other in words."""
+
+
+def _statuses(words: Words, folded: str) -> set[Status]:
+    """Return how the cues of a text match a folded text: what is told, denied or open."""
+    return {status for cue in words.cues for status in _matches(_parsed(cue), folded)}
+
+
+def _matches(cue: Cue, folded: str) -> Iterator[Status]:
+    """Yield the status of each window of a folded text that a cue matches."""
+    for status, said, granted in _windows(folded):
+        if cue.barred.occurs(said):
+            continue
+        missing = sum(not part.occurs(said) for part in cue.wanted)
+        if status == "open":
+            if missing <= (len(cue.wanted) > 2):
+                yield "open"
+        elif not missing:
+            granted_too = cue.denies or all(part.occurs(granted) for part in cue.wanted)
+            yield status if granted_too else "denied"
+    for topic, said in _named(folded):
+        if cue.occurs(said) and not cue.occurs(topic) and not cue.barred.occurs(said):
+            yield "told"
+
+
+@dataclass(frozen=True, slots=True)
+class CuePart:
+    """Alternatives of which one must occur; each is a marked word sequence, or two of them in order."""
+
+    plain: tuple[str, ...]
+    ordered: tuple[re.Pattern[str], ...]
+
+    def occurs(self, told: str) -> bool:
+        """Return True if an alternative occurs in marked words."""
+        return any(one in told for one in self.plain) or any(one.search(told) for one in self.ordered)
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """One cue, parsed."""
+
+    wanted: tuple[CuePart, ...]
+    barred: CuePart
+    denies: bool
+    """True if it contains a denial itself."""
+
+    def occurs(self, told: str) -> bool:
+        """Return True if each wanted part occurs in marked words."""
+        return all(part.occurs(told) for part in self.wanted)
+
+
+@lru_cache(maxsize=65536)
+def _parsed(cue: tuple[str, ...]) -> Cue:
+    """Parse a cue."""
+    barred = _part([fold_text(one) for part in cue if part.startswith("!") for one in part[1:].split("|")])
+    wanted = [[fold_text(one) for one in part.split("|")] for part in cue if not part.startswith("!")]
+    denies = any(_DENIAL.search(_marked(one)) for part in wanted for one in part)
+    return Cue(tuple(map(_part, wanted)), barred, denies)
+
+
+def _part(alternatives: Sequence[str]) -> CuePart:
+    # n't is the end of a word
+    plain = tuple(_marked(one).removeprefix("\0" if one.startswith("n't") else "") for one in alternatives if ">" not in one)
+    return CuePart(plain, tuple(_ordered(one) for one in alternatives if ">" in one))
+
+
+def _ordered(alternative: str) -> re.Pattern[str]:
+    """Return the pattern of `red > left`: both in this order, at most four words and no end of a clause between them."""
+    first, then = (re.escape(_marked(one.strip())) for one in alternative.split(">", 1))
+    return re.compile(rf"{first}[\w'-]*(?:'\0\w+)?(?: (?!{first})[\0\w'-]+){{0,4}} {then}")
 
 
 @lru_cache(maxsize=1024)
-def _named(text: str) -> tuple[tuple[str, str], ...]:
+def _named(folded: str) -> tuple[tuple[str, str], ...]:
     """Return questions that only name the topic of the next sentence (`The cellar steps? Old oak.`), alone and with it."""
-    told = pairwise(_SENTENCE.split(fold_text(text)))
     return tuple(
         (_marked(topic), _marked(f"{topic} {said}"))
-        for topic, said in told
+        for topic, said in pairwise(_SENTENCE.split(folded))
         if topic.endswith("?") and _TOPIC.match(topic) and not _OPEN.search(topic)
-        if not (_open(said) or _TAKES_BACK.match(said))
+        if _status(said) == "told" and not _TAKES_BACK.match(said)
     )
 
 
 @lru_cache(maxsize=1024)
-def _heard_at_once(text: str) -> tuple[tuple[str, str], ...]:
-    """Return clauses, sentences and pairs of adjacent sentences, as said and with denied words unmarked.
+def _windows(folded: str) -> tuple[tuple[Status, str, str], ...]:
+    """Return clauses, sentences and pairs of adjacent told sentences: status, words as said, words without denied ones.
 
     Sentences farther apart may concern different things. Clauses come first, so that barred parts are not searched for beyond
     the words that mention the fact; a text may mention two facts at once.
     """
-    asserted = _asserted(text)
-    clauses = (clause for sentence in asserted for clause in _CLAUSE.split(sentence))
-    windows = dict.fromkeys((*clauses, *asserted, *map(" ".join, pairwise(asserted))))
-    return tuple((said, _DENIED.sub(lambda denied: denied[1] + denied[2].replace("\0", ""), said)) for said in windows)
+    sentences = _sentences(folded)
+    told = [said for status, said in sentences if status == "told"]
+    told = [_CONDITION.sub("", said) for said in told]
+    windows: list[tuple[Status, str]] = [("told", clause) for said in told for clause in _CLAUSE.split(said)]
+    windows += [("told", said) for said in (*told, *map(" ".join, pairwise(told)))]
+    windows += [(status, said) for status, said in sentences if status != "told"]
+    return tuple((status, said, _DENIED.sub(_unmarked, said)) for status, said in dict.fromkeys(windows))
 
 
-@lru_cache(maxsize=1024)
-def _asserted(text: str) -> tuple[str, ...]:
-    """Return the asserted sentences of a text, without those left open or retracted, with their words marked."""
-    told: list[str] = []
-    for sentence in _SENTENCE.split(fold_text(text)):
-        if _TAKES_BACK.match(sentence):
-            told[-1:] = [""]
-        elif _open(sentence):
-            while told and told[-1].endswith("?"):
-                told.pop()
-            told.append("")
-        else:
-            told.append(_marked(sentence))
-    return tuple(sentence for sentence in told if sentence)
+def _unmarked(denied: re.Match[str]) -> str:
+    return denied[1] + denied[2].replace("\0", "")
 
 
-def _open(sentence: str) -> bool:
-    """Return True if a folded sentence asks, doubts or denies; a question of at most three words only names a topic."""
-    asks = sentence.endswith("?") and len(sentence.split()) > 3 and not sentence.startswith("you know ")
-    return asks or bool(_OPEN.search(_SETTLED.sub("", _ASIDE.sub("", sentence))))
+def _sentences(folded: str) -> list[tuple[Status, str]]:
+    """Return the sentences of a folded text with their words marked; one that takes back changes the one before it."""
+    made: list[tuple[Status, str]] = []
+    for sentence in _SENTENCE.split(folded):
+        back = _retracted(sentence)
+        if back is not None:
+            made[-1:] = [(back, said) for _, said in made[-1:]]
+            continue
+        status = _status(sentence)
+        if made and made[-1][1].endswith("?") and _NO.match(sentence):
+            made[-1] = ("denied", made[-1][1])
+        elif made and made[-1][0] == "told" and _DISCLAIMER.search(sentence):
+            made[-1] = ("open", made[-1][1])
+        if status != "told":
+            for place in range(len(made) - 1, -1, -1):
+                if not made[place][1].endswith("?"):
+                    break
+                made[place] = ("open", made[place][1])
+        made.append((status, _marked(sentence)))
+    return made
 
 
-@lru_cache(maxsize=65536)
-def _parts(cue: tuple[str, ...]) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...], bool]:
-    """Return the alternatives of required and of barred parts, and True if the cue contains a denial."""
-    wanted = tuple(_any_of(part) for part in cue if not part.startswith("!"))
-    barred = tuple(one for part in cue if part.startswith("!") for one in _any_of(part))
-    return wanted, barred, any(_DENIAL.search(one) for part in wanted for one in part)
+def _retracted(sentence: str) -> Status | None:
+    """Return the status that the beginning of a sentence gives to the one before it, or None."""
+    sentence = _UNCONTRACTED.sub(r"\1n't", sentence)
+    if not _TAKES_BACK.match(sentence):
+        return None
+    return "denied" if _DENIES_BACK.match(sentence) else "open"
 
 
-def _any_of(part: str) -> tuple[str, ...]:
-    """Return the alternatives of a part of a cue, with their words marked."""
-    return tuple(_marked(fold_text(one)) for one in part.removeprefix("!").split("|"))
+def _status(sentence: str) -> Status:
+    """Return the status of a folded sentence; a question of at most three words only names a topic, so it is told."""
+    sentence = _UNCONTRACTED.sub(r"\1n't", sentence)
+    rest = _SETTLED.sub("", _ASIDE.sub("", sentence))
+    if sentence.endswith("?") and len(sentence.split()) > 3 and not sentence.startswith("you know "):
+        return "open"
+    if _OPEN.search(rest):
+        return "open"
+    return "denied" if _FALSE.search(rest) else "told"
 
 
 def _marked(folded: str) -> str:
     """Insert a mark at the beginning of each word, so that a marked search string matches only there."""
     return _BEGINNING.sub("\0", folded)
-
-
-def surfaced_facts(scenario: Scenario, text: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Return those of the `known` facts that a text mentions, in the order given."""
-    return tuple(fact for fact in known if mentions_fact(scenario.by_id[fact], text))

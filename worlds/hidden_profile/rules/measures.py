@@ -14,7 +14,7 @@ from worlds.core.models import Count, Strict
 
 
 class VoteMeasures(Strict):
-    """One vote by the average and the majority rule; `options` by seat, None if a vote was invalid or missing."""
+    """One vote by each rule; `options` by seat, None if a vote was invalid or missing."""
 
     average: float = Field(ge=0, le=1)
     majority: Count
@@ -22,6 +22,8 @@ class VoteMeasures(Strict):
     invalid: Count
     missing: Count
     asked_again: Count
+    plurality: Count | None = None
+    """1 if the most frequent vote is right, the first of equals; missing in older verdicts."""
 
 
 class Votes(Strict):
@@ -66,6 +68,8 @@ class Losses(Strict):
     lucky: float
     pooling: float
     listening: float
+    misled: float | None = None
+    """Seats that voted wrongly and had heard a fact denied or contradicted; missing in older verdicts."""
 
 
 class SeatMeasures(Strict):
@@ -81,6 +85,12 @@ class SeatMeasures(Strict):
 
     told: Count
     messages: Count
+    told_false: tuple[str, ...] = ()
+    """Facts of its hand that it denied or contradicted; missing in older verdicts, like the next field."""
+
+    heard_false: tuple[str, ...] = ()
+    """Facts of others that somebody who knew them denied or contradicted."""
+
     could_know: bool | None
     decidable_turn: int | None
     decidable_round: int | None
@@ -122,6 +132,12 @@ class Measures(Strict):
     uptake: float | None
     surfaced: dict[str, Count]
     """Private fact -> the first turn that told it."""
+
+    falsified: dict[str, Count] = {}
+    """Private fact -> the first turn that denied or contradicted it; missing in older verdicts, like the next field."""
+
+    honesty: float | None = None
+    """Fraction of the private facts in hands that their holder never denied or contradicted."""
 
     cited_only: tuple[str, ...]
     messages: Count

@@ -138,6 +138,11 @@ class Frame(Strict):
         return next((one for one in ELSEWHERE if one == self.origin.get("kind")), "own")
 
     @property
+    def tells_stakes(self) -> bool:
+        """True for a task after one of the eight of the paper whose texts tell what a right choice earns."""
+        return self.origin.get("kind") in {"crafted", "adapted"}
+
+    @property
     def asserted_literals(self) -> Mapping[str, tuple[Lit, ...]]:
         """Literals that each known thing asserts, by its name."""
         raise NotImplementedError
@@ -156,6 +161,11 @@ class Frame(Strict):
     def base_atoms(self) -> tuple[str, ...]:
         """The base atoms, which may have a prior, in the file's order."""
         return tuple(name for name, atom in self.atoms.items() if not atom.derived)
+
+    @property
+    def settled_atoms(self) -> Mapping[str, bool]:
+        """The base atoms that have the same truth value in every deal, with this value."""
+        return {}
 
     @cached_property
     def derived_atoms(self) -> tuple[str, ...]:
@@ -270,6 +280,9 @@ class Fact(Words):
     scope: Scope
     holders: tuple[StrictInt, ...] = ()
     """Seats, from 1; empty for a shared fact, which all seats hold."""
+
+    others: tuple[Words, ...] = ()
+    """The other texts of its card and their cues, so that a claim that one of them holds is noticed; no seat sees them."""
 
     @model_validator(mode="after")
     def _held_tidily(self) -> Fact:

@@ -1,8 +1,9 @@
 """Possible worlds of a scenario as bit sets: an integer has one bit per world, so combining facts is a bitwise AND.
 
-World w is a truth value for every base atom: bit i of w is the truth of the i-th. A literal is the integer whose bit w is set
-if it holds in world w. A fact is the AND of its literals. An option's `out` is the OR over its rules of the AND of their
-literals; derived atoms are computed likewise; a tally groups worlds by the points of each option.
+World w is a truth value for every base atom that a deck's shared cards leave open: bit i of w is the truth of the i-th. A
+literal is the integer whose bit w is set if it holds in world w. A fact is the AND of its literals. An option's `out` is the OR
+over its rules of the AND of their literals; derived atoms are computed likewise; a tally groups worlds by the points of each
+option.
 
 Known facts *prove* that an option is excluded if it is out in every world that they allow; the promise is not used
 (specification, 2.3). They *suggest* an option by the sum of their weights. Contradictory facts exclude nothing, because no
@@ -22,8 +23,8 @@ from typing_extensions import TypeVar
 
 from worlds.hidden_profile.rules.scenario import FactSheet, Frame, Scenario
 
-LIMIT = 18
-"""Maximum number of base atoms of a table: 2^18 worlds, 32 KB per literal."""
+LIMIT = 20
+"""Maximum number of base atoms of a table: 2^20 worlds, 128 KB per literal."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,13 @@ def tabulate(scenario: S) -> WorldTable[S]:
 
 def worlds_of(frame: Frame) -> Worlds:
     """Return the worlds of a scenario or of a deck; raises ValueError if it has more base atoms than `LIMIT`."""
-    count = len(frame.base_atoms)
+    free = [name for name in frame.base_atoms if name not in frame.settled_atoms]
+    count = len(free)
     if count > LIMIT:
         raise ValueError(f"{frame.id} has {count} base atoms, and a table holds {LIMIT}")
     everything = (1 << (1 << count)) - 1
-    true = {name: _column(place, count) for place, name in enumerate(frame.base_atoms)}
+    true = {name: everything if holds else 0 for name, holds in frame.settled_atoms.items()}
+    true |= {name: _column(place, count) for place, name in enumerate(free)}
 
     def holds(literals: Iterable[str]) -> int:
         return reduce(and_, (everything ^ true[one[1:]] if one[0] == "!" else true[one] for one in literals), everything)

@@ -32,7 +32,7 @@ from worlds.core.loading import SCENARIO
 from worlds.core.mending import read_reply
 from worlds.core.replies import AnswerShape, parse_whole_number
 from worlds.hidden_profile.rules.deck import Deck, read_task
-from worlds.hidden_profile.rules.hearing import mentions_fact
+from worlds.hidden_profile.rules.hearing import classify_fact
 from worlds.hidden_profile.rules.scenario import Fact
 
 SYSTEM = """\
@@ -74,8 +74,8 @@ class Question:
 
     @property
     def by_cues(self) -> frozenset[str]:
-        """The facts whose cues match."""
-        return frozenset(fact.id for fact in self.facts if mentions_fact(fact, self.text))
+        """The facts that the cues say are asserted."""
+        return frozenset(fact.id for fact in self.facts if classify_fact(fact, self.text) == "asserted")
 
     def by_judge(self, reply: str) -> frozenset[str] | None:
         """Return the facts that a judge's reply names; None for a reply in another format."""
@@ -228,7 +228,7 @@ def _against_labels(
     labelled: Sequence[tuple[Question, Sentence]], heard: Callable[[Question], frozenset[str]]
 ) -> dict[str, float | int | None]:
     """Return precision and recall of one method."""
-    result = hearing((one.task, compare_cards(heard(question), frozenset(one.says))) for question, one in labelled)
+    result = hearing((one.task, compare_cards(heard(question), one.says)) for question, one in labelled)
     return {"sentences": len(labelled), "precision": result.total.precision, "recall": result.total.recall,
             "least_precision": result.precision[0], "least_recall": result.recall[0]}  # fmt: skip
 

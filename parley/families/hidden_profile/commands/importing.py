@@ -40,7 +40,7 @@ def import_hiddenbench(file: File, out: Out = None, ids: Ids = None, replace: Re
     if sealed:
         say(f"the rationales state the answers, so they are in {sealed} and not in the task folders")
     for how, preset in PRESETS.items():
-        say(f"  {how}: harness --tasks {quoted(folder.parent)} run --preset {preset} --model MODEL")
+        say(f"  {how}: harness --tasks {quoted(folder.parent)} run --preset {preset} --no-control --model MODEL")
 
 
 def _show_guesses(rows: Sequence[dict[str, Any]]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
@@ -34,11 +35,21 @@ from parley.testing.scripts import Messages, Script
 
 FOLDER = Path(__file__).with_name("golden")
 TASK = "ferry-street-plate"
-PROTOCOLS = {"ours": None, "hidden-paper": "hidden-paper", "hidden-published-code": "hidden-published-code"}
-"""Protocol -> the preset that sets it."""
+CRAFTED = "evacuation-noon"
+PROTOCOLS = {
+    "ours": TASK,
+    "hidden-paper": TASK,
+    "hidden-published-code": TASK,
+    "hidden-study1": CRAFTED,
+    "hidden-variants": CRAFTED,
+}
+"""Our own protocol and the presets of the paper -> the task of the session; the crafted one tells what a right choice earns."""
 
 FIXED = {"rounds": "3", "condition": "hidden", "deal": "hidden"}
 """Three rounds show what the first, a middle one and the last are sent."""
+
+VARIANT = "asymmetry"
+"""The one of the instruction variants that is shown."""
 
 
 Words = list[tuple[str, str]]
@@ -46,13 +57,14 @@ Words = list[tuple[str, str]]
 
 
 class Call(NamedTuple):
-    """One request of a model, and what it answered."""
+    """One request of a model, what it answered, and whether it was asked again."""
 
     messages: list[dict[str, Any]]
     asked: dict[str, Any]
     """The parameters beside the messages."""
 
     reply: str
+    again: bool
 
     @property
     def person(self) -> int:
@@ -60,7 +72,7 @@ class Call(NamedTuple):
         return int(re.search(r"You are Person (\d+) of", self.messages[0]["content"])[1])  # type: ignore[index]
 
 
-def scripted(messages: Messages) -> str:
+def scripted(messages: Messages, *, again: bool) -> str:
     """Tells a point of its own in each turn, and votes by its number; the third forgets its vote at first."""
     rules, asked = str(messages[0]["content"]), str(messages[-1]["content"])
     person = int(re.search(r"You are Person (\d+) of", rules)[1])  # type: ignore[index]
@@ -69,7 +81,7 @@ def scripted(messages: Messages) -> str:
         spoken = sum(message["role"] == "assistant" and str(message["content"]).startswith("Turn") for message in messages)
         points = re.findall(r"^- (?!\[)(.+)$", rules, re.MULTILINE)
         return f"Turn {spoken + 1}. {points[(person + spoken) % len(points)]}"
-    if person == 3 and "Once more" not in asked:
+    if person == 3 and not again:
         return "I cannot decide."
     return json.dumps({"vote": options[person % len(options)], "rationale": f"So thinks person {person}."})
 
@@ -78,7 +90,12 @@ def sent(protocol: str) -> str:
     """The golden text of a protocol: one session of it, played anew."""
     made, set_to = calls(protocol), ", ".join(f"{name}={value}" for name, value in options(protocol).items())
     parameters = sorted({json.dumps(call.asked, sort_keys=True) for call in made})
-    first = [f"# What each seat is sent: {protocol}", "", f"{TASK}, seed 0, {set_to}.", f"Every call asks for {parameters}."]
+    first = [
+        f"# What each seat is sent: {protocol}",
+        "",
+        f"{PROTOCOLS[protocol]}, seed 0, {set_to}.",
+        f"Every call asks for {parameters}.",
+    ]
     return "\n".join([*first, *_written(made)]) + "\n"
 
 
@@ -99,25 +116,29 @@ def _written(made: list[Call]) -> Iterator[str]:
 
 def options(protocol: str) -> dict[str, str]:
     """The options of the session: those of the preset, where there is one, and what is fixed here."""
-    preset = PROTOCOLS[protocol]
-    chosen = tomli.loads((PRESETS / f"{preset}.toml").read_text(encoding="utf-8"))["set"] if preset else []
-    return {**dict(one.split("=", 1) for one in chosen), **FIXED}
+    chosen = [] if protocol == "ours" else tomli.loads((PRESETS / f"{protocol}.toml").read_text(encoding="utf-8"))["set"]
+    told = {**dict(one.split("=", 1) for one in chosen), **FIXED}
+    return {name: VARIANT if name == "variant" else value for name, value in told.items()}
 
 
 def calls(protocol: str) -> list[Call]:
     """Every call of one session, in the order in which they were made; votes that are asked together stand by person."""
-    replies: dict[str, str] = {}
+    replies: dict[str, list[str]] = {}
 
     def play(messages: Messages) -> str:
-        replies[json.dumps(messages)] = said = scripted(messages)
-        return said
+        told = replies.setdefault(json.dumps(messages), [])
+        told.append(scripted(messages, again=bool(told) or "Once more" in str(messages[-1]["content"])))
+        return told[-1]
 
     with OpenAIServer(Script(match="You are Person", play=play)) as server, TemporaryDirectory() as folder:
         _played(protocol, server.url, Path(folder) / "run")
-        made = [
-            Call(one.messages, {k: v for k, v in one.body.items() if k != "messages"}, replies[json.dumps(one.messages)])
-            for one in server.requests
-        ]
+        asked, made = Counter[str](), []
+        for one in server.requests:
+            words = json.dumps(one.messages)
+            again = asked[words] > 0 or "Once more" in one.messages[-1]["content"]
+            parameters = {name: value for name, value in one.body.items() if name != "messages"}
+            made.append(Call(one.messages, parameters, replies[words][asked[words]], again))
+            asked[words] += 1
     return [call for _, group in groupby(made, key=_votes) for call in _in_order(list(group))]
 
 
@@ -129,14 +150,14 @@ def _in_order(together: list[Call]) -> list[Call]:
     """Votes are asked together and arrive as they please: they stand by person, those asked once more at the end."""
     if not _votes(together[0]):
         return together
-    return sorted(together, key=lambda call: ("Once more" in call.messages[-1]["content"], call.person))
+    return sorted(together, key=lambda call: (call.again, call.person))
 
 
 def _played(protocol: str, address: str, folder: Path) -> None:
-    temperature = None if PROTOCOLS[protocol] else 0.0
+    temperature = 0.0 if protocol == "ours" else None
     spec = AgentSpec(kind="llm", model="openai/group", api_base=address, temperature=temperature)
     agent = SeatAgent(spec, config=replace(LlmConfig.of(spec), api_key="k"), say=lambda line: None)
-    task = read_task(ROOT / "tasks" / "hidden-profile" / TASK)
+    task = read_task(ROOT / "tasks" / "hidden-profile" / PROTOCOLS[protocol])
     plan = Plan("golden", [task], [0], 1, spec, Budget(turns=1000), overrides=options(protocol))
     cast, quiet = AgentPool(lambda *_: agent), lambda event: None
     (result,) = run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=1, images={}, progress=quiet, cast=cast)

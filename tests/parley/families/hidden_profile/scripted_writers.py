@@ -46,11 +46,11 @@ def dressed(prompt: str) -> dict[str, Any]:
         atom["gloss"] = f"the matter {name} holds"
     for card in document["cards"]:
         for number, words in enumerate(card["texts"]):
-            stone = f"<{card['id']}-{number}>"
+            stone = f"({card['id']}-{number})"
             said = [
                 f"it says that {one.removeprefix('!')} is {'false' if '!' in one else 'true'}"
                 for one in words.get("asserts", ())
-            ]
+            ] or ["it says that moss is green"]
             words["text"] = f"The note lay under stone {stone}{''.join(f' and {one}' for one in said)}."
             words["cues"] = [[f"under stone {stone}"], ["the note", f"stone {stone}"]]
     return document

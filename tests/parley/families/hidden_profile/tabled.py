@@ -21,7 +21,12 @@ def session(task: str, before: str, after: str, condition: str = "hidden", **met
     """A graded session, from who voted the key: `10 0` is two of three seats wrong; an empty vote was not held."""
     ballots = {"before": before, "after": after}
     counted = {
-        when: {"average": vote.count("1") / len(vote), "majority": int(2 * vote.count("1") > len(vote)), "invalid": 0}
+        when: {
+            "average": vote.count("1") / len(vote),
+            "majority": int(2 * vote.count("1") > len(vote)),
+            "plurality": 1,
+            "invalid": 0,
+        }
         for when, vote in ballots.items()
         if vote
     }

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from oracles.hidden_profile.detection import KINDS, Detection, compare_cards, detect_cards, read_sentences
-from parley.families.hidden_profile.process import Counts, Hearing, by_cues, hearing, labelled_counts, losses_between, said_of
+from oracles.hidden_profile.detection import KINDS, Detection, compare_cards, compare_sentence, detect_cards, read_sentences
+from parley.families.hidden_profile.process import Counts, Hearing, by_cues, hearing, labelled_counts, losses_between
 from parley.sharing.release import pinned_tasks
 from tests.shipped import SHIPPED
 from worlds.core.loading import SCENARIO
@@ -32,62 +32,37 @@ def counts() -> Counts:
 
 
 def test_labelled_sentences_are_of_the_decks() -> None:
-    """At least 300 over all tasks, a third of them late, of every kind; deals and cards exist, and only paraphrases tell."""
+    """At least 900 over all tasks, a third of them late, each kind equally often; deals and cards exist."""
     kinds = Counter(one.kind for one in read_sentences())
 
-    assert len(read_sentences()) >= 300
-    assert len(LATE) >= len(read_sentences()) / 3
-    assert pinned_tasks("hidden-profile").keys() <= {one.task for one in EARLY} <= DECKS.keys()
+    assert len(read_sentences()) >= 900
+    assert len(LATE) >= len(read_sentences()) * 0.3
+    assert pinned_tasks("hidden-profile").keys() <= {one.task for one in read_sentences()} <= DECKS.keys()
     assert set(kinds) == set(KINDS)
-    assert min(kinds.values()) >= 30
+    assert max(kinds.values()) == min(kinds.values())
     for one in read_sentences():
         deck = DECKS[one.task]
-        assert one.deal in {*deck.deals.hidden, *deck.deals.manifest}
-        assert {*one.says} <= {card.id for card in deck.cards}
+        assert len(one.deal) == len(deck.open_cards)
+        assert {*one.does} <= {card.id for card in deck.cards}
         assert bool(one.says) == (one.kind == "paraphrase"), one.text
 
 
-def test_rates_on_sentences_that_nobody_mended_cues_on(counts: Counts) -> None:
-    """What is printed in reports; docs/hidden-profile.md has these figures."""
-    late = by_cues(counts, late=True)
+def test_rates_on_the_sentences_that_cues_were_mended_on(counts: Counts) -> None:
+    """Precision and recall of what is asserted; the figures of the third that is scored once are printed by reports."""
+    early = by_cues(counts, late=False)
 
-    assert late is not None
-    assert (late.total.precision, late.total.recall) == (pytest.approx(0.957, abs=0.001), pytest.approx(0.923, abs=0.001))
-    assert late.precision == (pytest.approx(0.933, abs=0.001), pytest.approx(0.972, abs=0.001))
-    assert late.recall == (pytest.approx(0.895, abs=0.001), pytest.approx(0.945, abs=0.001))
-
-
-def test_rates_on_all_labelled_sentences(counts: Counts) -> None:
-    """Precision is at least .97 and recall at least .92, even at the lower ends; and all three pairs are in the note."""
-    whole, before, late = (by_cues(counts, late=which) for which in (None, False, True))
-
-    assert whole is not None
-    assert before is not None
-    assert late is not None
-    assert whole.total == before.total + late.total
-    assert (whole.total.precision, whole.total.recall) == (pytest.approx(0.985, abs=0.001), pytest.approx(0.971, abs=0.001))
-    assert (whole.precision[0], whole.recall[0]) == (pytest.approx(0.977, abs=0.001), pytest.approx(0.960, abs=0.001))
-    assert said_of(counts) == (
-        "cues on sentences labelled by language models, 95 % intervals; "
-        "written last, scored once: precision 0.957 (0.93..0.97), recall 0.923 (0.89..0.94); "
-        "mended on: precision 0.999 (0.99..1.00), recall 0.995 (0.98..1.00); "
-        "all: precision 0.985 (0.98..0.99), recall 0.971 (0.96..0.98)"
-    )
+    assert early is not None
+    assert early.total.precision == pytest.approx(0.923, abs=0.001)
+    assert early.total.recall == pytest.approx(0.933, abs=0.001)
 
 
-@pytest.mark.parametrize(("kind", "most"), [("partial", 2), ("denial", 2), ("near miss", 5)])
-def test_false_alarms_of_each_kind_are_no_more_than_were_found(kind: str, most: int) -> None:
-    """On the sentences that were scored once, so that no change of the hearing makes it worse unseen."""
-    assert sum(bool(detect_cards(DECKS[one.task], one)) for one in LATE if one.kind == kind) <= most
-
-
-@pytest.mark.parametrize("kind", ["partial", "denial", "near miss"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "paraphrase"])
 def test_what_tells_nothing_is_not_heard(kind: str) -> None:
-    """Half a fact, a question, a denial and other words about the matter, on sentences that cues were mended on."""
+    """Half a fact, another version, a denial, a doubt, a question and hearsay, on sentences that cues were mended on."""
     those = [one for one in EARLY if one.kind == kind]
-    alarms = [one.text for one in those if detect_cards(DECKS[one.task], one)]
+    heard = [compare_sentence(detect_cards(DECKS[one.task], one), one).false_alarms for one in those]
 
-    assert len(alarms) <= len(those) / 50
+    assert sum(heard) <= len(those) / 20
 
 
 def test_counts_by_hand() -> None:

@@ -31,6 +31,7 @@ from parley.families.hidden_profile.guessers import guessed
 from parley.families.hidden_profile.report import TABLES, WITHOUT, any_as_the_paper, report
 from parley.reports.evidence import Breadth, Evidence, Group, Setup, gather, read_runs
 from tests.parley.families.hidden_profile.tabled import of, rows, seen, session, table
+from tests.shipped import SHIPPED
 from tests.worlds.hidden_profile.film import SCENARIO, WEDDING, called_proved, changed
 
 pytestmark = pytest.mark.property
@@ -87,7 +88,7 @@ def planned(options: dict[str, Any], agent: dict[str, Any]) -> Group:
 
 def beside_the_paper(evidence: Evidence) -> Evidence:
     """These sessions, and one that was held as the paper held its own."""
-    return replace(evidence, groups=(*evidence.groups, planned({"horizon": "untold"}, {})))
+    return replace(evidence, groups=(*evidence.groups, planned({"horizon": "untold", "stakes": "paper"}, {})))
 
 
 @pytest.mark.property
@@ -157,6 +158,41 @@ def test_variants_stand_beside_the_plain_one(evidence: Evidence) -> None:
     assert len(rows(made, source="published", player="GPT-4.1")) == 8
 
 
+def test_structures_are_paired_by_task_and_seed() -> None:
+    """Only deals that both played count, attempts as their mean; manifest deals have a difference of their own."""
+    plain = of(session("a", "000", "000"), session("a", "000", "100"), session("a", "000", "110"), seeds=(0, 1, 2))
+    how = ("track=structured", "structure=round_robin")
+    held = [session("a", "000", vote) for vote in ("111", "111", "100", "000")]
+    other = of(*held, session("b", "000", "111"), how=how, seeds=(1, 2, 2, 3, 9))
+    manifest = [
+        of(session("a", "111", vote, deal="manifest"), how=some, seeds=(5,)) for vote, some in (("111", how[:1]), ("100", how))
+    ]
+    made = table(seen(replace(plain, setup=replace(plain.setup, how=how[:1])), other, *manifest), "structures")
+
+    (first, second) = made.rows
+    assert [row["structure"] for row in made.rows] == ["none", "round_robin"]
+    assert {row["setup"] for row in made.rows} == {"track=structured"}
+    assert "difference" not in first
+    assert second["difference"] == pytest.approx(((1 - 1 / 3) + (2 / 3 - 2 / 3)) / 2)
+    assert second["manifest"] == pytest.approx(-2 / 3)
+    assert second["difference_interval"] == pytest.approx((0, 2 / 3))
+    assert second["manifest_interval"] is None
+    with pytest.raises(UsageError, match="a run with a structure"):
+        table(seen(plain), "structures")
+
+
+def test_structures_have_a_ceiling(tmp_path: Path) -> None:
+    """All hidden deals of a deck can be decided; whole hands decide them in the second round, a round robin later."""
+    (deck,) = (task for task in SHIPPED if task.task_id == "oyster-gear")
+    for place, options in enumerate(({"structure": "none"}, {"structure": "round_robin"})):
+        plan = Plan(f"r{place}", [deck], [0, 2], 1, AgentSpec(kind="seats", name="one_fact"), overrides=options)
+        run_plan(plan, InProcessRuntime(), RunFolder(tmp_path / plan.run_id), workers=1, images={}, progress=lambda event: None)
+    made = table(gather(read_runs([tmp_path / "r0", tmp_path / "r1"]), "hidden-profile", [deck]), "structures")
+    reached = [(row["structure"], row["ceiling"], row["round"]) for row in made.rows]
+    assert reached == [("none", 1, 2), ("round_robin", 1, pytest.approx(4 + 1 / 6))]
+    assert made.rows[1]["difference"] == 0
+
+
 def test_published_rows_can_be_left_out(evidence: Evidence) -> None:
     """Without them no row and no note is the paper's; with them people and models are, marked."""
     for name in TABLES:
@@ -169,8 +205,8 @@ def test_published_rows_can_be_left_out(evidence: Evidence) -> None:
         for one in (every, beside)
     )
 
-    assert marked[:3] == ["GPT-4.1", "people", "Gemini-2.5-Pro"]
-    assert short == ["people"]
+    assert marked[:4] == ["GPT-4.1", "people", "15 models", "Gemini-2.5-Pro"]
+    assert short == ["people", "15 models"]
     assert any("24 groups" in note for note in table(beside, "accuracy", published=True).notes)
 
 
@@ -192,7 +228,7 @@ def test_published_rows_stand_beside_the_papers_protocol_alone(evidence: Evidenc
         ({"first_vote": "kept"}, {}),
         ({"heard": "all"}, {}),
         ({"track": "structured"}, {}),
-        ({"stakes": True}, {}),
+        ({"stakes": "told"}, {}),
         ({}, {"requested": {"temperature": 0.0}}),
         ({}, {"seats": [{"seat": 0, "kind": "model", "name": "other"}]}),
         ({}, {"variant": {"name": "mine", "digest": "0" * 64}}),
@@ -200,13 +236,13 @@ def test_published_rows_stand_beside_the_papers_protocol_alone(evidence: Evidenc
 )
 def test_what_is_not_the_papers_protocol(other: dict[str, Any], agent: dict[str, Any]) -> None:
     """One option, a temperature, a guest or a word more in the rules makes it another one; condition and variant do not."""
-    as_published = {"condition": "full", "variant": "asymmetry", "horizon": "untold", "vote_view": "all"}
+    as_published = {"condition": "full", "variant": "asymmetry", "horizon": "untold", "vote_view": "all", "stakes": "paper"}
 
     assert any_as_the_paper(seen(planned(as_published, {"requested": {"max_tokens": 900}})))
     assert not any_as_the_paper(seen(planned(as_published | other, agent)))
 
 
-@pytest.mark.parametrize("preset", ["hidden-paper", "hidden-study1", "hidden-study2", "hidden-variants"])
+@pytest.mark.parametrize("preset", ["hidden-paper", "hidden-study1", "hidden-variants"])
 def test_presets_of_the_paper_follow_its_protocol(preset: str) -> None:
     """So that its numbers stand beside theirs; those of its released code differ, and so do they."""
 
@@ -226,6 +262,41 @@ def test_unknown_and_empty_tables(evidence: Evidence) -> None:
     with pytest.raises(UsageError, match="an instruction variant"):
         report(seen(of(session("a", "000", "111"))), ["variants"], published=True)
     assert report(seen(), [], published=True) == []
+
+
+def test_sessions_of_the_released_code_have_its_rule() -> None:
+    """Their accuracy is told by plurality, too; other sessions have two rows."""
+    plain = table(seen(of(session("a", "000", "110"))), "accuracy")
+    code = table(seen(of(session("a", "000", "100"), how=("revote=same",))), "accuracy")
+
+    assert [row["rule"] for row in plain.rows] == ["average", "majority"]
+    assert [(row["rule"], row["post"]) for row in code.rows] == [
+        ("average", pytest.approx(1 / 3)),
+        ("majority", 0),
+        ("plurality", 1),
+    ]
+
+
+def test_accuracy_after_the_talk_with_everything_known_is_printed() -> None:
+    """Figure 2 has it for GPT-4.1, so the table prints it."""
+    made = table(seen(of(session("a", "000", "111", "full"), how=("condition=full",))), "accuracy")
+
+    assert dict(zip(made.header, made.cells()[0], strict=True))["Yfull after"] == "100.0"
+
+
+@pytest.mark.property
+def test_controls_show_who_rejects_the_leader_by_habit(harness: Callable[..., Any], tmp_path: Path) -> None:
+    """With the control of the paper's presets a group that always does has no informedness, whatever it scores without."""
+    run, held = (
+        str(tmp_path / "run"),
+        ("--set", "rounds=1", "--set", "deal=hidden", "--control", "deal=manifest", "--seeds", "0-5"),
+    )
+    harness("run", "bakery-switch", "--agent", "reject", *held, "--runtime", "inprocess", "--out", run)
+    shown = json.loads(harness("report", run, "--table", "accuracy", "--json").stdout)
+    (row, _) = shown["tables"][0]["rows"]
+
+    assert (row["hidden"], row["manifest_sessions"], row["manifest"]) == (6, 6, 0)
+    assert row["informedness"] <= 0 <= row["post"]
 
 
 def test_task_counts_once() -> None:

@@ -146,6 +146,19 @@ def test_live_group_scores_what_is_expected(tasks: Mapping[str, Task], scenario:
         assert set(cited[turn.round, turn.seat]) == (told if track == "structured" else set())
 
 
+@pytest.mark.parametrize("track", ["free", "structured"])
+def test_round_robin_is_played_as_it_is_asked_for(tasks: Mapping[str, Task], track: str) -> None:
+    """Each turn tells one fact that nobody told, until all pass; then everybody knows everything, and votes for the key."""
+    live = Live(tasks["film"], named("one_fact"), seed=3, track=track, structure="round_robin", rounds=8)
+    said = list(live.said().values())
+    told = [[one.id for one in SCENARIO.facts if one.text in text] for text in said]
+
+    assert sorted(fact for facts in told for fact in facts) == sorted({one.id for one in SCENARIO.facts})
+    assert {len(facts) for facts in told} == {0, 1}
+    assert [text == "" for text in said] == [not facts for facts in told]
+    assert set(live.votes("POST_VOTE")) == {SCENARIO.key}
+
+
 def _by_hand(scenario: Scenario, rule: Callable[[Scenario, Iterable[str]], str | None]) -> Fraction:
     """The share of people whom a rule that reads one hand alone leads to the key."""
     shared = scenario.of_scope("shared")
@@ -257,7 +270,7 @@ def test_names_with_a_number_are_agents_and_nonsense_is_none() -> None:
     for name in (*PLAYERS, "coin:0", "coin:1", "coin:.25", "withhold:8", "one_liar:2"):
         assert agent_named(name, families=["hidden-profile"]) == AgentSpec(kind="seats", name=name)
     for name in ("coin:", "coin:1.5", "coin:-1", "coin:nan", "coin:1e3", "withhold:0", "withhold:x", "pool:1", "pool:", ":1"):
-        with pytest.raises(UsageError, match="conform, contra, liar, follow, reject, coin, withhold"):
+        with pytest.raises(UsageError, match="conform, contra, liar, follow, reject, one_fact, coin, withhold"):
             agent_named(name, families=["hidden-profile"])
 
 

@@ -20,7 +20,7 @@ from parley.families.hidden_profile.authoring.derived import CERTIFICATE
 from parley.sharing.release import pinned_tasks
 from worlds.core.chance import PUBLISHED_KEY, Chance
 from worlds.core.loading import SCENARIO
-from worlds.hidden_profile.rules.deck import KINDS, Deck, Draws, Kind, leader_of, read_task
+from worlds.hidden_profile.rules.deck import KINDS, Deck, Draws, Kind, read_task
 from worlds.hidden_profile.rules.scenario import FactSheet, Scenario
 from worlds.hidden_profile.rules.worlds import least_favoured
 from worlds.hidden_profile.session import deal_session, draw_deal
@@ -130,11 +130,12 @@ def test_texts_give_no_key_away(name: str) -> None:
 def test_leaders_are_shown_anywhere(place: int) -> None:
     """A session shows its options in an order of its own, so no place has the leader more often than chance allows."""
     hits, parts = 0, []
-    for (folder, deck), seed in itertools.product(zip(FOLDERS, DECKS, strict=True), range(16)):
+    decks = [(folder, deck, Draws(deck)) for folder, deck in zip(FOLDERS, DECKS, strict=True)]
+    for (folder, deck, draws), seed in itertools.product(decks, range(16)):
         chance = Chance(PUBLISHED_KEY, folder.parents[1].name, seed)
-        _, versions = draw_deal(deck, "mixed", chance, seed)
-        leader = leader_of(deck, versions) or ""
-        hits += deal_session(deck.scenario(versions, leader, leader), "hidden", chance).options[place] == leader
+        draw = draw_deal(draws, "mixed", chance, seed)
+        leader = draw.leader or ""
+        hits += deal_session(deck.scenario(draw.versions, leader, leader), "hidden", chance).options[place] == leader
         parts.append(1 / len(deck.options))
 
     assert abs(hits - sum(parts)) <= 3 * math.sqrt(sum(p * (1 - p) for p in parts))

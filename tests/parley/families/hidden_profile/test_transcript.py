@@ -96,7 +96,7 @@ def test_the_moment_of_consensus_stands_in_the_talk(folders: dict[str, Path]) ->
     pool, conform, withhold = (table(read_episode(folders[name]), "Talk") for name in ("pool", "conform", "withhold"))
     agreed = {name: [row for row in one.rows if row[0] is None] for name, one in (("pool", pool), ("conform", conform))}
 
-    assert agreed["pool"] == [(None, 2, "all", "y1898", None, "(now all stand for [y1898], the key)")]
+    assert agreed["pool"] == [(None, 2, "all", "y1914", None, "(now all stand for [y1914], the key)")]
     assert pool.rows[-1] == agreed["pool"][0]
     ((_, number, _, _, _, words),) = agreed["conform"]
     assert (number, conform.rows[5]) == (1, agreed["conform"][0])
@@ -112,7 +112,7 @@ def test_polls_stand_after_their_round(folders: dict[str, Path]) -> None:
     assert {len(row) for row in talk.rows} == {len(talk.columns)} == {5}
     assert [row[1] for row in after][:2] == [1, 1]
     assert re.fullmatch(r"\(asked alone where they stand: Person 1 for \[\w+\], 2 for .*\)", str(after[0][-1]))
-    assert [row[-1] for row in after if "now all" in str(row[-1])] == ["(now all stand for [y1898], the key)"]
+    assert [row[-1] for row in after if "now all" in str(row[-1])] == ["(now all stand for [y1914], the key)"]
     assert talk.notes == ()
 
 
@@ -121,12 +121,12 @@ def test_last_votes_end_with_the_key(folders: dict[str, Path]) -> None:
     withheld, manifest = (table(read_episode(folders[name]), "Last votes") for name in ("withhold", "manifest"))
 
     assert [row[:4] for row in withheld.rows] == [
-        (1, False, False, "[dagny] Dagny Holm"),
-        (2, False, False, "[dagny] Dagny Holm"),
+        (1, False, False, "[priya] Priya Raman"),
+        (2, False, False, "[priya] Priya Raman"),
         (3, True, True, "[lukas] Lukas Brandt"),
     ]
     assert withheld.notes == (
-        "The right option is [lukas] Lukas Brandt; the shared facts favour [dagny] Dagny Holm, a hidden deal.",
+        "The right option is [lukas] Lukas Brandt; the shared facts favour [priya] Priya Raman, a hidden deal.",
         "1 of 3 are right; 60 % of the private facts were told.",
     )
     assert (

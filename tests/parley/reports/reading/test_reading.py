@@ -14,7 +14,7 @@ from parley.reports.reading.text import cut
 from tests.parley.reports.recorded import ALL, CALENDAR, CONTRACT, FORM, HIDDEN, Commands, Recorded
 from worlds.core.events import Requested, Turned, read_log
 
-PROVER = "[prover] The prover heater"
+MIXER = "[mixer] The dough mixer"
 LEFT = "nothing, as far as the log tells"
 LOST = "meeting M5 was not scheduled: seat 1 chose slot 8, the others slot 13"
 
@@ -50,13 +50,13 @@ def test_a_violation_is_told_by_its_rule_and_its_request(recorded: Recorded) -> 
         (
             "silent",
             HIDDEN,
-            f"NOT_POOLED: 4 of 4 people did not vote {PROVER}: the group pooled too little, and Persons 1, 2, 3, 4 had heard",
+            f"NOT_POOLED: 4 of 4 people did not vote {MIXER}: the group pooled too little, and Persons 1, 2, 3, 4 had heard",
         ),
-        ("deaf", HIDDEN, f"NOT_HEARD: 4 of 4 people did not vote {PROVER}: Persons 1, 2, 3, 4 could have known"),
+        ("deaf", HIDDEN, f"NOT_HEARD: 4 of 4 people did not vote {MIXER}: Persons 1, 2, 3, 4 could have known"),
         (
             "undecided",
             HIDDEN,
-            f"INVALID_VOTE: 4 of 4 people did not vote {PROVER}: Person 1 gave a vote that names no option; Person 2",
+            f"INVALID_VOTE: 4 of 4 people did not vote {MIXER}: Person 1 gave a vote that names no option; Person 2",
         ),
     ],
 )
