@@ -88,10 +88,10 @@ def judge(messages: Messages) -> str:
 
 def answer(rules: str) -> str | None:
     """The one option that a person's rules and points leave, as the writer words them; None where a matter is unknown."""
-    true = {atom: so == "true" for atom, so in re.findall(r"it says that (a\d+) is (true|false)", rules)}
+    true = {atom: so == "true" for atom, so in re.findall(r"it says that (a\d+|known) is (true|false)", rules)}
     bodies = re.findall(r"(\w+) is out where ([^.]*)\.", rules)
     counted = re.findall(r"Points for (\w+): (.*?) and (\d+) besides", rules)
-    asked = {atom for _, body in (*bodies, *(one[:2] for one in counted)) for atom in re.findall(r"a\d+", body)}
+    asked = {atom for _, body in (*bodies, *(one[:2] for one in counted)) for atom in re.findall(r"a\d+|known", body)}
     if not asked <= true.keys():
         return None
     if counted:
