@@ -142,7 +142,7 @@ def find_cue_errors(deck: Deck) -> Iterator[str]:
             if not matches_cue(words, words.text):
                 yield f"{text_of(card.id, number)} does not fire on its own text"
             for where, text in (others | versions | plain).items():
-                if text != words.text and matches_cue(words, text):
+                if where != text_of(card.id, number) and matches_cue(words, text):
                     yield f"{text_of(card.id, number)} fires on {where}"
 
 
