@@ -1,8 +1,8 @@
 """Models that make tasks and try them, as functions of the conversation: a writer that dresses outlines, judges that add up.
 
 The brief that the writer makes states every rule in words that the judge can parse, and each private text says whether one
-matter is true: so a judge with everything finds the key by the rules of the brief, and one with a hand does not. Prose says in
-each hidden text which of how many clues it is.
+matter is true: so a judge with everything finds the key by the rules of the brief, and one with a hand does not. A text
+without a matter is about one that no rule names. Prose says in each hidden text which of how many clues it is.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def dressed(prompt: str) -> dict[str, Any]:
     document |= {"title": "Birds and mice", "domain": "a wood", "brief": _brief(document)}
     for name, atom in document["atoms"].items():
         atom["gloss"] = f"the matter {name} holds"
-    for card in document["cards"]:
+    for place, card in enumerate(document["cards"]):
         for number, words in enumerate(card["texts"]):
-            stone = f"({card['id']}-{number})"
+            stone = f"({place}-{number})"
             said = [
                 f"it says that {one.removeprefix('!')} is {'false' if '!' in one else 'true'}"
                 for one in words.get("asserts", ())
-            ] or ["it says that moss is green"]
+            ] or [f"it says that a{place + 90} is {'false' if place % 2 else 'true'}"]
             words["text"] = f"The note lay under stone {stone}{''.join(f' and {one}' for one in said)}."
             words["cues"] = [[f"under stone {stone}"], ["the note", f"stone {stone}"]]
     return document
