@@ -208,6 +208,39 @@ def test_denied_words_are_heard_by_cues_that_deny() -> None:
     assert is_told(plain, f"It's not to be. {plain.text}")
 
 
+def test_another_alternative_with_a_denial_does_not_excuse_a_denied_word() -> None:
+    """A cue that would accept `refuses` does not accept `won't sign` for `sign`."""
+    denying = changed("u1", cues=[["paper", "sign|refuses > stamp|n't > stamp"]]).by_id["u1"]
+
+    assert is_told(denying, "He will sign the paper.")
+    assert is_told(denying, "He doesn't ever stamp the paper.")
+    assert not is_told(denying, "He won't sign the paper.")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "My cousin swears that",
+        "A woman at the beach told me that",
+        "They say",
+        "One of the anglers in the car park maintains",
+        "So the neighbours believe, anyway:",
+        "Some kid mentioned that",
+    ],
+)
+def test_facts_from_strangers_are_open(source: str) -> None:
+    """Whoever passes on what somebody outside the session said asserts nothing, unless the fact itself names that source."""
+    assert surfaced_facts(SCENARIO, f"{source} the cool box was in the car in August.", ["u1"]) == {"u1": "asked"}
+
+
+@pytest.mark.parametrize(
+    "source", ["My sheet says", "Person 2 told us", "As I said,", "I must say", "The letter mentions that", "As you say,"]
+)
+def test_facts_from_papers_and_from_others_in_the_session_are_told(source: str) -> None:
+    """A source that anybody may name."""
+    assert told_facts(SCENARIO, f"{source} the cool box was in the car in August.", ["u1"]) == ("u1",)
+
+
 def test_who_agrees_takes_nothing_back() -> None:
     """`That's right` after a fact is no denial of it."""
     assert told_facts(SCENARIO, "The cool box was in the car. That's right, I saw it. It was a nice day.", ["u1"]) == ("u1",)

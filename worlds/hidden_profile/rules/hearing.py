@@ -7,7 +7,9 @@ with `!` must not occur. Texts and cues are folded first: case, compatibility fo
 
 1. A sentence is told, denied or open: open if it asks, doubts, or says that something is unknown. Words right after a `not` or
 `rather than` are denied too, unless the cue contains such a word itself.
-2. A fact is *asserted* if a cue of its text matches what is told, and no cue of the other texts of its card does;
+2. A sentence with a source (`my cousin swears that...`) is open for a fact whose text has no word of that source, unless the
+source is a person in the session or a paper.
+3. A fact is *asserted* if a cue of its text matches what is told, and no cue of the other texts of its card does;
 *contradicted* if only another text is told; *denied* if its own text is denied; *asked* about if a question or a doubt matches,
 where one part of three may be missing. A quote of a text always matches, and is told, denied or open as a whole.
 The caller must pass only facts that the speaker holds or has heard. `oracles.hidden_profile.detection` measures the accuracy.
@@ -66,7 +68,8 @@ _NOT_KNOWN = (
 )
 _NOT_BELIEVED = (
     r"doubt(s|ed|ful|ing)?\b|sceptical\b|unlikely\b|surely not\b|^((but|and|oh|no|well),? )*surely\b|(pinch|grain) of salt\b",
-    rf"{_NEGATED}( \w+| for a (minute|moment))? (know|believe|think|buy|suppose|reckon|imagine|see (how|why|what|that))\b",
+    rf"{_NEGATED}( \w+| for a (minute|moment))? (know|agree|believe|think|suppose|reckon|imagine|see (how|why|what|that))\b",
+    r"(don't|do not|can't|won't) buy (it|that|this)\b",
     rf"(i|we)( {_NEGATED}|'d not)( \w+){{0,2}} (swear|vouch|bet|bank|build|count|rely|promise)\b",
     r"(i|we) ((wouldn't|shouldn't) say(?! no\b)|won't have it that)\b|(can't|don't) tell me\b|i('d)? (question|dispute)\b",
     r"(hard|difficult|impossible) to (believe|credit|imagine|see (how|why))\b|find (it|that|this)( \w+)? hard\b",
@@ -86,17 +89,14 @@ _DISCLAIMED = (
     r"(he|she|they|i|it|that)( \w+)? (may|might|could)( well)? (have (it|that|this)|be) (wrong|mistaken|a mix)\b",
     r"who knows\b|apparently\b|or so (my|the|they|he|she|i)\b|make of (it|that) what\b|repeating\b|corridor talk\b",
     r"whisper\w*|(can't|couldn't) (confirm|vouch|verify)\b|no idea if\b|had it that\b|don't hold me\b|nothing on paper\b",
-    r"(of mine|someone) heard\b",
+    r"(of mine|someone) heard\b|(whether|if) (it|that|this)('s| is| was) (true|so|right)\b",
 )
 _NOT_VOUCHED = (
     r"could be( just)? a story\b|mumbled\b|(seems?|seemed) to (remember|recall)\b|has it that\b",
-    r"(haven't|hasn't) (been|seen|checked)\b|too \w+ to (believe|be true)\b|hesita(te|nt)\b|read (it|that) somewhere\b",
-    r"(?<!\d )(people|folks?|they|some(body|one)?|every(body|one)|the lads)( \w+){0,4} (say|says|said|saying|claims?)\b",
-    r"(?<!\d )(people|folks?|they|some(body|one)?|every(body|one)|the lads)( \w+){0,4} reckon(s|ed)?\b",
-    r"told (my|our|someone|somebody|a (friend|mate|neighbour|cousin|colleague))\b|i was told\b|i( only)? heard\b(?! of)",
-    r"(pub|bus|market|street|quay|queue|shop|port|railway|bookshop)( \w+){0,3} (told|tells|said|says|claims|believed)\b",
-    r"(thinks|reckons|believes|supposes|suspects)\b|claims (that|the|he|she|it|his|her|our|they)\b",
-    r"i (guess|suppose|suspect|imagine|assume)\b|i've heard\b",
+    r"(i|we) haven't (been|seen|checked)\b|too \w+ to (believe|be true)\b|hesita(te|nt)\b|read (it|that) somewhere\b",
+    r"told (my|our|someone|somebody|a (friend|mate|neighbour|cousin|colleague))\b|i( was|'ve been| have been) told\b",
+    r"i( only)? heard\b(?! of)",
+    r"i( should| would)? (guess|suppose|suspect|imagine|assume|gather)\b|i've heard\b|that's( just| only)?( \w+)? talk\b",
 )
 _NOT_SO = (
     r"(false|untrue|a lie|a myth|wrong|incorrect|mistaken|nonsense|rubbish)( to \w+)? that\b",
@@ -166,11 +166,14 @@ _TOPIC = re.compile(
 """Beginning of a question that may only name a thing."""
 
 _DENIAL = re.compile(r"\0(not|never|cannot|no|without|t)\b")
-_JOINT = "but|and|so|because|as|until|till|before|only|just|forget|mention|except|if|than|that|which|who|when|where|while"
+_JOINT = (
+    "but|and|so|because|as|until|till|before|only|just|forget|mention|except|if|than|which|who|when|where|while"
+    r"|(?<!from \0)(?<!of \0)(?<!in \0)(?<!on \0)(?<!to \0)(?<!at \0)that"
+)
 _DENIED = re.compile(
-    r"(\0not|n'\0t|\0never|\0cannot|\0nobody|\0neither|\0no(?! \0(?:doubt|wonder|later|sooner|more|to)\b)"
+    r"(\0not|n'\0t|\0never|\0cannot|\0nobody|\0neither|\0nor|(?P<no>\0no)(?! \0(?:doubt|wonder|later|sooner|more|to)\b)"
     r"|\0rather \0than|\0instead \0of|\0as \0opposed \0to)(?!(?: [\0\w]+)? \0(?:doubt|no)\b)"
-    rf"((?: (?!\0(?:{_JOINT})\b)[\0\w'-]+){{1,12}})(?![^,;:.]* \0(?:before|until|till)\b)"
+    rf"((?: (?!\0(?:{_JOINT})\b)[\0\w'-]+){{1,12}})(?(no)|(?![^,;:.]* \0(?:before|until|till)\b))"
 )
 """Up to twelve words of a clause after its `not`: `it isn't oak` has no oak. `They won't weld till April` denies no welding."""
 
@@ -220,7 +223,7 @@ def _asks_topic(fact: Fact, folded: str) -> bool:
     """Return True if an open sentence has all parts of a cue that another text of the card has in a cue, too: its topic."""
     rivals = {part for words in fact.others for cue in words.cues for part in cue if not part.startswith("!")}
     topics = [tuple(part for part in cue if part in rivals) for cue in fact.cues]
-    open_ones = [said for status, said, _ in _windows(folded) if status == "open"]
+    open_ones = [said for status, said, *_ in _windows(folded) if status == "open"]
     return any(topic and _parsed(topic).occurs(said) for topic in topics for said in open_ones)
 
 
@@ -256,24 +259,72 @@ _BREAK = ". "
 
 def _statuses(words: Words, folded: str) -> set[Status]:
     """Return how the cues of a text match a folded text: what is told, denied or open."""
-    return {status for cue in words.cues for status in _matches(_parsed(cue), folded)}
+    own = _vocabulary(words.text)
+    return {status for cue in words.cues for status in _matches(_parsed(cue), own, folded)}
 
 
-def _matches(cue: Cue, folded: str) -> Iterator[Status]:
-    """Yield the status of each window of a folded text that a cue matches."""
-    for status, said, granted in _windows(folded):
+def _matches(cue: Cue, own: frozenset[str], folded: str) -> Iterator[Status]:
+    """Yield the status of each window of a folded text that a cue matches; `own` has the words of the fact."""
+    for status, said, granted, sources in _windows(folded):
         if cue.barred.occurs(said):
             continue
         missing = sum(not part.occurs(said) for part in cue.wanted)
         if status == "open":
             if missing <= (len(cue.wanted) > 2):
                 yield "open"
+        elif not missing and any(source.isdisjoint(own) for source in sources):
+            yield "open"
         elif not missing:
-            granted_too = cue.denies or all(part.occurs(granted) for part in cue.wanted)
-            yield status if granted_too else "denied"
+            denying = any(part.occurs(said) for part in cue.denying)
+            yield status if denying or all(part.occurs(granted) for part in cue.wanted) else "denied"
     for topic, said in _named(folded):
         if cue.occurs(said) and not cue.occurs(topic) and not cue.barred.occurs(said):
             yield "told"
+
+
+_SPEAKS = (
+    r"(?:sa(?:ys?|id|ying)|t(?:ells?|old|elling)|claim\w*|swear\w*|swore|maintain\w*|mention\w*|reckon\w*|insist\w*|remember\w*"
+    r"|recall\w*|phoned|thinks?|thought|believe[sd]?|whisper\w*|hint\w*|assur\w*|boast\w*|mutter\w*|mumbl\w*|let slip|gossip\w*"
+    r"|argu(?:ed|es|ing)|suspect\w*|suppos\w*|guess\w*|heard|hears|overheard|joke[sd]?|figure[sd]|imagine[sd]?)\b"
+)
+_AUXILIARY = (
+    r"(?:(?:used|likes?|seem\w*|keeps?|kept|wants?|tried|loves?|ha[sd]|have|was|were|is|are|to|once|always|also|even|just|only"
+    r"|still|been|never|often|on|going|around|round|about) )*"
+)
+_SPEAKER = re.compile(rf"((?:[\w'-]+ ){{1,7}}?){_AUXILIARY}{_SPEAKS}")
+"""The words before a verb of saying or thinking."""
+
+_PLACE = re.compile(r"\b(an?|some|my|our|of the) ((?:\w+ )+?)(?:in|at|from|on|with|who)\b.*")
+
+_NOT_NAMES = re.compile(
+    r"(the|an?|of|at|in|on|from|to|by|for|with|and|or|but|so|as|if|than|then|not|no|nor|some|any|my|your|our|his|her|their|its|this"
+    r"|these|those|that|who|which|what|there|here|when|while|where|how|more|most|all|both|each|(an)?other|is|was|are|were|be(en)?"
+    r"|ha[sd]|have|d(o|id|oes)|it|him|me|us|i|we|you|(i|we|you)'\w+|must|should|can|could|would|will|may|might|got|sorry|glad|bound"
+    r"|\w+n't)"
+)
+_OURS = re.compile(
+    r"(person|agent|seat|player|participant|page|sheet|note|card|list|book|letter|log|record|report|register|notice|sign|clause|slip"
+    r"|contract|paper|form|file|minutes|table|map|plan|diary|programme|timetable|label|ledger|memo|message|rule|brief|handbook|manual"
+    r"|text|document|fact|info(rmation)?|evidence|data|profile|point|detail)s?('s)?"
+)
+"""Whom or what a speaker may name as a source: the others in the session, and papers."""
+
+
+@lru_cache(maxsize=4096)
+def _sources(said: str) -> tuple[frozenset[str], ...]:
+    """Return the names of each source that marked words give, without those that anybody may give."""
+    phrases = (_PLACE.sub(r"\2", match[1]).split()[-4:] for match in _SPEAKER.finditer(said.replace("\0", "")))
+    names = ([word for word in phrase if not _NOT_NAMES.fullmatch(word)] for phrase in phrases)
+    return tuple(frozenset(map(_stem, one)) for one in names if one and not any(map(_OURS.fullmatch, one)))
+
+
+@lru_cache(maxsize=8192)
+def _vocabulary(text: str) -> frozenset[str]:
+    return frozenset(map(_stem, re.findall(r"[\w'-]+", fold_text(text))))
+
+
+def _stem(word: str) -> str:
+    return word.removesuffix("'s").removesuffix("s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,9 +344,10 @@ class Cue:
     """One cue, parsed."""
 
     wanted: tuple[CuePart, ...]
+    denying: tuple[CuePart, ...]
+    """The alternatives of each wanted part that contain a denial themselves."""
+
     barred: CuePart
-    denies: bool
-    """True if it contains a denial itself."""
 
     def occurs(self, told: str) -> bool:
         """Return True if each wanted part occurs in marked words."""
@@ -307,19 +359,23 @@ def _parsed(cue: tuple[str, ...]) -> Cue:
     """Parse a cue."""
     barred = _part([fold_text(one) for part in cue if part.startswith("!") for one in part[1:].split("|")])
     wanted = [[fold_text(one) for one in part.split("|")] for part in cue if not part.startswith("!")]
-    denies = any(_DENIAL.search(_marked(one)) for part in wanted for one in part)
-    return Cue(tuple(map(_part, wanted)), barred, denies)
+    denying = [[one for one in part if _DENIAL.search(_marked(one))] for part in wanted]
+    return Cue(tuple(map(_part, wanted)), tuple(map(_part, denying)), barred)
 
 
 def _part(alternatives: Sequence[str]) -> CuePart:
-    # n't is the end of a word
-    plain = tuple(_marked(one).removeprefix("\0" if one.startswith("n't") else "") for one in alternatives if ">" not in one)
+    plain = tuple(_marked_cue(one) for one in alternatives if ">" not in one)
     return CuePart(plain, tuple(_ordered(one) for one in alternatives if ">" in one))
+
+
+def _marked_cue(words: str) -> str:
+    """Mark the words of a cue; `n't` is the end of a word."""
+    return _marked(words).removeprefix("\0" if words.startswith("n't") else "")
 
 
 def _ordered(alternative: str) -> re.Pattern[str]:
     """Return the pattern of `red > left`: both in this order, at most four words and no end of a clause between them."""
-    first, then = (re.escape(_marked(one.strip())) for one in alternative.split(">", 1))
+    first, then = (re.escape(_marked_cue(one.strip())) for one in alternative.split(">", 1))
     return re.compile(rf"{first}[\w'-]*(?:'\0\w+)?(?: (?!{first})[\0\w'-]+){{0,4}} {then}")
 
 
@@ -335,8 +391,8 @@ def _named(folded: str) -> tuple[tuple[str, str], ...]:
 
 
 @lru_cache(maxsize=1024)
-def _windows(folded: str) -> tuple[tuple[Status, str, str], ...]:
-    """Return clauses, sentences and pairs of adjacent told sentences: status, words as said, words without denied ones.
+def _windows(folded: str) -> tuple[tuple[Status, str, str, tuple[frozenset[str], ...]], ...]:
+    """Return clauses, sentences and pairs of adjacent told sentences: status, words as said, those not denied, and sources.
 
     Sentences farther apart may concern different things. Clauses come first, so that barred parts are not searched for beyond
     the words that mention the fact; a text may mention two facts at once.
@@ -344,14 +400,16 @@ def _windows(folded: str) -> tuple[tuple[Status, str, str], ...]:
     sentences = _sentences(folded)
     told = [said for status, said in sentences if status == "told"]
     told = [_CONDITION.sub("", said) for said in told]
-    windows: list[tuple[Status, str]] = [("told", clause) for said in told for clause in _CLAUSE.split(said)]
-    windows += [("told", said) for said in (*told, *map(" ".join, pairwise(told)))]
-    windows += [(status, said) for status, said in sentences if status != "told"]
-    return tuple((status, said, _DENIED.sub(_unmarked, said)) for status, said in dict.fromkeys(windows))
+    windows: list[tuple[Status, str, str]] = [("told", clause, said) for said in told for clause in _CLAUSE.split(said)]
+    windows += [("told", said, said) for said in (*told, *map(" ".join, pairwise(told)))]
+    windows += [(status, said, said) for status, said in sentences if status != "told"]
+    return tuple(
+        (status, said, _DENIED.sub(_unmarked, said), _sources(whole)) for status, said, whole in dict.fromkeys(windows)
+    )
 
 
 def _unmarked(denied: re.Match[str]) -> str:
-    return denied[1] + denied[2].replace("\0", "")
+    return denied[1] + denied[3].replace("\0", "")
 
 
 def _sentences(folded: str) -> list[tuple[Status, str]]:
