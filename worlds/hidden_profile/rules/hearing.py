@@ -165,7 +165,7 @@ _TOPIC = re.compile(
 )
 """Beginning of a question that may only name a thing."""
 
-_DENIAL = re.compile(r"\0(not|never|cannot|no|without|t)\b")
+_DENIAL = re.compile(r"\0(not|never|cannot|no|nobody|neither|nor|without|t)\b")
 _JOINT = (
     "but|and|so|because|as|until|till|before|only|just|forget|mention|except|if|than|which|who|when|where|while"
     r"|(?<!from \0)(?<!of \0)(?<!in \0)(?<!on \0)(?<!to \0)(?<!at \0)that"
