@@ -173,10 +173,11 @@ def test_milliseconds_are_kept(pod: Pod) -> None:
 
 def test_a_background_command_keeps_the_worlds_time(pod: Pod) -> None:
     """A process that outlives the command that started it still reads the world's clock, bash included."""
-    pod.run("bash", "-c", "setsid bash -c '/usr/bin/sleep 0.4; bash -c \"echo \\$EPOCHSECONDS\" > late' >/dev/null 2>&1 &")
+    waits = "until [[ -e go ]]; do /usr/bin/sleep 0.05; done"
+    pod.run("bash", "-c", f"setsid bash -c '{waits}; bash -c \"echo \\$EPOCHSECONDS\" > some; mv some late' >/dev/null 2>&1 &")
     pod.run("sleep", "1000")
 
-    ended = pod.run("bash", "-c", "/usr/bin/sleep 1; cat late")
+    ended = pod.run("bash", "-c", "touch go; until [[ -e late ]]; do /usr/bin/sleep 0.05; done; cat late")
 
     assert str(int(EPOCH + pod.elapsed())) == ended.output.strip()
 
