@@ -169,7 +169,7 @@ def build_group(name: str, agents: int) -> tuple[Policy, ...]:
     """
     odd = {"withhold": "silent", "one_liar": "liar"}.get(name)
     if odd is None:
-        return ((POLICIES | {ONE_FACT.name: ONE_FACT})[name],) * agents
+        return (POLICIES[name],) * agents
     return (POLICIES[odd], *(POLICIES["pool"],) * (agents - 1))
 
 
