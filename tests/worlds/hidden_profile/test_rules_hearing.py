@@ -218,6 +218,23 @@ def test_another_alternative_with_a_denial_does_not_excuse_a_denied_word() -> No
 
 
 @pytest.mark.parametrize(
+    "message",
+    [
+        "What I have:\n- Nobody knows when we left\n- {}\n- My sister doesn't like beaches",
+        "What I have:\n1. Nobody knows when we left\n2. {}\n3. Did anybody see the sea?",
+        "**First**: I doubt the weather was good\n**Second**: {}\n**Third**: ask me",
+        "Nobody knows when we left\n\n{}\n\nWhat do you know?",
+        "I wonder when we left home\n{}\nI don't know more",
+        "I don't know anything about the train, but {}",
+    ],
+)
+def test_points_of_a_list_and_lines_are_apart(message: str) -> None:
+    """A denial, a doubt or a question in one line says nothing of the next, with or without full stops."""
+    assert told_facts(SCENARIO, message.format("The cool box was in the car all August"), ["u1"]) == ("u1",)
+    assert told_facts(SCENARIO, message.format("Nobody knows if the cool box was in the car in August"), ["u1"]) == ()
+
+
+@pytest.mark.parametrize(
     "source",
     [
         "My cousin swears that",

@@ -50,7 +50,7 @@ _ASKS = (
     r"(it|that)( would|'d) (be|have been) (nice|lovely|good|grand|great|fun|handy|a shame|a pity)\b",
     r"(i|we) wish\b|if only\b",
     r"(i|you) bet\b(?! on)",
-    r"^((and|but|so|well|now),? )*if\b(?! (you|i|memory) (ask|look|remember|want|count|read|like|serve|have|see|am|'m)\w*\b)",
+    r"^((and|but|so|well|now),? )*if\b(?! (you|i) (ask|look|remember|want|count|read|understand|like|have|see|am|'m)\w*\b)",
 )
 _NOT_KNOWN = (
     r"(nobody|no one|none of (us|you))('s( \w+)?|( \w+){0,6}) (knows?|tell|told|said|asked|looked|checked)\b(?!( \w+)? why\b)",
@@ -89,12 +89,12 @@ _DISCLAIMED = (
     r"(he|she|they|i|it|that)( \w+)? (may|might|could)( well)? (have (it|that|this)|be) (wrong|mistaken|a mix)\b",
     r"who knows\b|apparently\b|or so (my|the|they|he|she|i)\b|make of (it|that) what\b|repeating\b|corridor talk\b",
     r"whisper\w*|(can't|couldn't) (confirm|vouch|verify)\b|no idea if\b|had it that\b|don't hold me\b|nothing on paper\b",
-    r"(of mine|someone) heard\b|(whether|if) (it|that|this)('s| is| was) (true|so|right)\b",
+    r"(of mine|someone) heard\b|whether (it|that|this)('s| is| was) (true|so|right)\b",
 )
 _NOT_VOUCHED = (
     r"could be( just)? a story\b|mumbled\b|(seems?|seemed) to (remember|recall)\b|has it that\b",
     r"(i|we) haven't (been|seen|checked)\b|too \w+ to (believe|be true)\b|hesita(te|nt)\b|read (it|that) somewhere\b",
-    r"told (my|our|someone|somebody|a (friend|mate|neighbour|cousin|colleague))\b|i( was|'ve been| have been) told\b",
+    r"told (my|our|someone|somebody|a (friend|mate|neighbour|cousin|colleague))\b|i( was|'ve been| have been) told(,| by)",
     r"i( only)? heard\b(?! of)",
     r"i( should| would)? (guess|suppose|suspect|imagine|assume|gather)\b|i've heard\b|that's( just| only)?( \w+)? talk\b",
 )
@@ -132,6 +132,11 @@ _ASIDE = re.compile(
     rf"|,? (and|but|so|though) {_WHAT}\b[^,;?]*, (nobody|no one) knows\W*$"
 )
 """A last clause that leaves open something other than the clause before it."""
+
+_LIMITED = re.compile(
+    r"((?:\bnot|n't|\bno|\bnothing|\bnever|\bunsure)\b[^.,;?!]* (?:about|anything|any|else|others?|rest)\b[^.,;?!]*), but "
+)
+"""A first clause that leaves open something other than the clause after it: I don't know about the rest, but..."""
 
 _SHORTLY = (
     r"(that|this|it)('s| is| was) (just |all |only |simply |plainly )*(not|wrong|nonsense|rubbish)\b",
@@ -185,9 +190,23 @@ _CONDITION = re.compile(r"(?<=\w) (?!\0as\b)\0(if|unless|provided|in case)\b[^,;
 """A condition within a sentence, which is not told."""
 
 
+_LINE_END = re.compile(
+    r"(?<![.!?\s])\s*\n(?=\s*(?:\n|[-*+#>|\u2022(\d\"\u201c]|[a-zA-Z]\)))"
+    r"|(?<=[^\n]{20})(?<![.!?\s])[ \t]*\n(?=\s*[A-Z])"
+)
+"""End of a line that ends a sentence; a line of a wrapped sentence goes on in small letters, or after a word or two."""
+
+_LIST_MARK = re.compile(r"^\s*(?:[-*+#>|\u2022]+|\(?(?:\d{1,2}[.)]|[a-zA-Z]\)))\s+", re.MULTILINE)
+
+
 def fold_text(text: str) -> str:
     """Fold a text for comparisons."""
     return " ".join(unicodedata.normalize("NFKC", text).translate(_PLAIN).casefold().split())
+
+
+def fold_message(text: str) -> str:
+    """Fold a text that may be in several lines: a point of a list, a heading and a paragraph end as a sentence does."""
+    return fold_text(_LIST_MARK.sub("", _LINE_END.sub(". ", text)))
 
 
 Said = Literal["asserted", "denied", "contradicted", "asked"]
@@ -203,7 +222,7 @@ def classify_fact(fact: Fact, text: str) -> Said | None:
     """Return what a text does to a fact; None for nothing, or if the fact has no cues."""
     if not fact.cues:
         return None
-    quoted, rest = _quotes(fact, fold_text(text))
+    quoted, rest = _quotes(fact, fold_message(text))
     if "told" in quoted[0] and "told" not in quoted[1]:
         return "asserted"
     own = _statuses(fact, rest) | quoted[0]
@@ -235,7 +254,7 @@ def surfaced_facts(scenario: Scenario, text: str, known: Iterable[str]) -> dict[
 
 def matches_cue(words: Words, text: str) -> bool:
     """Return True if one of the text's cues matches what another text tells."""
-    return "told" in _statuses(words, fold_text(text))
+    return "told" in _statuses(words, fold_message(text))
 
 
 def _quotes(fact: Fact, folded: str) -> tuple[tuple[set[Status], set[Status]], str]:
@@ -415,7 +434,7 @@ def _unmarked(denied: re.Match[str]) -> str:
 def _sentences(folded: str) -> list[tuple[Status, str]]:
     """Return the sentences of a folded text with their words marked; one that takes back changes the one before it."""
     made: list[tuple[Status, str]] = []
-    for sentence in _SENTENCE.split(folded):
+    for sentence in _SENTENCE.split(_LIMITED.sub(r"\1. ", folded)):
         back = _retracted(sentence)
         if back is not None:
             made[-1:] = [(back, said) for _, said in made[-1:]]
