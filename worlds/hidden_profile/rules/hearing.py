@@ -272,6 +272,9 @@ def _quotes(fact: Fact, folded: str) -> tuple[tuple[set[Status], set[Status]], s
     return how, folded
 
 
+_WHOLE = re.compile(r"\b(no|not|nor)$")
+"""Words that are no beginnings of other words in a cue: `not` does not match noted."""
+
 _BREAK = ". "
 """Put in the place of a quote, so that the sentences around it are not adjacent to each other in words."""
 
@@ -383,8 +386,9 @@ def _parsed(cue: tuple[str, ...]) -> Cue:
 
 
 def _part(alternatives: Sequence[str]) -> CuePart:
-    plain = tuple(_marked_cue(one) for one in alternatives if ">" not in one)
-    return CuePart(plain, tuple(_ordered(one) for one in alternatives if ">" in one))
+    whole = [one for one in alternatives if ">" in one or _WHOLE.search(one)]
+    plain = tuple(_marked_cue(one) for one in alternatives if one not in whole)
+    return CuePart(plain, tuple(map(_ordered, whole)))
 
 
 def _marked_cue(words: str) -> str:
@@ -394,8 +398,11 @@ def _marked_cue(words: str) -> str:
 
 def _ordered(alternative: str) -> re.Pattern[str]:
     """Return the pattern of `red > left`: both in this order, at most four words and no end of a clause between them."""
-    first, then = (re.escape(_marked_cue(one.strip())) for one in alternative.split(">", 1))
-    return re.compile(rf"{first}[\w'-]*(?:'\0\w+)?(?: (?!{first})[\0\w'-]+){{0,4}} {then}")
+    first, *then = (
+        re.escape(_marked_cue(one.strip())) + (r"\b" if _WHOLE.search(one.strip()) else "") for one in alternative.split(">", 1)
+    )
+    between = rf"[\w'-]*(?:'\0\w+)?(?: (?!{first})[\0\w'-]+){{0,4}} "
+    return re.compile(between.join((first, *then)))
 
 
 @lru_cache(maxsize=1024)
