@@ -320,8 +320,8 @@ _PLACE = re.compile(r"\b(an?|some|my|our|of the) ((?:\w+ )+?)(?:in|at|from|on|wi
 
 _NOT_NAMES = re.compile(
     r"(the|an?|of|at|in|on|from|to|by|for|with|and|or|but|so|as|if|than|then|not|no|nor|some|any|my|your|our|his|her|their|its|this"
-    r"|these|those|that|who|which|what|there|here|when|while|where|how|more|most|all|both|each|(an)?other|is|was|are|were|be(en)?"
-    r"|ha[sd]|have|d(o|id|oes)|it|him|me|us|i|we|you|(i|we|you)'\w+|must|should|can|could|would|will|may|might|got|sorry|glad|bound"
+    r"|these|those|which|(that|who|what|there|here|it)('s)?|when|while|where|how|more|most|all|both|each|(an)?other|is|was|are|were|be(en)?"
+    r"|ha[sd]|have|d(o|id|oes)|him|me|us|i|we|you|(i|we|you)'\w+|must|should|can|could|would|will|may|might|got|sorry|glad|bound"
     r"|\w+n't)"
 )
 _OURS = re.compile(
