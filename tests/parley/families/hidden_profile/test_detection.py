@@ -52,8 +52,8 @@ def test_rates_on_the_sentences_that_cues_were_mended_on(counts: Counts) -> None
     early = by_cues(counts, late=False)
 
     assert early is not None
-    assert early.total.precision == pytest.approx(0.923, abs=0.001)
-    assert early.total.recall == pytest.approx(0.933, abs=0.001)
+    assert early.total.precision == pytest.approx(0.931, abs=0.001)
+    assert early.total.recall == pytest.approx(0.953, abs=0.001)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "paraphrase"])
