@@ -28,10 +28,6 @@ class PublishedHeadline(NamedTuple):
     source: str
 
 
-def _reward(result: Result) -> float:
-    return result.reward or 0.0
-
-
 @dataclass(frozen=True)
 class Headline:
     """Headline figure of a family."""
@@ -40,7 +36,7 @@ class Headline:
     short: str = "Reward"
     """Column title."""
 
-    value: Callable[[Result], float] = _reward
+    value: Callable[[Result], float] = lambda result: result.reward or 0.0
     """Value of one graded episode."""
 
     ranks: Callable[[Result], bool] = bool

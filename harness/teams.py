@@ -23,7 +23,7 @@ HUMAN = "human"
 
 
 def seat_names(families: Sequence[str]) -> list[str]:
-    """Return every seat player that these families offer (`harness.agents.seats.players`)."""
+    """Return every seat player that these families offer (`harness.agents.seats.lineup`)."""
     parts = [family_part_or_none(family, "seats") for family in families]
     return list(dict.fromkeys(name for part in parts if part for name in part.PLAYERS))
 

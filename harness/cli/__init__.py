@@ -49,7 +49,7 @@ HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
         "verify": ("parley.commands.verify", "Check tasks: lint, oracle, nop, wrong clients, determinism."),
         "generate": ("parley.commands.kinds", "Generate tasks, or parts of them, by code or with a model."),
         "import": ("parley.commands.kinds", "Import scenarios and traces of other benchmarks."),
-        "release": ("parley.commands.release", "Write a release's list of tasks, which complete runs cover."),
+        "release": ("parley.commands.authoring", "Write a release's list of tasks, which complete runs cover."),
     },
     "Housekeeping": {
         "doctor": ("parley.commands.doctor", "Check the runtimes of this machine, or a model's server."),

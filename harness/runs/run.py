@@ -4,7 +4,8 @@
 skips graded episodes and retries ungraded ones, whose earlier files are kept. Increases of a plan are recorded.
 2. Each remaining episode becomes an order, which is data. The run's site selects the executor: threads, or processes if agent
 and runtime only compute (`harness.runs.executors`), or the nodes of a cluster (`parley.ray`).
-3. Episodes lost to temporary failures are retried after the rest (`harness.runs.retry`).
+3. Episodes lost to temporary failures (`Result.may_pass`) are retried after the rest, with a number of attempts and a time for
+each cause. What an agent did is graded and never replayed; earlier attempts are kept under attempts/.
 4. An interrupt (INT, TERM, HUP) stops the queue, kills everything with this run's id, and leaves unfinished episodes unwritten.
 """
 
@@ -12,10 +13,10 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.agent_factory import AgentPool
 from harness.agents.solutions import holds_seats
@@ -30,10 +31,55 @@ from harness.runs.executors.base import Again, Executor, Finished, Order, Progre
 from harness.runs.executors.sites import HERE, RunSite
 from harness.runs.plan import Plan
 from harness.runs.request import PlayedSession, read_record
-from harness.runs.retry import EpisodeRetries, RetryPolicy
 from harness.runs.seed_key import keep_key
 from harness.secrets import public_address, scrub
 from harness.version import commit, package_version
+
+
+class RetryPolicy(NamedTuple):
+    """Retry policy of one cause."""
+
+    tries: int
+    """Maximum number of attempts at one episode, including the first."""
+
+    first_pause_s: float
+    """Real seconds before the second attempt; doubled for each further one."""
+
+    total_s: float
+    """Real seconds after the first failure within which an attempt may still start."""
+
+
+POLICIES: Mapping[Responsible, RetryPolicy] = {
+    "provider": RetryPolicy(tries=3, first_pause_s=10.0, total_s=900.0),
+    "runtime": RetryPolicy(tries=3, first_pause_s=2.0, total_s=300.0),
+}
+
+
+class EpisodeRetries:
+    """Counter of the attempts at the episodes of one session."""
+
+    def __init__(self, policies: Mapping[Responsible, RetryPolicy], clock: Callable[[], float] = time.monotonic) -> None:
+        self._policies, self._clock = policies, clock
+        self._tries: dict[Key, int] = {}
+        self._failed_at: dict[Key, float] = {}
+
+    def note(self, result: Result) -> None:
+        """Count one attempt."""
+        self._tries[result.key] = self._tries.get(result.key, 0) + 1
+        if result.status == "ungraded":
+            self._failed_at.setdefault(result.key, self._clock())
+
+    def due(self, results: Iterable[Result]) -> dict[Key, float]:
+        """Return the episodes to retry, with the seconds to wait before."""
+        return {result.key: pause for result in results if (pause := self._pause(result)) is not None}
+
+    def _pause(self, result: Result) -> float | None:
+        policy = self._policies.get(result.cause) if result.cause and result.may_pass else None
+        tries = self._tries.get(result.key, 0)
+        if policy is None or result.status == "graded" or not 0 < tries < policy.tries:
+            return None
+        pause = policy.first_pause_s * 2.0 ** (tries - 1)
+        return pause if self._clock() + pause - self._failed_at[result.key] <= policy.total_s else None
 
 
 def run_plan(

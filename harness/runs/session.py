@@ -7,6 +7,7 @@ all submit a request and get results.
 from __future__ import annotations
 
 import logging
+import resource
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -17,7 +18,6 @@ from typing import Any
 
 from harness.agent_factory import AgentPool, Make, keep_logs, listed_price, make_agent
 from harness.agents.llm.meter import Meter
-from harness.descriptors import allow_many_files
 from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError, quoted
 from harness.interrupts import interrupting
 from harness.live_agent import Agent, ReplyCache
@@ -33,11 +33,22 @@ from harness.runs.executors.sites import HERE, Needed, RunSite
 from harness.runs.ledger import RunLedger
 from harness.runs.plan import Plan, plans
 from harness.runs.request import RunRequest
-from harness.runs.retry import POLICIES
-from harness.runs.run import is_played, recorded_of, run_plan
+from harness.runs.run import POLICIES, is_played, recorded_of, run_plan
 from harness.runtime_choice import Say
 from harness.secrets import public_address
 from harness.trust import gate
+
+MOST = 65_536
+"""Enough for thousands of pods. Without any limit, some libraries iterate over every possible descriptor below it."""
+
+
+def allow_many_files() -> None:
+    """Raise the limit of this process as far as possible without privileges."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST if most == resource.RLIM_INFINITY else min(MOST, most)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
 
 _log = logging.getLogger(__name__)
 

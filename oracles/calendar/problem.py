@@ -104,7 +104,8 @@ def build_problem(scenario: Scenario, scale: Scale = "scored") -> Problem:
     for number, item in enumerate(items):
         takes[number, list(item.participants)] = True
     price = scenario.scored_cost if scale == "scored" else int
-    cells, kinds = _errands(scenario, {cost: price(cost) for cost in _shown(scenario)})
+    shown = {errand.cost for mine in scenario.errands for errand in mine} | {prior.cost for prior in scenario.prior}
+    cells, kinds = _errands(scenario, {cost: price(cost) for cost in shown})
     free = _free(scenario)
     costs = np.where(takes[:, :, None], cells, 0)
     closed = takes @ (kinds == BLOCKED)
@@ -128,10 +129,6 @@ def build_problem(scenario: Scenario, scale: Scale = "scored") -> Problem:
         costs,
         ~closed,
     )
-
-
-def _shown(scenario: Scenario) -> set[int]:
-    return {errand.cost for mine in scenario.errands for errand in mine} | {prior.cost for prior in scenario.prior}
 
 
 def _errands(scenario: Scenario, price: dict[int, int]) -> tuple[Table, NDArray[np.int8]]:

@@ -29,26 +29,14 @@ def make_deck_mutants(deck: Deck) -> tuple[DeckMutant, ...]:
     return tuple(DeckMutant(name, check, spoil(deck)) for name, check, spoil in _SPOILS)
 
 
-def _idle_seat(deck: Deck) -> Deck:
-    return _changed(deck, {deck.of_scope("noise")[0].id: {"holders": []}})
-
-
 def _note_says_nothing(deck: Deck) -> Deck:
     first = next(card for card in deck.of_scope("private") if any(words.asserts for words in card.texts))
     return _changed(deck, {first.id: {"texts": _texts(first, asserts=[])}})
 
 
-def _all_on_one_hand(deck: Deck) -> Deck:
-    return _changed(deck, {card.id: {"holders": [1]} for card in deck.of_scope("private")})
-
-
 def _all_on_two_hands(deck: Deck) -> Deck:
     rest = {card.id: {"holders": sorted({2, *card.holders})} for card in deck.of_scope("private") if 1 not in card.holders}
     return _changed(deck, rest)
-
-
-def _idle_card(deck: Deck) -> Deck:
-    return _changed(deck, {deck.of_scope("noise")[0].id: {"scope": "private"}})
 
 
 def _idle_note_speaks(deck: Deck) -> Deck:
@@ -70,10 +58,6 @@ def _verdict(deck: Deck) -> Deck:
     card = deck.of_scope("private")[0]
     said = f"{card.texts[0].text} {deck.options[0].label} is the only one."
     return _changed(deck, {card.id: {"texts": [_words(card.texts[0], text=said), *_texts(card)[1:]]}})
-
-
-def _kinds_swapped(deck: Deck) -> Deck:
-    return _changed(deck, deals={"hidden": deck.deals.manifest, "manifest": deck.deals.hidden})
 
 
 def _one_key_only(deck: Deck) -> Deck:
@@ -106,16 +90,24 @@ def _in_first_person(deck: Deck) -> Deck:
 
 
 _SPOILS: tuple[tuple[str, str, Callable[[Deck], Deck]], ...] = (
-    ("an idle note is nobody's", "C0", _idle_seat),
+    ("an idle note is nobody's", "C0", lambda deck: _changed(deck, {deck.of_scope("noise")[0].id: {"holders": []}})),
     ("a private card asserts nothing", "C1", _note_says_nothing),
-    ("one seat holds every private card", "C2", _all_on_one_hand),
+    (
+        "one seat holds every private card",
+        "C2",
+        lambda deck: _changed(deck, {one.id: {"holders": [1]} for one in deck.of_scope("private")}),
+    ),
     ("two seats hold every private card", PAIRS, _all_on_two_hands),
-    ("an idle note counts as private", "C3", _idle_card),
+    ("an idle note counts as private", "C3", lambda deck: _changed(deck, {deck.of_scope("noise")[0].id: {"scope": "private"}})),
     ("an idle note suggests something", "C4", _idle_note_speaks),
     ("idle notes touch one option alone", "C5", _idle_notes_name_one_option),
     ("a cue fires on another card", "C6", _cue_fires_elsewhere),
     ("a private text gives a verdict", "C7", _verdict),
-    ("hidden deals are listed as manifest", "C8", _kinds_swapped),
+    (
+        "hidden deals are listed as manifest",
+        "C8",
+        lambda deck: _changed(deck, deals={"hidden": deck.deals.manifest, "manifest": deck.deals.hidden}),
+    ),
     ("one option alone is ever right", "C8", _one_key_only),
     ("a shared card tells the kind", "C9", _told_by_a_word),
     ("a private card is lengthened", "C10", _lengthened),

@@ -17,8 +17,8 @@ from harness.errors import GateFailed, UsageError
 from harness.output import emit, say
 from harness.registry import Task
 from parley.commands.report import registry, shown
+from parley.reports.brief import decisions
 from parley.reports.comparison import Comparison, check, compared, matched, tables, with_holm
-from parley.reports.early import decisions
 from parley.reports.evidence import Run, gather, naming_misfits, read_runs
 from parley.sweeps.early_stopping import BIASED, Decision
 

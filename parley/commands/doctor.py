@@ -17,8 +17,7 @@ from harness.runtime_choice import RUNTIMES, runtime_named
 from harness.runtimes.docker.runtime import DockerRuntime
 from harness.tables import show_table
 from parley.commands.model_diagnosis import examine
-from parley.sharing.bases import name_of_tests
-from parley.sharing.pushing import push
+from parley.sharing.bases import name_of_tests, push
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 
 

@@ -16,9 +16,9 @@ from harness.output import emit, say
 from harness.registry import Task, survey, tasks_root
 from harness.sanitize import printable
 from harness.tables import show_table
-from parley.reports import early, spent
+from parley.reports import spent
 from parley.reports.board import board
-from parley.reports.brief import brief_lines
+from parley.reports.brief import brief_lines, decision_tables, decisions
 from parley.reports.evidence import Breadth, Run, gather, naming_misfits, read_runs
 from parley.reports.table import Table, as_csv
 from parley.reports.whole import WholeReport, caveats, make_report, refuse_unfinished
@@ -78,7 +78,7 @@ def _sum_up(ctx: typer.Context, runs: Sequence[Path], read: Sequence[Run]) -> No
     """Print the report in five lines, below its caveats and the decision of a run that stopped early."""
     refuse_unfinished(read)
     with naming_misfits(read):
-        for line in (*caveats(read), *(one.told() for one in early.decisions(runs)), *brief_lines(read, registry(ctx), runs)):
+        for line in (*caveats(read), *(one.told() for one in decisions(runs)), *brief_lines(read, registry(ctx), runs)):
             print(printable(line))
 
 
@@ -86,7 +86,7 @@ def _made(
     ctx: typer.Context, runs: Sequence[Path], read: Sequence[Run], wanted: Sequence[str], *, published: bool, breadth: Breadth
 ) -> WholeReport:
     """Return the wanted tables of these runs, or every table that is not empty."""
-    decided = early.tables(early.decisions(runs))
+    decided = decision_tables(decisions(runs))
     with naming_misfits(read):
         return make_report(read, registry(ctx), wanted, published=published, breadth=breadth, decided=decided)
 
@@ -122,7 +122,7 @@ def show_tables(ctx: typer.Context, runs: Sequence[Path], *, beside_json: bool) 
 
 
 def _drawn(made: WholeReport) -> dict[str, str]:
-    from parley.reports.figures import every_figure  # noqa: PLC0415
+    from parley.reports.page import every_figure  # noqa: PLC0415
 
     return every_figure(made)
 

@@ -64,7 +64,8 @@ def draw_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
         if not purpose.startswith(PAIRED)
     )
     told = "the value drawn for {what!r} is the same on seeds {first} and {seed}; draw it from self.chance"
-    yield from _apart("draws", "streams", told, draws, lambda _, __, purpose: _drawing(evidence, purpose))
+    server = evidence.server
+    yield from _apart("draws", "streams", told, draws, lambda _, __, purpose: line_with(server.path, f'("{purpose}")', server))
 
 
 def _apart(
@@ -94,11 +95,6 @@ def submission(played: Play) -> bytes | None:
     """Return the submitted bytes, or None if nothing was submitted."""
     handed_in = (sent.body for sent, _ in played.exchanges if (sent.method, sent.path) == SUBMISSION)
     return next(handed_in, None)
-
-
-def _drawing(evidence: TaskEvidence, purpose: str) -> Place:
-    """Return the line of server.py that names a purpose."""
-    return line_with(evidence.server.path, f'("{purpose}")', evidence.server)
 
 
 def _giver(evidence: TaskEvidence, played: Play, value: str) -> Place:

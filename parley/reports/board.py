@@ -77,7 +77,7 @@ def rank_intervals(strata: Strata) -> list[tuple[int, int]]:
 
 def surely_better(strata: Strata) -> Flags:
     """Return a matrix: is the row's model significantly better than the column's, at a level that holds for all pairs."""
-    means = _means(strata)
+    means: Floats = np.asarray(np.mean([tasks.mean(axis=1) for tasks in strata], axis=0), dtype=np.float64)
     gaps = means[:, None] - means[None, :]
     covariance = sum(np.cov(tasks, ddof=1).reshape(len(means), -1) / tasks.shape[1] for tasks in strata) / len(strata) ** 2
     spread = np.diag(covariance)
@@ -100,10 +100,6 @@ def rank_shares(strata: Strata) -> Floats:
     means = np.round(means, 9) + rng.uniform(0, 1e-10, size=means.shape)
     ranks = (-means).argsort(axis=1).argsort(axis=1)
     return np.stack([(ranks <= rank).mean(axis=0) for rank in range(models)], axis=1)
-
-
-def _means(strata: Strata) -> Floats:
-    return np.asarray(np.mean([tasks.mean(axis=1) for tasks in strata], axis=0), dtype=np.float64)
 
 
 def _largest_t(covariance: Floats, errors: Floats, known: Flags, degrees: int) -> float:
@@ -182,7 +178,7 @@ def board(evidence: Sequence[Evidence], *, published: bool) -> Table:
     if not rows:
         raise UsageError("these runs have no graded episode", hint="harness run --yes --model NAME")
     families = [one.family for one in evidence if any(row.tasks(one.family) for row in rows)]
-    wanted = {family: _widest(rows, family) for family in families}
+    wanted = {family: max((frozenset(row.tasks(family)) for row in rows), key=len) for family in families}
     whole = [row for row in rows if all(wanted[family] <= row.tasks(family).keys() for family in families)]
     strata: Strata = [
         np.array([[row.tasks(family)[task] for task in sorted(wanted[family])] for row in whole]) for family in families
@@ -229,11 +225,6 @@ def _columns(families: Sequence[str]) -> tuple[Column, ...]:
         Column("error", "Standard error", "number", shown=False),
         *titled(first_rank="First rank", last_rank="Last rank", shown=False),
     )
-
-
-def _widest(rows: Sequence[BoardRow], family: str) -> frozenset[str]:
-    """Return the tasks of the row that has the most tasks."""
-    return max((frozenset(row.tasks(family)) for row in rows), key=len)
 
 
 def _whole(family: str, played: frozenset[str]) -> frozenset[str]:

@@ -2,11 +2,13 @@
 
 The best player has the highest headline figure among those that played most tasks. Its figure has the interval of the
 leaderboard; its lead over the next player has the interval of a paired comparison. Retries are left out.
+
+Runs with `--until` have a table of decisions: their plain mean is biased, the confidence sequence beside it is valid.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -14,10 +16,13 @@ from harness.errors import quoted
 from harness.headline import ended_by, headline_of, task_means
 from harness.records import Result
 from harness.registry import Task
+from harness.runs.request import player_of
 from parley.caveats import bounds_of
 from parley.reports.comparison import compared
 from parley.reports.evidence import Evidence, Group, Run, gather
+from parley.reports.table import Column, Table, table_of
 from parley.statistics import Interval, share_interval
+from parley.sweeps.early_stopping import BIASED, Decision, Step, read_decision
 
 _NAMED = 3
 """Maximum number of folders that are named in the command for more."""
@@ -76,3 +81,41 @@ def _counts(results: Sequence[Result]) -> Iterator[str]:
     bounds = bounds_of(graded, lost, lambda one: float(one.success))
     yield f"ungraded: {f'the success rate is {bounds.sentence()}' if bounds else 'none'}"
     yield f"stopped: {ended_by([one for one in results if not one.success]) or 'none'}"
+
+
+_COLUMNS = (
+    Column("first", "A", of=lambda one: player_of(one.until.first)),
+    Column("second", "B", of=lambda one: player_of(one.until.second)),
+    Column("winner", "Better", of=lambda one: player_of(one.winner) if one.winner else "not decided"),
+    Column("e_value", "e-value", "rate", of=lambda one: one.path[-1].e_value if one.path else None),
+    Column("needed", "needs", "rate", of=lambda one: one.needed),
+    Column("tasks", "Tasks", of=lambda one: len(one.path)),
+    Column("of", "of", of=lambda one: len(one.until.order)),
+    Column("share", "Played %", "percent", of=lambda one: one.share),
+    Column("interval", "A - B, anytime-valid", "signed_interval", of=lambda one: one.interval if one.path else None),
+    Column("mean", "Mean so far (biased)", "signed", of=lambda one: fmean(one.differences) if one.path else None),
+    Column("alpha", "alpha", "p", shown=False, of=lambda one: one.until.alpha),
+    Column("path", "Path", shown=False, of=lambda one: " ".join(map(_step, one.path)) or None),
+)
+_METHOD = (
+    "one difference per task, in the order of the plan; betting e-process, decided at 1 / alpha in either direction; "
+    "until.json has the path"
+)
+
+
+def decisions(paths: Iterable[Path]) -> list[Decision]:
+    """Return the decisions of the sweeps at these paths, each once. A path is a sweep, a part of one, or a folder of sweeps."""
+    folders = dict.fromkeys(
+        folder.resolve() for path in paths for folder in (path, path.parent, *sorted(path.glob("*/until.json")))
+    )
+    tops = dict.fromkeys(folder.parent if folder.name == "until.json" else folder for folder in folders)
+    return [decision for folder in tops if (decision := read_decision(folder)) is not None]
+
+
+def decision_tables(made: Sequence[Decision]) -> list[Table]:
+    """Return one table of these decisions, or no table if there are none."""
+    return table_of("until", "Decided early", _COLUMNS, made, (_METHOD, BIASED))
+
+
+def _step(step: Step) -> str:
+    return f"{step.task}:{step.difference:+.4f}:{step.e_value:.4g}"

@@ -26,7 +26,7 @@ from harness.agents.llm.completion import Completion, read_message
 from harness.agents.llm.interface import Interface
 from harness.agents.seats.game import SeatedGame
 from harness.agents.seats.holders import Forfeit, PolicySeat, SeatReply, TalkingSeat
-from harness.agents.seats.players import check_playable, seat_players
+from harness.agents.seats.lineup import check_playable, seat_players
 from harness.agents.trajectory import Trajectory, scripted_trajectory
 from harness.attribution import EpisodeState
 from harness.episode import seen_by_agent

@@ -13,8 +13,8 @@ from harness.pod import EpisodeSpec
 from harness.registry import read_task
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.trust import admitted
-from parley.proof.new import new_task
 from parley.proof.plays import play
+from parley.proof.sync import new_task
 from tests.worlds.core.ordinary_app import ASKED, FAULTS, shop_task
 from worlds.core.events import read_log
 from worlds.core.testing import world_in_process

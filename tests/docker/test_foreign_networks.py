@@ -14,7 +14,7 @@ import pytest
 from harness.errors import RuntimeFailure
 from harness.pod import EpisodeSpec, Pod
 from harness.registry import Task, read_task
-from harness.runtimes.docker.engine.sweep import sweep
+from harness.runtimes.docker.engine.client import sweep
 from harness.runtimes.docker.runtime import DockerRuntime
 from parley.interop.foreign.containers import Networks
 from tests.docker.conftest import write

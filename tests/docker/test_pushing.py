@@ -9,8 +9,7 @@ import pytest
 from harness.errors import RuntimeFailure, UsageError
 from harness.registry import Task
 from harness.runtimes.docker.runtime import DockerRuntime
-from parley.sharing.bases import PinnedBases, name_of_tests
-from parley.sharing.pushing import push
+from parley.sharing.bases import PinnedBases, name_of_tests, push
 
 pytestmark = pytest.mark.docker
 

@@ -36,7 +36,7 @@ from harness.pod import EpisodeSpec, Pod
 from harness.records import Forfeits, Key, Result, RunFolder, Tokens
 from harness.registry import Task, read_task
 from harness.runs.plan import Plan
-from harness.runs.retry import POLICIES
+from harness.runs.run import POLICIES
 from harness.runtimes.inprocess import InProcessRuntime
 from parley.bulk import lost_episodes
 from parley.caveats import bounds_of, forfeits_told

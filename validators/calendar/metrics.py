@@ -219,7 +219,7 @@ def compute_measures(replay: Replay, certificate: Certificate, ended_by: str | N
         finished=replay.finished,
         meetings=len(replay.scenario.meetings),
         scheduled=len(replay.scheduled_meetings),
-        standing=_standing(replay),
+        standing=sum(common_slot(slots_of(replay.calendars, one)) is not None for one in replay.scenario.meetings),
         labels=dict(sorted(Counter(row.label for row in rounds).items())),
         refused=sum(row.refused for row in rounds),
         refused_blocked=sum(row.refused_blocked for row in rounds),
@@ -279,11 +279,6 @@ def _meeting(number: int, meeting: Meeting, resolved: Resolved | None) -> RoundM
         refused_blocked=resolved.blocked if resolved else 0,
         faults=resolved.faults if resolved else (),
     )
-
-
-def _standing(replay: Replay) -> int:
-    """Count the rounds' meetings that are scheduled at the end; fewer than succeeded if a later move broke some."""
-    return sum(common_slot(slots_of(replay.calendars, meeting)) is not None for meeting in replay.scenario.meetings)
 
 
 def _paid(replay: Replay) -> int:

@@ -1,7 +1,7 @@
 """One episode as a FastAPI application: its router finds the route of a request, and the referee answers it.
 
 1. Every rule is one `RefereedRoute`, with path, method, name and description, as web developers and OpenAPI expect.
-2. A route passes raw method, target, headers and body to the function that is called in process (`worlds.core.app`). FastAPI
+2. A route passes raw method, target, headers and body to the function that is called in process (`worlds.core.routes`). FastAPI
 adds nothing: no parameters, no middleware, no redirect of slashes, no 404, 405 or 422 of its own.
 3. No route serves the OpenAPI document or its pages; an agent learns of the API from its instruction.
 """
@@ -16,10 +16,9 @@ from typing import Any
 from fastapi import FastAPI, Response
 from fastapi.routing import APIRoute
 
-from worlds.core.app import App
 from worlds.core.calls import Rule
 from worlds.core.operations import adopted_app
-from worlds.core.routes import MISUSED, NOWHERE, Found, Route, routes, starlette_path
+from worlds.core.routes import MISUSED, NOWHERE, App, Found, Route, routes, starlette_path
 from worlds.core.wire import MAX_BODY_BYTES, WireRequest
 from worlds.core.world import World
 

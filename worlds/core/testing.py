@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from worlds.core.app import App
 from worlds.core.clients import client
 from worlds.core.events import Event, EventLog
 from worlds.core.loading import open_world
 from worlds.core.manifest import OptionValue
+from worlds.core.routes import App
 from worlds.core.wire import API_HOST, WireRequest, WireResponse, check_sendable
 from worlds.core.world import World
 

@@ -20,11 +20,9 @@ from harness.agents.llm.response_cache import ConversationPlace, ResponseCache
 from harness.agents.seats.chat import PACE_S, Chat
 from harness.agents.seats.game import SeatedGame
 from harness.agents.seats.holders import PolicySeat, SeatHolder
-from harness.agents.seats.lineup import line_up
+from harness.agents.seats.lineup import check_playable, line_up, seat_players
 from harness.agents.seats.model import ModelSeat, weigher_of
-from harness.agents.seats.people import PeopleDesk, SeatedPerson
-from harness.agents.seats.person import PersonSeat
-from harness.agents.seats.players import check_playable, seat_players
+from harness.agents.seats.people import PeopleDesk, PersonSeat, SeatedPerson
 from harness.agents.trajectory import Trajectory, scripted_trajectory
 from harness.errors import HarnessError, UsageError
 from harness.live_agent import Agent

@@ -17,8 +17,7 @@ from concurrent.futures import Future
 
 from harness.agents.llm.parallel import begun
 from harness.agents.seats.holders import Forfeit, SeatHolder, SeatReply
-from harness.agents.seats.people import ChatRoom
-from harness.agents.seats.person import PersonSeat
+from harness.agents.seats.people import ChatRoom, PersonSeat
 from worlds.core.replies import spoken_text
 from worlds.core.turns import OpenTurn
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from harness.agents.llm.completion import Completion, shortened
 from harness.agents.llm.model import ModelClient
-from harness.agents.seats.players import SeatPlayer
+from harness.agents.seats.lineup import SeatPlayer
 from harness.agents.trajectory import Trajectory
 from harness.agents.turns import is_too_long
 from harness.records import SeatResult

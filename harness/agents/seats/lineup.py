@@ -1,4 +1,4 @@
-"""Line-ups: parsed from flags, and computed for an attempt.
+"""Line-ups, parsed from flags and computed for an attempt, and the named players of a family (its module `seats`).
 
 1. `--seat SEAT=WHO` assigns one seat to a policy if the family offers one of that name, to a recorded episode with
 `replay:FOLDER`, to a person with `human` or `human:NAME`, and otherwise to a model.
@@ -10,12 +10,41 @@ as there are seats.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from harness.agent import AgentSpec, SeatSpec
-from harness.agents.seats.players import seat_players
 from harness.errors import UsageError
+from harness.plugins import family_part_or_none
+from harness.registry import Task
 from harness.teams import HUMAN, Holder, SeatTeam
+from worlds.core.turns import OpenTurn
+
+
+class SeatPlayer(Protocol):
+    """Policy at one seat of one game."""
+
+    def reply(self, turn: OpenTurn) -> str | None:
+        """Return the raw reply to a turn of this seat; None if there is none."""
+        ...
+
+
+Maker = Callable[[Task, int, Mapping[str, Any]], SeatPlayer]
+"""Function that makes the player of a seat from the task, the seat's number and the response to GET /session."""
+
+
+def seat_players(family: str) -> Mapping[str, Maker]:
+    """Return the players that a family offers by name; empty if it has no seats."""
+    module = family_part_or_none(family, "seats")
+    players: Mapping[str, Maker] = module.PLAYERS if module else {}
+    return players
+
+
+def check_playable(task: Task) -> None:
+    """Raise UsageError for a task that no policy of its family can play, if the family declares such tasks."""
+    module = family_part_or_none(task.family, "playable")
+    if module is not None:
+        module.check(task)
 
 
 def read_seats(texts: Sequence[str], models: Sequence[str], families: Sequence[str]) -> tuple[SeatSpec, ...]:

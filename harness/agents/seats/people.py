@@ -1,15 +1,21 @@
-"""Protocols for reaching people: a desk where they answer turns, and a chat room for free discussion.
+"""People at seats, and protocols for reaching them: a desk where they answer turns, and a chat room for free discussion.
 
 A desk is the terminal of this process, or web pages served by a host. Seats of a game use only these protocols.
+Response times are recorded and count against no budget. A person who leaves forfeits this turn and later ones as `declined`,
+a late answer only its turn, as `timeout`; without a name, a person is `anonymous`, or has an id from the desk.
 """
 
 from __future__ import annotations
 
+import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from harness.agents.seats.holders import Forfeit, SeatHolder, SeatReply
+from harness.agents.trajectory import Trajectory
 from harness.live_agent import Agent
+from harness.records import SeatResult
 from worlds.core.turns import OpenTurn
 
 ANONYMOUS = "anonymous"
@@ -99,3 +105,40 @@ class PeopleDesk(Protocol):
     def done(self, sitter: SeatedPerson) -> None:
         """End this person's game."""
         ...
+
+
+class PersonSeat(SeatHolder):
+    """Seat that a person holds."""
+
+    kind = "human"
+
+    def __init__(self, sitter: SeatedPerson, desk: PeopleDesk, trajectory: Trajectory | None = None) -> None:
+        super().__init__(sitter.seat, sitter.name or ANONYMOUS, trajectory)
+        self.beside = desk.beside
+        self._sitter, self._desk, self._left = sitter, desk, False
+        desk.sit(sitter)
+
+    def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
+        """Return the person's reply."""
+        if self._left:
+            return Forfeit("declined", "the person left")
+        asked = time.monotonic()
+        try:
+            said = self._desk.ask(self._sitter, turn)
+        except Late as late:
+            return Forfeit("timeout", str(late), time.monotonic() - asked)
+        took = time.monotonic() - asked
+        self._left = said is None
+        return Forfeit("declined", "the person left", took) if said is None else SeatReply(said, latency_s=took, waited_s=took)
+
+    def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
+        """Record the reply and its time."""
+        self.latencies_s.append(round(reply.latency_s, 4))
+        super().keep(turn, reply)
+
+    def result(self) -> SeatResult:
+        """Return the person's name or id, and the response times."""
+        self._desk.done(self._sitter)
+        # a person on a page says who they are when they join, which is after the game has begun
+        self.name = self._sitter.name or ANONYMOUS
+        return super().result()

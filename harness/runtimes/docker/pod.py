@@ -22,8 +22,17 @@ from harness.errors import RuntimeFailure, WorldFailure
 from harness.pod import CommandResult, EpisodeSpec, world_variables
 from harness.runtimes import commands
 from harness.runtimes.bridge import Bridge, BridgedPod
-from harness.runtimes.docker.engine.client import SETTLE_PAUSE_S, SETTLE_TRIES, Engine, Streams
-from harness.runtimes.docker.engine.limits import Check, deadline_s, fresh_name, hardened, labels
+from harness.runtimes.docker.engine.client import (
+    SETTLE_PAUSE_S,
+    SETTLE_TRIES,
+    Check,
+    Engine,
+    Streams,
+    deadline_s,
+    fresh_name,
+    hardened,
+    labels,
+)
 from worlds.core.wire import WireRequest, WireResponse
 
 AGENT, NOBODY, VERIFIER = "1000:1000", "65534:65534", "1002:1002"

@@ -24,10 +24,21 @@ from harness.plugins import optional
 from harness.pod import ENGINE_POLICY, NO_POLICY, EpisodeSpec, Judgement, Pod, Probe
 from harness.registry import Task
 from harness.runtimes import commands
-from harness.runtimes.docker.engine.client import SETTLE_TRIES, Engine, Exec, regular_files
+from harness.runtimes.docker.engine.client import (
+    SETTLE_TRIES,
+    Engine,
+    Exec,
+    deadline_s,
+    fresh_name,
+    hardened,
+    labels,
+    left_behind,
+    regular_files,
+    remove_episode,
+    remove_run,
+    sweep,
+)
 from harness.runtimes.docker.engine.images import Images
-from harness.runtimes.docker.engine.limits import deadline_s, fresh_name, hardened, labels
-from harness.runtimes.docker.engine.sweep import left_behind, remove_episode, remove_run, sweep
 from harness.runtimes.docker.pod import LOG, NOBODY, VERIFIER, VERIFIER_MB, DockerPod
 from harness.runtimes.docker.verifiers import Tested, WarmVerifiers, may_stay
 from harness.runtimes.seccomp import policy_digest

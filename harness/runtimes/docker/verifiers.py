@@ -22,8 +22,7 @@ from harness.orphans import OWNER_LABEL, this_owner
 from harness.pod import EpisodeSpec
 from harness.registry import Task, contents_of
 from harness.runtimes.archives import pack
-from harness.runtimes.docker.engine.client import Engine, Streams, regular_files
-from harness.runtimes.docker.engine.limits import fresh_name, hardened, security_options
+from harness.runtimes.docker.engine.client import Engine, Streams, fresh_name, hardened, regular_files, security_options
 from harness.runtimes.recipes import has_plain_verifier
 from harness.trust import runs_here
 

@@ -226,7 +226,8 @@ class ProseSeat(TypedClient):
         """Return the reply to one turn."""
         self._look(turn.text)
         mail = read_mail(turn.text)
-        heard = [one for letter in mail if letter.meeting == self.facts.meeting for one in _heard(letter)]
+        ours = [letter for letter in mail if letter.meeting == self.facts.meeting]
+        heard = [SaidBy(letter.sender, sentence) for letter in ours for sentence in read(letter.text)]
         for one in heard:
             self.hear(one)
         if turn.phase == "CHEAP_TALK":
@@ -341,10 +342,6 @@ def usable(seat: TypedClient) -> dict[int, Moves]:
 def common(degrees: Iterable[Degrees]) -> set[int]:
     """Return the slots that all these seats can use."""
     return set.intersection(*map(set, degrees))
-
-
-def _heard(letter: Mail) -> list[SaidBy]:
-    return [SaidBy(letter.sender, sentence) for sentence in read(letter.text)]
 
 
 class SilentSeat(ProseSeat):

@@ -135,7 +135,7 @@ def by_means(players: Iterable[Standing]) -> list[str]:
 
 def rated(games: Iterable[RatedGame], dimension: Dimension) -> dict[str, Rating]:
     """Return every player's rating in one dimension after these games, in order."""
-    model = _model(dimension.margin)
+    model = report_library("openskill.models").PlackettLuce(margin=dimension.margin)
     new = model.rating()
     ratings: dict[str, Rating] = {}
     for game in games:
@@ -156,11 +156,6 @@ def mmr(ratings: Iterable[Rating]) -> float | None:
     """Return the mean over a player's dimensions of mu - 3 sigma; None without ratings."""
     sure = [rating.sure for rating in ratings]
     return fmean(sure) if sure else None
-
-
-def _model(margin: float) -> Any:
-    """Return OpenSkill's Plackett-Luce model, its default."""
-    return report_library("openskill.models").PlackettLuce(margin=margin)
 
 
 Rated = Mapping[str, Mapping[str, Rating]]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from harness.agents.seats.players import Maker, SeatPlayer
+from harness.agents.seats.lineup import Maker, SeatPlayer
 from harness.registry import Task
 from oracles.calendar.protocols import PROTOCOLS
 from oracles.calendar.protocols.client import Seat

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from harness.headline import Headline
-from harness.records import Result
 
-
-def _succeeded(result: Result) -> float:
-    return float(result.success)
-
-
-HEADLINE = Headline("success rate", "SR %", _succeeded, published="parley.families.contract.published:headline")
+HEADLINE = Headline(
+    "success rate", "SR %", lambda result: float(result.success), published="parley.families.contract.published:headline"
+)

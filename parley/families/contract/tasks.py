@@ -15,7 +15,7 @@ from itertools import chain
 
 from harness.records import Result
 from parley.families.contract.published import MARK, TaskKind, catalogue, exact_rates, numbers, source, task_rates
-from parley.reports.evidence import Evidence, Group
+from parley.reports.evidence import Evidence
 from parley.reports.table import Column, Row, Table, row_of, table_of, titled
 from parley.statistics import Interval, rank_correlation, share_interval
 
@@ -261,16 +261,12 @@ _SHOWN = 5
 def variance_tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """Return deterministic cells by model, then the tasks that drive variance; none without a repeated instance."""
     published = published and evidence.breadth.every_published
-    cells = {group.name: _repeated(group) for group in evidence.played}
+    cells = {group.name: [cell for cell in group.cells.values() if len(cell) > 1] for group in evidence.played}
     if not any(cells.values()):
         return []
     drivers = _drivers(cells, evidence.family, published=published)
     split = [str(row["task"]) for table in drivers for row in table.rows if row["disagreeing"]]
     return [*_agreement(cells, evidence.family, published=published), *drivers, *_runs(cells, split[:_SHOWN], evidence.family)]
-
-
-def _repeated(group: Group) -> list[list[Result]]:
-    return [cell for cell in group.cells.values() if len(cell) > 1]
 
 
 def _agree(cell: Sequence[Result]) -> bool:

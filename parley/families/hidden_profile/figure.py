@@ -12,7 +12,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from parley.reports.svg import Draw
-from parley.reports.table import Row, Table
+from parley.reports.table import Row
 
 BARS = (("pre", "Ypre", "#b9c4cf"), ("post", "Ypost", "#2f6db3"), ("full", "Yfull", "#e0a63a"))
 """Column, name and colour."""
@@ -35,11 +35,9 @@ def figure4(rows: Sequence[Row]) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" {style}>\n{body}\n</svg>\n'
 
 
-def _drawn(tables: Mapping[str, Table]) -> str | None:
-    return figure4(tables["accuracy"].rows) if "accuracy" in tables else None
-
-
-FIGURES: Mapping[str, Draw] = {"figure-4": _drawn}
+FIGURES: Mapping[str, Draw] = {
+    "figure-4": lambda tables: figure4(tables["accuracy"].rows) if "accuracy" in tables else None,
+}
 """For each name, the function that draws it from the tables of a report."""
 
 

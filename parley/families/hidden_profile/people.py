@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from parley.families.hidden_profile.naming import called
-from parley.families.hidden_profile.reading import read_session
-from parley.families.hidden_profile.transcript import tabulate_hands
+from parley.families.hidden_profile.reading import read_session, tabulate_hands
 from parley.hosting.group import Form
 from parley.reports.reading import RecordedEpisode, Section
 from worlds.core.turns import OpenTurn

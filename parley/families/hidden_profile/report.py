@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.agent import AgentIdentity
-from parley.families.hidden_profile import accuracy, guessers, process, variants
+from parley.families.hidden_profile import accuracy, guessers, process
 from parley.reports import components
 from parley.reports.evidence import Evidence, Group, Maker, make
 from parley.reports.table import Table
@@ -52,13 +52,13 @@ def _plays_alone(agent: AgentIdentity) -> bool:
 TABLES: dict[str, tuple[Maker, ...]] = {
     "accuracy": (accuracy.tables,),
     "tasks": (accuracy.profile_tables,),
-    "variants": (variants.variant_tables,),
+    "variants": (accuracy.variant_tables,),
     "process": (process.tables,),
 }
 BY_NAME: dict[str, tuple[Maker, ...]] = {
     "guessers": (guessers.tables,),
-    "rules": (variants.rule_tables,),
-    "structures": (variants.structure_tables,),
+    "rules": (accuracy.rule_tables,),
+    "structures": (accuracy.structure_tables,),
     "components": (components.tables,),
 }
 """Tables made only when named: `guessers` describes tasks rather than players and takes half a second per task, `structures`

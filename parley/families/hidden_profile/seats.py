@@ -23,7 +23,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from harness.agents.seats.players import Maker
+from harness.agents.seats.lineup import Maker
 from harness.errors import UsageError
 from harness.registry import Task
 from oracles.hidden_profile.groups import ONE_FACT, POLICIES, Policy, SeatView, Turn

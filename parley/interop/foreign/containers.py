@@ -20,8 +20,7 @@ from typing import Any
 from harness.errors import RuntimeFailure
 from harness.pod import CommandResult, EpisodeSpec
 from harness.runtimes import commands
-from harness.runtimes.docker.engine.client import Engine
-from harness.runtimes.docker.engine.limits import fresh_name, labels
+from harness.runtimes.docker.engine.client import Engine, fresh_name, labels
 from harness.taskfile import EnvironmentSection
 from parley.interop.foreign.asked import may_gain_privileges
 from parley.interop.foreign.variables import masked, masking

@@ -5,10 +5,16 @@ CMD becomes a sleep. The root is writable, the user is the image's, and the capa
 tasks install software. There is no world and no log. `finish` runs the verifier in `main`, after killing the agent's processes
 (shared), or in a container of its own, after killing `main` (separate). It stores the result in `verdict` for `judge`. If the
 agent damages `main`, commands fail, but the episode goes on. Commands need bash and coreutils' `timeout` in the image.
+
+Before a shared verifier starts, the agent's processes are killed. A root agent may have replaced sh, ps and kill, and processes
+can restart each other, so the container is frozen, and a helper container from our own image, which shares its process
+namespace, kills all but those recorded before the agent's first command, by their start time, and their children; orphans do
+not count as children of process 1 (docs/decisions/0019-shared-verifier.md).
 """
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -18,12 +24,92 @@ from harness.errors import RuntimeFailure, VerifierFailure
 from harness.pod import CommandResult, EpisodeSpec, Judgement
 from harness.runtimes import commands
 from harness.runtimes.archives import pack
-from harness.runtimes.docker.engine.client import Engine
-from harness.runtimes.docker.engine.limits import Check, deadline_s, labels
-from parley.interop.foreign import asked, grading, processes
+from harness.runtimes.docker.engine.client import Check, Engine, deadline_s, labels
+from parley.interop.foreign import asked, grading
 from parley.interop.foreign.compose import Service
 from parley.interop.foreign.containers import Containers, Networks
 from worlds.core.wire import WireRequest, WireResponse
+
+LIST = "cat /proc/[0-9]*/stat 2> /dev/null || true"
+"""Command that prints the existing processes, run with the image's own cat before the agent. A process may end meanwhile."""
+
+_FREEZES_AGAIN_S = (0.05, 0.2, 0.5, 1.0, 2.0)
+"""Real seconds between attempts to freeze: on a busy host freezing may fail while processes are being created."""
+_HELPER_S = 60
+_HELPER = """
+import json, os, signal, sys
+kept = {(pid, start) for pid, start in json.loads(sys.argv[1])}
+alive = {}
+for name in filter(str.isdecimal, os.listdir("/proc")):
+    try:
+        with open(f"/proc/{name}/stat", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        continue
+    if int(name) != os.getpid():
+        alive[int(name)] = (int(fields[1]), int(fields[19]))
+
+def stays(pid):
+    seen = set()
+    while pid in alive and pid not in seen:
+        seen.add(pid)
+        parent, start = alive[pid]
+        if (pid, start) in kept:
+            return True
+        if parent == 1:
+            return False
+        pid = parent
+    return False
+
+for pid in alive:
+    if not stays(pid):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+"""
+
+
+def listed(stat: bytes) -> list[tuple[int, int]]:
+    """Parse the output of `LIST` into process ids with their start times in clock ticks since boot (proc(5), field 22)."""
+    processes = []
+    for line in stat.decode("utf-8", "replace").splitlines():
+        head, _, rest = line.rpartition(")")
+        fields = rest.split()
+        if len(fields) > 19 and head.partition(" ")[0].isdecimal():
+            processes.append((int(head.partition(" ")[0]), int(fields[19])))
+    return processes
+
+
+def kill_others(engine: Engine, container: str, kept: list[tuple[int, int]], image: str, labels: Mapping[str, str]) -> None:
+    """Kill every process of a container except those in `kept` and their children; raises RuntimeFailure if that fails."""
+    host = {
+        "pid_mode": f"container:{container}", "network_mode": "none", "read_only": True, "cap_drop": ["ALL"],
+        "cap_add": ["KILL"], "security_opt": ["no-new-privileges"], "mem_limit": "128m", "pids_limit": 16,
+    }  # fmt: skip
+    command = ["python3", "-I", "-S", "-c", _HELPER, json.dumps(kept)]
+    _freeze(engine, container)
+    try:
+        with engine.running(image, command, host=host, user="0", entrypoint=[], labels=dict(labels)) as helper:
+            if (code := engine.wait(helper, _HELPER_S)) != 0:
+                said = engine.log_tail(helper)[-200:]
+                raise RuntimeFailure(f"the helper that ends the agent's processes ended with {code}: {said!r}")
+    finally:
+        with engine.doing("thawing a container") as api:
+            api.unpause(container)
+
+
+def _freeze(engine: Engine, container: str) -> None:
+    for wait_s in (*_FREEZES_AGAIN_S, None):
+        try:
+            with engine.doing("freezing a container") as api:
+                api.pause(container)
+            return
+        except RuntimeFailure:
+            if wait_s is None:
+                raise
+            time.sleep(wait_s)
+
 
 _GONE = b"this machine is gone\n"
 _ENTRYPOINT = "Entrypoint"
@@ -67,7 +153,7 @@ class ForeignPod:
         self._upload()
         self._healthcheck()
         self._has_tests = self._containers.execute("main", ["test", "-e", grading.TESTS], 60, user="0").code == 0
-        self._first = processes.listed(self._containers.as_root("main", "sh", "-c", processes.LIST))
+        self._first = listed(self._containers.as_root("main", "sh", "-c", LIST))
         self._networks.enter("agent")
 
     def call(self, request: WireRequest) -> WireResponse:
@@ -198,7 +284,7 @@ class ForeignPod:
         main, note = self._containers.ids["main"], ""
         if self._containers.is_running("main") and self._has_services() and self._first:
             try:
-                processes.kill_others(self._engine, main, self._first, self._images[asked.HELPER], self._labels)
+                kill_others(self._engine, main, self._first, self._images[asked.HELPER], self._labels)
                 return note
             except RuntimeFailure as failure:
                 note = f"main was started anew, and its services with it: {failure}\n"

@@ -23,7 +23,7 @@ from harness.errors import RuntimeFailure, VerifierFailure
 from harness.outcome import Outcome
 from harness.pod import Pod
 from harness.registry import Task, read_task
-from harness.runtimes.docker.engine.sweep import services_up
+from harness.runtimes.docker.engine.client import services_up
 from harness.runtimes.docker.runtime import DockerRuntime
 from parley.proof.attacks.base import Exam
 from parley.proof.attacks.scripts import script

@@ -1,4 +1,4 @@
-"""Recorded runs as pages: a read-only local server (`server`), or a folder of files to publish (`site`).
+"""Recorded runs as pages: a read-only local server, or a folder of files to publish (`site`).
 
 1. Each page has a typed model (`pages`), made from `parley.reports.reading.RecordedEpisode` and the results of runs, never from
 printed text. Its template only lays out the model, and the page's JSON is the model itself.
@@ -8,7 +8,6 @@ printed text. Its template only lays out the model, and the page's JSON is the m
 """
 
 from parley.reports.viewing.library import Library
-from parley.reports.viewing.server import open_server
-from parley.reports.viewing.site import Site, first_page, write_bundle
+from parley.reports.viewing.site import Site, first_page, open_server, write_bundle
 
 __all__ = ["Library", "Site", "first_page", "open_server", "write_bundle"]

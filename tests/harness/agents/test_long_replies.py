@@ -15,7 +15,7 @@ from harness.agents.llm.agent import LlmConfig
 from harness.agents.seats import agent as seating
 from harness.agents.seats.agent import SeatAgent
 from harness.agents.seats.holders import NOT_TAKEN
-from harness.agents.seats.players import SeatPlayer, seat_players
+from harness.agents.seats.lineup import SeatPlayer, seat_players
 from harness.agents.turns import LONGEST_REPLY, TurnClient, is_too_long
 from harness.paths import ROOT
 from harness.pod import EpisodeSpec

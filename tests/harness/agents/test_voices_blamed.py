@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec, SeatSpec
-from harness.agents.seats.players import SeatPlayer
+from harness.agents.seats.lineup import SeatPlayer
 from harness.records import Result, RunFolder
 from harness.registry import Task
 from harness.runs.plan import Plan

@@ -17,8 +17,7 @@ from harness.records import Result, RunFolder
 from harness.registry import Task
 from harness.runs.executors.base import Again, News, Started
 from harness.runs.plan import Plan
-from harness.runs.retry import POLICIES, EpisodeRetries, RetryPolicy
-from harness.runs.run import run_plan
+from harness.runs.run import POLICIES, EpisodeRetries, RetryPolicy, run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 
 QUICK = {cause: RetryPolicy(3, 0.0, 60.0) for cause in POLICIES}

@@ -25,7 +25,7 @@ from harness.runs.plan import Plan
 from harness.runs.request import RunRequest
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
-from parley.commands.forecast import Experience, PartForecast, forecast
+from parley.commands.dry_run import Experience, PartForecast, forecast
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 MODEL = AgentSpec(kind="llm", model="openai/any", interface="tool")

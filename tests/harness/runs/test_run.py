@@ -28,7 +28,7 @@ from harness.runs.plan import Plan
 from harness.runs.run import run_plan, summary
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
-from parley.proof.new import new_task
+from parley.proof.sync import new_task
 from worlds.core.errors import WireError
 
 

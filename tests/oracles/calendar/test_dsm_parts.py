@@ -5,16 +5,21 @@ from __future__ import annotations
 import pytest
 
 from oracles.calendar.protocols import dsm as messages
-from oracles.calendar.protocols.dsm import PRIVATE, WELFARE, Tally, offer_size, success_probability, utility
-from oracles.calendar.protocols.dsm_scoring import (
+from oracles.calendar.protocols.dsm import (
+    PRIVATE,
+    WELFARE,
     DsmPlan,
     Reward,
     Shift,
+    Tally,
     enumerate_plans,
+    offer_size,
     required_moves,
     satisfaction_level,
     score_reward,
+    success_probability,
     updated_budget,
+    utility,
 )
 from tests.worlds.calendar.dsm_drawings import cells, standing
 from worlds.calendar.rules.items import Cells

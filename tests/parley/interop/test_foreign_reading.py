@@ -14,7 +14,7 @@ from harness.registry import Task, read_task
 from parley.interop.foreign.asked import may_gain_privileges, public_phases, unsupported, verifier_is_public
 from parley.interop.foreign.compose import read_compose
 from parley.interop.foreign.grading import cleaned, file_in, reward_of
-from parley.interop.foreign.processes import listed
+from parley.interop.foreign.pod import listed
 
 Folder = Callable[..., Task]
 

@@ -11,8 +11,8 @@ import pytest
 from harness.registry import read_task
 from harness.trust import admitted
 from parley.proof.findings import ProofReport
-from parley.proof.new import new_task
 from parley.proof.proof import verify
+from parley.proof.sync import new_task
 
 Prove = Callable[[Path], ProofReport]
 

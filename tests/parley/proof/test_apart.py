@@ -22,11 +22,10 @@ from harness.runs.run import run_plan
 from harness.trust import admitted
 from parley.proof import sandboxed_proof
 from parley.proof.findings import TaskProof
-from parley.proof.new import new_task
 from parley.proof.plays import Scope, play
 from parley.proof.proof import verify
 from parley.proof.sandboxed_proof import choose_sandbox, instructed_apart, proved_apart
-from parley.proof.sync import sync
+from parley.proof.sync import new_task, sync
 
 ALONE = "contract/presigned-url-download"
 GAMES = ("calendar/uniform-01", "hidden-profile/salt-mill-murder")

@@ -15,9 +15,8 @@ from harness.errors import TaskInvalid, UnknownTask, UsageError
 from harness.registry import read_task
 from harness.trust import admitted
 from parley.proof.findings import ProofReport, handler_place
-from parley.proof.new import new_task
 from parley.proof.plays import play
-from parley.proof.sync import drift, spread_json, sync, task_folders, vouched
+from parley.proof.sync import drift, new_task, spread_json, sync, task_folders, vouched
 from parley.proof.templates import families
 
 

@@ -20,8 +20,7 @@ from harness.registry import Task, read_task
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
 from parley.proof.lint import SOLUTION, lint_source
-from parley.proof.new import new_task
-from parley.proof.sync import drift, sync, vouched
+from parley.proof.sync import drift, new_task, sync, vouched
 from parley.proof.templates import families, family
 from worlds.core.errors import ManifestError
 from worlds.core.loading import open_world

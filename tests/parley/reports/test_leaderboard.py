@@ -11,7 +11,7 @@ import pytest
 from harness.registry import read_task
 from parley.families.contract import leaderboard
 from parley.families.contract.report import report
-from parley.proof.new import new_task
+from parley.proof.sync import new_task
 from parley.reports.evidence import Evidence
 from parley.reports.table import Table
 from parley.statistics import exact_interval, rate_interval

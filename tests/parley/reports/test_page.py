@@ -18,8 +18,7 @@ from typing import Any
 import pytest
 
 from parley.reports.evidence import Breadth, read_runs
-from parley.reports.figures import every_figure, figures_of
-from parley.reports.page import as_page
+from parley.reports.page import as_page, every_figure, figures_of
 from parley.reports.table import Column, as_csv
 from parley.reports.whole import WholeReport, make_report
 

@@ -14,7 +14,7 @@ import tomli
 import yaml
 
 from harness.registry import discover, read_task
-from parley.commands.release import REGISTRY
+from parley.commands.authoring import REGISTRY
 from parley.sharing import catalogue
 from parley.sharing.bases import LocalBases
 from parley.sharing.catalogue import write_harbor

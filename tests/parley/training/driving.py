@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.agent import AgentSpec, Budget
 from harness.agent_factory import make_agent
-from harness.agents.seats.players import SeatPlayer, seat_players
+from harness.agents.seats.lineup import SeatPlayer, seat_players
 from harness.live_agent import Agent
 from harness.pod import EpisodeSpec
 from harness.records import Key, Result

@@ -15,7 +15,7 @@ from harness.agents.solutions import players as clients
 from harness.errors import UnknownTask, UsageError
 from harness.registry import Task, read_task
 from harness.trust import admitted
-from parley.proof.new import new_task
+from parley.proof.sync import new_task
 from parley.training import Episode, judged, task_named, tasks_named
 from tests.parley.training.driving import client, driven, played, policy_agent, run, seen
 from tests.shipped import RELEASED

@@ -12,9 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlds.contract.contracts import Contract, first_difference, is_compliant, make_contract
+from worlds.contract.contracts import (
+    Contract,
+    Predicate,
+    etag,
+    first_difference,
+    hmac_sha256,
+    is_compliant,
+    jwt_hs256,
+    make_contract,
+    sha256,
+)
 from worlds.contract.labels import Label
-from worlds.contract.predicates import Predicate, etag, hmac_sha256, jwt_hs256, sha256
 
 VALUE = b"artifact"
 MADE = make_contract("a", VALUE, issued_at=1000, ttl_ms=500, colour="red")

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from harness.registry import Task, read_task
 from harness.trust import admitted
-from parley.proof.new import new_task
-from parley.proof.sync import sync, vouched
+from parley.proof.sync import new_task, sync, vouched
 from worlds.core.wire import WireRequest, request
 
 SERVER = '''

@@ -22,7 +22,7 @@ from harness.agents.solutions import players
 from harness.paths import ROOT
 from harness.registry import Task, read_task
 from harness.trust import admitted
-from parley.proof.new import new_task
+from parley.proof.sync import new_task
 from tests.worlds.core.ordinary_app import ASKED, FAULTS, shop_task
 from tests.worlds.core.test_serve import RAW, Served, served
 from worlds.core.errors import WireError

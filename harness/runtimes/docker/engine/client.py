@@ -1,9 +1,12 @@
-"""Docker client: the few calls that this project makes, typed and thread-safe, with attributed failures.
+"""Docker client: the few calls that this project makes, typed and thread-safe, and what every container is given.
 
 The docker SDK is imported when an engine is first created, because the import takes 100 ms that most commands do not need. Its
 connection settings apply (DOCKER_HOST, TLS); no bind mounts and no local paths, so a remote engine works. Programs started by
 `execute` use a hijacked connection: they send nothing before they have read something, or are read through the response's own
 buffer, so that no early byte is lost.
+
+Resources are removed by label: all of one run, or all that belong to dead processes. One without our owner label is never
+touched, nor is that of a live owner. The engine may still create what a killed process requested, so a sweep repeats.
 """
 
 from __future__ import annotations
@@ -11,17 +14,23 @@ from __future__ import annotations
 import io
 import os
 import re
+import secrets
 import socket
 import tarfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 from harness.errors import RuntimeFailure, boundary
+from harness.orphans import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, Orphan, is_dead, moment, this_owner
+from harness.pod import EpisodeSpec
+from harness.registry import Task
 from harness.runtimes.bridge import Frames
+from harness.runtimes.seccomp import docker_profile
 
 CONNECTIONS = 64
 _CALL_LIMIT_S = 120
@@ -321,3 +330,111 @@ def _clause(error: BaseException) -> str:
     """Return the last part of the SDK's nested messages, which contains the actual error."""
     text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     return text.rpartition(": ")[2].strip("()'\" ") or text
+
+
+_PASSES, _SETTLE_S = 5, 0.3
+"""Number of passes of a sweep, and seconds in which the engine may finish its work between them."""
+
+
+def left_behind(engine: Engine) -> list[Orphan]:
+    """Return the resources that dead processes of this host left behind, with their owners, without removing them."""
+    things = [
+        Orphan(kind[:-1], _name(thing), labels[OWNER_LABEL].rsplit(":", 2)[1], labels.get(RUN_LABEL, ""), moment(made))
+        for kind, all_of_it in engine.labelled(OWNER_LABEL).items()
+        for thing in all_of_it
+        if is_dead((labels := thing.get("Labels") or {}).get(OWNER_LABEL, ""))
+        for made in [thing.get("Created") or thing.get("CreatedAt")]
+    ]
+    return sorted(things, key=lambda thing: (thing.kind, thing.name))
+
+
+def sweep(engine: Engine) -> list[str]:
+    """Remove the resources that dead processes of this host left behind, and return their names."""
+    gone: list[str] = []
+    for _ in range(_PASSES):
+        went = _remove(engine, OWNER_LABEL, lambda labels: is_dead(labels.get(OWNER_LABEL, "")))
+        if not went:
+            break
+        gone += went
+        time.sleep(_SETTLE_S)
+    return sorted(gone)
+
+
+def services_up(engine: Engine, run_id: str) -> dict[str, str]:
+    """Return the engine id of one running container of a run for each service (`world` and `main` for a task of ours)."""
+    containers = engine.labelled(f"{RUN_LABEL}={run_id}")["containers"]
+    up = [container for container in containers if container["State"] == "running"]
+    return {container["Names"][0].removeprefix("/parley-").rpartition("-")[0]: container["Id"] for container in up}
+
+
+def remove_run(engine: Engine, run_id: str) -> list[str]:
+    """Kill and remove everything of one run."""
+    return _remove(engine, f"{RUN_LABEL}={run_id}", lambda labels: OWNER_LABEL in labels)
+
+
+def remove_episode(engine: Engine, run_id: str, episode_id: str) -> list[str]:
+    """Kill and remove everything of one episode."""
+    return _remove(engine, f"{EPISODE_LABEL}={episode_id}", lambda labels: labels.get(RUN_LABEL) == run_id)
+
+
+def _remove(engine: Engine, label: str, wanted: Callable[[dict[str, str]], bool]) -> list[str]:
+    by_kind = {kind: [x for x in things if wanted(x.get("Labels") or {})] for kind, things in engine.labelled(label).items()}
+    volumes, networks = ([x["Name"] for x in by_kind[kind]] for kind in ("volumes", "networks"))
+    # Containers first, because volumes and networks in use cannot be removed.
+    names = {c["Id"]: _name(c) for c in by_kind["containers"]}
+    gone = [names[number] for number in _each(engine.remove, names)]
+    return sorted(gone + _each(engine.remove_volume, volumes) + _each(engine.remove_network, networks))
+
+
+def _each(remove: Callable[[str], bool], names: Iterable[str]) -> list[str]:
+    """Remove all of them concurrently, and return the removed ones. Others are in use by a process that just started them."""
+    names = list(names)
+    with ThreadPoolExecutor(max_workers=16) as pool:
+        return [name for name, went in zip(names, pool.map(remove, names), strict=True) if went]
+
+
+def _name(container: dict[str, Any]) -> str:
+    """Return the name of a container, a volume or a network."""
+    names = container.get("Names") or [container.get("Name") or container["Id"][:12]]
+    return str(names[0]).lstrip("/")
+
+
+PIDS = 256
+Check = Callable[[], None]
+"""Function that raises Cancelled if the run was interrupted."""
+
+_LOGGED = {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}}
+
+
+def fresh_name(room: str) -> str:
+    """Return a name for one more container, volume or network."""
+    return f"parley-{room}-{secrets.token_hex(6)}".lower()
+
+
+def labels(spec: EpisodeSpec) -> dict[str, str]:
+    """Return the labels that mark a container or volume as belonging to this episode and this process."""
+    return {RUN_LABEL: spec.run_id, EPISODE_LABEL: spec.episode_id, OWNER_LABEL: this_owner()}
+
+
+def security_options(*, is_used_again: bool = False) -> list[str]:
+    """Return the security options of a container; with `is_used_again`, it cannot create objects that outlive a process."""
+    return ["no-new-privileges", f"{SECCOMP}{docker_profile(is_used_again=is_used_again)}"]
+
+
+def hardened(memory_mb: int, cpus: float, **more: Any) -> dict[str, Any]:
+    """Return the host settings of every container of ours."""
+    return {
+        "cap_drop": ["ALL"], "security_opt": security_options(), "init": True, "pids_limit": PIDS,
+        "mem_limit": f"{memory_mb}m", "memswap_limit": f"{memory_mb}m", "nano_cpus": int(cpus * 1e9), "log_config": _LOGGED,
+        **more,
+    }  # fmt: skip
+
+
+GAME_S = 7 * 86_400.0
+"""Time limit of a game in real seconds: the actual limits are turns and the timeouts of calls."""
+
+
+def deadline_s(task: Task, wall_s: float) -> int:
+    """Return the real seconds after which a container ends by itself: the longest possible episode, plus a margin."""
+    longest = max(task.file.agent.timeout_sec or 0, GAME_S if task.is_seated else wall_s)
+    return int(longest + task.file.verifier.timeout_sec + 600)

@@ -25,7 +25,7 @@ from harness.safe_read import read_given
 from oracles.calendar.certificate import certify
 from parley.families.calendar.authoring.generator import labelled, speakers
 from parley.families.calendar.authoring.suite import LEVELS, Level
-from parley.proof.new import LONGEST_NAME
+from parley.proof.sync import LONGEST_NAME
 from worlds.calendar.rules.certificate import Certificate
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 from worlds.core.chance import PUBLISHED_KEY, Chance

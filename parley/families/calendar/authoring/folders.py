@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 from harness.errors import UsageError
-from parley.proof.new import TASK, checked_name, write_folder
+from parley.proof.sync import TASK, checked_name, write_folder
 from worlds.calendar.options import OPTIONS
 from worlds.calendar.rules.scenario import Scenario, read_scenario
 from worlds.core.loading import SCENARIO

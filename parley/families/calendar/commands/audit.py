@@ -23,9 +23,8 @@ from harness.tables import show_table
 from parley.commands.judge_flags import CACHE, ApiBase, Cache, Cost, Judge, Workers, Yes, agreed_to_ask, judge_model
 from parley.families.calendar.audits.games import ReadGames, read_games
 from parley.families.calendar.audits.tables import tables, write_files, write_tables
-from parley.families.calendar.privacy.cases import cases_of, different
-from parley.families.calendar.privacy.cases import judge as ask_judge
-from parley.families.calendar.privacy.judge_rows import audits, judge_tables, write_audit
+from parley.families.calendar.privacy.judge_rows import audits, cases_of, different, judge_tables, write_audit
+from parley.families.calendar.privacy.judge_rows import judge as ask_judge
 from parley.families.calendar.privacy.typed import (
     FIELDS,
     PRIOR_FIELDS,

@@ -11,7 +11,7 @@ from pathlib import Path
 from harness.errors import UsageError
 from harness.taskfile import Difficulty
 from oracles.hidden_profile.decks import prove_deck
-from parley.proof.new import TASK, checked_name, write_folder
+from parley.proof.sync import TASK, checked_name, write_folder
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import CUES, Deck, read_task
 from worlds.hidden_profile.rules.scenario import Scenario

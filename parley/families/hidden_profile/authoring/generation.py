@@ -42,7 +42,7 @@ from harness.trust import admitted
 from oracles.hidden_profile.decks import prove_deck
 from parley.families.hidden_profile.authoring.drafts import TRACKS, Draft, Malformed, digest
 from parley.families.hidden_profile.authoring.folders import write_task
-from parley.proof.new import LONGEST_NAME
+from parley.proof.sync import LONGEST_NAME
 from worlds.core.chance import PUBLISHED_KEY, Chance
 from worlds.core.events import Noted, read_log
 from worlds.core.models import Strict

@@ -21,7 +21,7 @@ from harness.limits import RECORD_BYTES
 from harness.safe_read import read_given
 from oracles.hidden_profile.guessers import score_guessers
 from parley.families.hidden_profile.authoring.drafts import Fields, as_scenario, first_problem
-from parley.proof.new import LONGEST_NAME
+from parley.proof.sync import LONGEST_NAME
 from worlds.hidden_profile.rules.scenario import Scenario
 
 SOURCE = "hiddenbench"

@@ -25,7 +25,7 @@ from harness.tables import show_table
 from oracles.hidden_profile.detection import Sentence, compare_cards, read_sentences
 from parley.commands.judge_flags import CACHE, ApiBase, Cache, Cost, Judge, Workers, Yes, agreed_to_ask, judge_model
 from parley.families.hidden_profile.process import hearing
-from parley.families.hidden_profile.transcript import MessageNote, OpeningNote
+from parley.families.hidden_profile.reading import MessageNote, OpeningNote
 from parley.reports.reading import RecordedEpisode, read_episode, recorded_episodes
 from parley.reports.reading.model import notes
 from worlds.core.loading import SCENARIO

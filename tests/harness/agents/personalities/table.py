@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from harness.agents.seats.players import SeatPlayer, seat_players
+from harness.agents.seats.lineup import SeatPlayer, seat_players
 from harness.agents.turns import is_too_long
 from harness.paths import ROOT
 from harness.registry import Task, read_task

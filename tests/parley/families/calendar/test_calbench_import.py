@@ -20,9 +20,8 @@ from parley.families.calendar.authoring.calbench import checked, folder_name, im
 from parley.families.calendar.authoring.claims import claims
 from parley.families.calendar.authoring.folders import write_task
 from parley.proof.claims import prove
-from parley.proof.new import checked_name
 from parley.proof.plays import Scope
-from parley.proof.sync import drift, vouched
+from parley.proof.sync import checked_name, drift, vouched
 
 
 def errand(number: int, cost: int = 1, **more: Any) -> dict[str, Any]:

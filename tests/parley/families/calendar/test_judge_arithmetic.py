@@ -10,12 +10,16 @@ from pathlib import Path
 import pytest
 
 from parley.families.calendar.audits.games import AuditedGame
-from parley.families.calendar.privacy.cases import PROTOCOL, REFLECTION, JudgeCase, JudgedCase, cases_of
 from parley.families.calendar.privacy.judge_rows import (
+    PROTOCOL,
+    REFLECTION,
     DatasetAudit,
+    JudgeCase,
+    JudgedCase,
     agreement_row,
     audits,
     belief_rows,
+    cases_of,
     cell_rows,
     comparison_row,
     judge_tables,

@@ -16,8 +16,7 @@ from harness.registry import Task, discover
 from harness.trust import admitted
 from parley.commands.kinds import import_command
 from parley.families.hidden_profile.authoring.hiddenbench import PRESETS, SEALED, folder_name, read_tasks
-from parley.proof.new import checked_name
-from parley.proof.sync import drift, vouched
+from parley.proof.sync import checked_name, drift, vouched
 from tests.parley.families.hidden_profile.delivered import delivered
 from worlds.core.manifest import OptionValue
 from worlds.hidden_profile.rules.ballot import find_option

@@ -18,7 +18,7 @@ import pytest
 
 from harness.agent import AgentSpec
 from harness.agent_factory import agent_named
-from harness.agents.seats.players import SeatPlayer
+from harness.agents.seats.lineup import SeatPlayer
 from harness.agents.turns import TurnClient
 from harness.errors import UsageError
 from harness.pod import EpisodeSpec
