@@ -20,7 +20,7 @@ _ROOM = "parley.families"
 
 OPTIONAL = {
     "changed requests": "harness.agents.path:RoutedPod",
-    "verbose log": "harness.log_context:log_to_stderr",
+    "verbose log": "harness.verbose:log_to_stderr",
     "resumed request": "harness.cli.resuming:resumed",
     "amended plan": "harness.runs.resume_rules:amend",
     "ray": "parley.ray.site:RayCluster",
