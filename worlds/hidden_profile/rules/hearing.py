@@ -170,7 +170,7 @@ _TOPIC = re.compile(
 )
 """Beginning of a question that may only name a thing."""
 
-_DENIAL = re.compile(r"\0(not|never|cannot|no|nobody|neither|nor|without|t)\b")
+_DENIAL = re.compile(r"\b(not|never|cannot|no|nobody|neither|nor|without|t)\b")
 _JOINT = (
     "but|and|so|because|as|until|till|before|only|just|forget|mention|except|if|than|which|who|when|where|while"
     r"|(?<!from \0)(?<!of \0)(?<!in \0)(?<!on \0)(?<!to \0)(?<!at \0)that"
@@ -288,15 +288,11 @@ def _statuses(words: Words, folded: str) -> set[Status]:
 def _matches(cue: Cue, own: frozenset[str], folded: str) -> Iterator[Status]:
     """Yield the status of each window of a folded text that a cue matches; `own` has the words of the fact."""
     for status, said, granted, sources in _windows(folded):
-        if cue.barred.occurs(said):
+        if not cue.nearly_occurs(said, int(status == "open" and len(cue.wanted) > 2)) or cue.barred.occurs(said):
             continue
-        missing = sum(not part.occurs(said) for part in cue.wanted)
-        if status == "open":
-            if missing <= (len(cue.wanted) > 2):
-                yield "open"
-        elif not missing and any(source.isdisjoint(own) for source in sources):
+        if status == "open" or any(source.isdisjoint(own) for source in sources):
             yield "open"
-        elif not missing:
+        else:
             denying = any(part.occurs(said) for part in cue.denying)
             yield status if denying or all(part.occurs(granted) for part in cue.wanted) else "denied"
     for topic, said in _named(folded):
@@ -354,11 +350,23 @@ class CuePart:
     """Alternatives of which one must occur; each is a marked word sequence, or two of them in order."""
 
     plain: tuple[str, ...]
-    ordered: tuple[re.Pattern[str], ...]
+    ordered: tuple[tuple[str, ...], ...]
 
     def occurs(self, told: str) -> bool:
         """Return True if an alternative occurs in marked words."""
-        return any(one in told for one in self.plain) or any(one.search(told) for one in self.ordered)
+        for one in self.plain:
+            if one in told:
+                return True
+        # compiling a pattern is slow, and few are ever needed
+        return any(words[0] in told and words[-1] in told and _pattern(words).search(told) for words in self.ordered)
+
+
+@lru_cache(maxsize=4096)
+def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of `red > left`: both in this order, at most four words and no end of a clause between them."""
+    first, *then = (re.escape(one) + (r"\b" if _WHOLE.search(one) else "") for one in words)
+    between = rf"[\w'-]*(?:'\0\w+)?(?: (?!{first})[\0\w'-]+){{0,4}} "
+    return re.compile(between.join((first, *then)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +381,16 @@ class Cue:
 
     def occurs(self, told: str) -> bool:
         """Return True if each wanted part occurs in marked words."""
-        return all(part.occurs(told) for part in self.wanted)
+        return self.nearly_occurs(told, 0)
+
+    def nearly_occurs(self, told: str, missing: int) -> bool:
+        """Return True if all wanted parts but at most `missing` occur in marked words."""
+        for part in self.wanted:
+            if not part.occurs(told):
+                missing -= 1
+                if missing < 0:
+                    return False
+        return True
 
 
 @lru_cache(maxsize=65536)
@@ -381,28 +398,19 @@ def _parsed(cue: tuple[str, ...]) -> Cue:
     """Parse a cue."""
     barred = _part([fold_text(one) for part in cue if part.startswith("!") for one in part[1:].split("|")])
     wanted = [[fold_text(one) for one in part.split("|")] for part in cue if not part.startswith("!")]
-    denying = [[one for one in part if _DENIAL.search(_marked(one))] for part in wanted]
+    denying = [[one for one in part if _DENIAL.search(one)] for part in wanted]
     return Cue(tuple(map(_part, wanted)), tuple(map(_part, denying)), barred)
 
 
 def _part(alternatives: Sequence[str]) -> CuePart:
     whole = [one for one in alternatives if ">" in one or _WHOLE.search(one)]
     plain = tuple(_marked_cue(one) for one in alternatives if one not in whole)
-    return CuePart(plain, tuple(map(_ordered, whole)))
+    return CuePart(plain, tuple(tuple(_marked_cue(word.strip()) for word in one.split(">", 1)) for one in whole))
 
 
 def _marked_cue(words: str) -> str:
     """Mark the words of a cue; `n't` is the end of a word."""
     return _marked(words).removeprefix("\0" if words.startswith("n't") else "")
-
-
-def _ordered(alternative: str) -> re.Pattern[str]:
-    """Return the pattern of `red > left`: both in this order, at most four words and no end of a clause between them."""
-    first, *then = (
-        re.escape(_marked_cue(one.strip())) + (r"\b" if _WHOLE.search(one.strip()) else "") for one in alternative.split(">", 1)
-    )
-    between = rf"[\w'-]*(?:'\0\w+)?(?: (?!{first})[\0\w'-]+){{0,4}} "
-    return re.compile(between.join((first, *then)))
 
 
 @lru_cache(maxsize=1024)
