@@ -75,9 +75,12 @@ class Card(Strict):
 
     def with_text(self, version: int, name: str = "") -> Fact:
         """Return the fact with one of the card's texts, under the card's name or another."""
-        words = self.texts[version].model_dump(exclude_unset=True)
-        others = tuple(Words(text=one.text, cues=one.cues) for number, one in enumerate(self.texts) if number != version)
-        return Fact(id=name or self.id, scope=self.scope, holders=self.holders, others=others, **words)
+        # all of it was validated with the deck
+        words = {field: getattr(self.texts[version], field) for field in self.texts[version].model_fields_set}
+        others = tuple(
+            Words.model_construct(text=one.text, cues=one.cues) for number, one in enumerate(self.texts) if number != version
+        )
+        return Fact.model_construct(id=name or self.id, scope=self.scope, holders=self.holders, others=others, **words)
 
 
 class Deals(Strict):

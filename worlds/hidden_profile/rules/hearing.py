@@ -201,6 +201,8 @@ _LIST_MARK = re.compile(r"^\s*(?:[-*+#>|\u2022]+|\(?(?:\d{1,2}[.)]|[a-zA-Z]\)))\
 
 def fold_text(text: str) -> str:
     """Fold a text for comparisons."""
+    if text.isascii():
+        return " ".join(text.lower().split())
     return " ".join(unicodedata.normalize("NFKC", text).translate(_PLAIN).casefold().split())
 
 
@@ -489,4 +491,6 @@ def _status(sentence: str) -> Status:
 
 def _marked(folded: str) -> str:
     """Insert a mark at the beginning of each word, so that a marked search string matches only there."""
+    if folded.replace(" ", "").isalnum():
+        return f"\0{folded}".replace(" ", " \0")
     return _BEGINNING.sub("\0", folded)

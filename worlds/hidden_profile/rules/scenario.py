@@ -9,6 +9,7 @@ included, so that nothing is proved of it. Validation here rejects unreadable fi
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -233,12 +234,16 @@ _ORDER = (
 )  # fmt: skip
 
 
+_EMPTY = re.compile(r"(?:^!?|\|)\s*(?:\||$)")
+"""A part of a cue with an empty alternative."""
+
+
 def _can_be_silent(cues: tuple[tuple[Text, ...], ...]) -> tuple[tuple[Text, ...], ...]:
     """Return the cues unchanged; raises ValueError if one would match any text."""
     if not all(any(not part.startswith("!") for part in cue) for cue in cues):
         raise ValueError("a cue without a part that must occur would fire on anything")
     for part in (part for cue in cues for part in cue):
-        if not all(one.strip() for one in part.removeprefix("!").split("|")):
+        if _EMPTY.search(part):
             raise ValueError(f"an alternative of the cue {part!r} is empty, so it would fire on anything")
     return cues
 
