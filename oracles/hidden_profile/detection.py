@@ -4,22 +4,28 @@
 a card heard and labelled is right, one heard without the label a false alarm, one labelled and not heard is missed. A sentence
 of any kind is *as labelled* if everything that it does to its labelled cards is detected, and no other card is heard.
 A third of the sentences, `late`, was scored once, and the cues were not changed afterwards.
+
+Matching all sentences takes seconds, so `detected.json` has the counts of published decks, and `python -m
+oracles.hidden_profile.detection` writes it again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
+from worlds.core.loading import SCENARIO
 from worlds.core.models import Strict
-from worlds.hidden_profile.rules.deck import Deck
+from worlds.hidden_profile.rules.deck import CUES, Deck, read_task
 from worlds.hidden_profile.rules.hearing import Said, classify_fact
 
 FILE = Path(__file__).with_name("sentences.json")
+COUNTS = Path(__file__).with_name("detected.json")
 
 SentenceKind = Literal["paraphrase", "partial", "other version", "denial", "doubt", "near miss", "question", "hearsay"]
 KINDS: tuple[SentenceKind, ...] = get_args(SentenceKind)
@@ -102,3 +108,35 @@ def compare_sentence(heard: Mapping[str, Said], sentence: Sentence) -> Detection
     fired = frozenset(card for card, done in heard.items() if done == "asserted")
     right = fired <= sentence.says and all(heard.get(card) == done for card, done in sentence.does.items())
     return compare_cards(fired, sentence.says) + Detection(0, 0, 0, int(right), 1)
+
+
+def count_sentences(deck: Deck, task: str) -> tuple[Detection, ...]:
+    """Return the counts of each labelled sentence of a task, in the file's order."""
+    return tuple(compare_sentence(detect_cards(deck, one), one) for one in read_sentences() if one.task == task)
+
+
+def committed_counts(folder: Path, task: str) -> tuple[Detection, ...] | None:
+    """Return the committed counts of a task's labelled sentences; None if its world folder has other files than they are of."""
+    digest, rows = _committed().get(task, ("", ()))
+    return tuple(Detection(*row) for row in rows) if digest == _digest(folder) else None
+
+
+@cache
+def _committed() -> dict[str, tuple[str, Sequence[Sequence[int]]]]:
+    return {task: (digest, rows) for task, (digest, rows) in json.loads(COUNTS.read_bytes()).items()}
+
+
+def _digest(folder: Path) -> str:
+    files = [folder / name for name in (SCENARIO, CUES)]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
+
+
+if __name__ == "__main__":
+    made = {}
+    for file in sorted(Path("tasks/hidden-profile").glob(f"*/environment/api/{SCENARIO}")):
+        if isinstance(deck := read_task(file), Deck):
+            name = file.parents[2].name
+            counts = count_sentences(deck, name)
+            rows = [[one.right, one.false_alarms, one.missed, one.as_labelled, one.sentences] for one in counts]
+            made[name] = [_digest(file.parent), rows]
+    COUNTS.write_text("{" + ",\n".join(f"{json.dumps(name)}: {json.dumps(one)}" for name, one in made.items()) + "}\n")

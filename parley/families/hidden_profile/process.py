@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from harness.frames import grouped
 from harness.records import Result
 from harness.registry import Task
-from oracles.hidden_profile.detection import KINDS, Detection, Sentence, compare_sentence, detect_cards, read_sentences
+from oracles.hidden_profile.detection import KINDS, Detection, Sentence, committed_counts, count_sentences, read_sentences
 from parley.families.hidden_profile.arms import CONDITIONS, Arm, arms, standing_notes
 from parley.families.hidden_profile.published import MARK, numbers, source
 from parley.reports.evidence import Evidence
@@ -69,10 +69,16 @@ Counts = Sequence[tuple[Sentence, Detection]]
 
 
 def labelled_counts(tasks: Iterable[Task]) -> Counts:
-    """Return every labelled sentence of these tasks with its detection by cues; computing all takes most of a second."""
-    decks = {task.task_id: deck for task in tasks if (deck := _deck(task)) is not None}
-    those = (one for one in read_sentences() if one.task in decks)
-    return [(one, compare_sentence(detect_cards(decks[one.task], one), one)) for one in those]
+    """Return every labelled sentence of these tasks with its detection by cues, as committed unless the files differ."""
+    sentences = grouped(read_sentences(), lambda one: one.task)
+    made: list[tuple[Sentence, Detection]] = []
+    for task in tasks:
+        mine = sentences.get(task.task_id, ())
+        counts = committed_counts(task.world_folder, task.task_id) if mine else ()
+        if counts is None and (deck := _deck(task)) is not None:
+            counts = count_sentences(deck, task.task_id)
+        made += zip(mine, counts or (), strict=bool(counts))
+    return made
 
 
 def by_cues(counts: Counts, *, late: bool | None) -> Hearing | None:
@@ -218,7 +224,7 @@ _AGREED = "the first round after which all seats had the same last stance; prema
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """Return the table of measures, and that of consensus if stances were taken; none without graded sessions."""
     played = [(arm, condition) for arm in arms(evidence) for condition in CONDITIONS if arm.tasks(condition)]
-    counts = labelled_counts(evidence.registry.values())
+    counts = labelled_counts(evidence.registry.values()) if played else ()
     cues = by_cues(counts, late=True)
     rows = [{**_measured(arm, condition), **_ranges(arm, condition, evidence, cues)} for arm, condition in played]
     marked = standing_notes(arm.standing for arm, _ in played)

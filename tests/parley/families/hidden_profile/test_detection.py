@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from oracles.hidden_profile.detection import KINDS, Detection, compare_cards, compare_sentence, detect_cards, read_sentences
+from oracles.hidden_profile.detection import (
+    KINDS,
+    Detection,
+    committed_counts,
+    compare_cards,
+    compare_sentence,
+    count_sentences,
+    detect_cards,
+    read_sentences,
+)
 from parley.families.hidden_profile.process import Counts, Hearing, by_cues, hearing, labelled_counts, losses_between
 from parley.sharing.release import pinned_tasks
 from tests.shipped import SHIPPED
@@ -45,6 +54,17 @@ def test_labelled_sentences_are_of_the_decks() -> None:
         assert len(one.deal) == len(deck.open_cards)
         assert {*one.does} <= {card.id for card in deck.cards}
         assert bool(one.says) == (one.kind == "paraphrase"), one.text
+
+
+def test_committed_counts_are_what_the_cues_detect(tmp_path: Path) -> None:
+    """The file is that of the cues and the rules of today; for a task with other files, the counts are made anew."""
+    for task in {one.task for one in read_sentences()}:
+        folder = Path("tasks/hidden-profile", task, "environment", "api")
+        assert committed_counts(folder, task) == count_sentences(DECKS[task], task), (
+            "python -m oracles.hidden_profile.detection"
+        )
+    (tmp_path / SCENARIO).write_bytes(b"{}")
+    assert committed_counts(tmp_path, "bakery-switch") is None
 
 
 def test_rates_on_the_sentences_that_cues_were_mended_on(counts: Counts) -> None:
