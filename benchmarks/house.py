@@ -121,7 +121,7 @@ def sizes() -> dict[str, tuple[float, float, float]]:
     return {
         "lines of harness/episode.py": (lines_in("harness/episode.py"), 300, 300),
         "lines of harness": (lines_in("harness"), 19_000, 19_000),
-        "lines of the five packages": (code, 80_500, 70_000),
+        "lines of the five packages": (code, 80_520, 70_000),
         "modules of the five packages": (len(files_in(*PACKAGES)), 520, 520),
         "lines of tests a line of code": (round(lines_in("tests") / code, 3), 0.9, 0.9),
         "words of docs": (words_of_docs(), 52_200, 50_600),

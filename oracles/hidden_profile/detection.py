@@ -19,12 +19,12 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
-from worlds.core.loading import SCENARIO
 from worlds.core.models import Strict
 from worlds.hidden_profile.rules.deck import CUES, Deck, read_task
 from worlds.hidden_profile.rules.hearing import Said, classify_fact
 
 FILE = Path(__file__).with_name("sentences.json")
+_SCENARIO = "scenario.json"
 COUNTS = Path(__file__).with_name("detected.json")
 
 SentenceKind = Literal["paraphrase", "partial", "other version", "denial", "doubt", "near miss", "question", "hearsay"]
@@ -127,13 +127,13 @@ def _committed() -> dict[str, tuple[str, Sequence[Sequence[int]]]]:
 
 
 def _digest(folder: Path) -> str:
-    files = [folder / name for name in (SCENARIO, CUES)]
+    files = [folder / name for name in (_SCENARIO, CUES)]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
 
 
 if __name__ == "__main__":
     made = {}
-    for file in sorted(Path("tasks/hidden-profile").glob(f"*/environment/api/{SCENARIO}")):
+    for file in sorted(Path("tasks/hidden-profile").glob(f"*/environment/api/{_SCENARIO}")):
         if isinstance(deck := read_task(file), Deck):
             name = file.parents[2].name
             counts = count_sentences(deck, name)
