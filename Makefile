@@ -122,8 +122,10 @@ golden: $(SETUP)
 	@$(BIN)/python tests/parley/families/calendar/test_golden_traces.py
 	@$(BIN)/python -m tests.parley.families.hidden_profile.test_golden_prompts
 
-# The guesser that learns from all other decks, fitted anew
+# What is fitted on the decks or counted on their sentences, made anew
 learned: $(SETUP)
+	@$(BIN)/python -m oracles.hidden_profile.registers
+	@$(BIN)/python -m oracles.hidden_profile.detection
 	@$(BIN)/python -m tests.oracles.hidden_profile.fitting
 
 # To a registry, for tasks that others build: make images PUSH=registry.example/parley; without it they are built here

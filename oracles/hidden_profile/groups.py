@@ -107,7 +107,7 @@ def tell_one_shared(view: SeatView, round_: int) -> tuple[str, ...]:
 
 
 def tell_one_unheard(view: SeatView, _round: int) -> tuple[str, ...]:
-    """Tell the first fact on the hand that nobody has told, shared or not: a seat cannot know which facts are shared."""
+    """Tell the first fact on the hand that nobody has told, shared or not, as a seat cannot know which facts are shared."""
     told = {fact for turn in view.turns for fact in turn.told}
     return tuple(fact for fact in view.hand if fact not in told)[:1]
 

@@ -58,7 +58,7 @@ Features = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class DeckScore:
-    """How well a classifier fitted on other decks tells the private cards of one deck."""
+    """Accuracy with which a classifier fitted on other decks recognises the private cards of one deck."""
 
     deck: str
     auc: float

@@ -194,7 +194,7 @@ _LINE_END = re.compile(
     r"(?<![.!?\s])\s*\n(?=\s*(?:\n|[-*+#>|\u2022(\d\"\u201c]|[a-zA-Z]\)))"
     r"|(?<=[^\n]{20})(?<![.!?\s])[ \t]*\n(?=\s*[A-Z])"
 )
-"""End of a line that ends a sentence; a line of a wrapped sentence goes on in small letters, or after a word or two."""
+"""End of a line that ends a sentence: before a list point, a blank line or a capital, but not within a wrapped sentence."""
 
 _LIST_MARK = re.compile(r"^\s*(?:[-*+#>|\u2022]+|\(?(?:\d{1,2}[.)]|[a-zA-Z]\)))\s+", re.MULTILINE)
 

@@ -67,7 +67,7 @@ class Settings:
 
     @property
     def measuring(self) -> frozenset[str]:
-        """Phases whose turns are in nobody's conversation."""
+        """Phases whose turns are not added to the conversation of any seat."""
         asked = {"POLL": True, "PRE_VOTE": self.first_vote == "ephemeral", "POST_VOTE": self.revote == "same"}
         return frozenset(phase for phase, measures in asked.items() if measures)
 
